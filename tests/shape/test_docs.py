@@ -13,6 +13,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
+import yaml
 from rich.console import Console
 from tools import reference_pages
 from typer.main import get_command
@@ -20,7 +21,7 @@ from typer.main import get_command
 import indistinct as ind
 from indistinct import cli
 from indistinct.algorithms.base import AlgorithmTraits
-from indistinct.algorithms.registry import ALGORITHMS
+from indistinct.algorithms.registry import ALGORITHMS, parse_algorithm
 from indistinct.errors import IndistinctError
 from indistinct.hierarchy import Hierarchy, hierarchy_from_json
 from indistinct.job.policy import read_policy
@@ -212,3 +213,26 @@ def test_the_demo_runs_again_and_prints_what_the_readme_shows(folder: Path) -> N
 def test_the_policy_of_the_patients_is_theload_demo() -> None:
     demo, policy = load_demo(), read_policy(ROOT / "examples" / "patients.toml")
     assert (policy.schema, policy.model, policy.hierarchies) == (demo.SCHEMA, demo.MODEL, demo.HIERARCHIES)
+
+
+def test_the_citation_is_of_this_version() -> None:
+    """What a citation file must have, by its schema 1.2.0, and nothing that its schema does not know."""
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    known = {"abstract", "authors", "cff-version", "keywords", "license", "message", "title", "type", "version"}
+    assert {"cff-version", "message", "title", "authors"} <= set(cited) <= known
+    assert (cited["cff-version"], cited["type"], cited["version"]) == ("1.2.0", "software", ind.__version__)
+    assert all(set(author) == {"name"} for author in cited["authors"])
+    assert (
+        cited["license"] == tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["license"]
+    )
+
+
+def test_the_names_of_the_papers_own_behaviour_are_spelled_right() -> None:
+    """Everything in the table of which-algorithm that is spelled with parameters can be parsed."""
+    text = (DOCS / "guides" / "which-algorithm.md").read_text(encoding="utf-8")
+    table = text.partition("## As the papers have them")[2].partition("\n## ")[0]
+    names = [name.replace("\\|", "|") for name in re.findall(r"`([a-z-]+:[^`]+)`", table)]
+    assert {"two-level:rule=literal", "datafly:outliers=k"} <= set(names)
+    for name in names:
+        assert parse_algorithm(name.replace("…", "300")).name == name.partition(":")[0]
+    assert [name for name in ALGORITHMS if f"`{name}`" not in table] == []

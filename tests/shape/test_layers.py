@@ -8,7 +8,7 @@ import sys
 # From low to high: a part may import those on a lower line, and itself. What is not named here has no place yet.
 ORDER = (
     ("errors", "figures"),
-    ("schema", "extension", "markup", "machine"),
+    ("schema", "budget", "extension", "markup", "machine"),
     ("spelling", "tables"),
     ("hierarchy",),
     ("frequencies",),

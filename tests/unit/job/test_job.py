@@ -10,6 +10,7 @@ import pytest
 from pyarrow import csv
 
 import indistinct as ind
+from indistinct.budget import Budget
 from indistinct.cli import main
 from indistinct.errors import InputError, OutputError, ParameterError
 from indistinct.job.job import Job, job_of_policy
@@ -122,7 +123,7 @@ def test_every_part_of_a_policy_reaches_its_job() -> None:
     assert (job.table, job.reading) == (Path("/jobs/people.csv"), given.input.reading)
     assert (job.schema, job.model, job.algorithm) == (given.schema, ind.KAnonymity(4), given.algorithm)
     assert (job.hierarchies, job.transformations) == (given.hierarchies, given.transformations)
-    assert (job.suppression, job.history.fresh) == (0.1, ("cost",))
+    assert (job.suppression, job.history.fresh) == (Budget(0.1), ("cost",))
     assert job.history.ledger == Path("/jobs/releases.ledger")
     assert job.destination.output == Path("/jobs/release.csv")
     assert (job.destination.smallest_count, job.destination.writing.delimiter) == (3, ";")
@@ -132,7 +133,7 @@ def test_what_is_changed_takes_the_place_of_what_a_policy_says() -> None:
     given = policy_from_toml(POLICY, base=Path("/jobs"))
     job = job_of_policy(given, table=TABLE, output=None, smallest_count=0, suppression=None, fresh=["disease"])
     assert (job.reading, job.destination.output, job.destination.smallest_count) == (None, None, 0)
-    assert (job.suppression, job.share, job.history.fresh) == (None, 0.0, ["disease"])
+    assert (job.suppression, job.budget, job.history.fresh) == (None, Budget(0.0), ["disease"])
 
 
 def test_a_job_with_a_recoding_applies_it() -> None:
@@ -141,7 +142,7 @@ def test_a_job_with_a_recoding_applies_it() -> None:
     again = run_job(Job(TABLE, schema, recoding=first.recoding, seed=1))
     assert again.table.equals(first.table)
     assert again.counters["checks"] == 0
-    assert Job(TABLE, schema, recoding=first.recoding).share == 0.1
+    assert Job(TABLE, schema, recoding=first.recoding).budget == Budget(0.1)
 
 
 def test_parts_of_a_destination_belong_together(tmp_path: Path) -> None:

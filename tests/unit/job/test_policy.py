@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import indistinct as ind
 from indistinct.algorithms.partition.single_dimensional import SingleDimensional
+from indistinct.budget import Budget, parse_budget
 from indistinct.errors import PolicyError
 from indistinct.job.policy import Input, Output, Policy, policy_from_toml, policy_to_toml, read_policy, write_policy
 from indistinct.metrics import GCP, ClassificationMetric, Discernibility
@@ -59,7 +60,7 @@ def test_the_policy_of_the_design_is_read_and_written_letter_by_letter() -> None
         "age": ind.Hierarchy.intervals([5, 10, 20]),
         "zipcode": ind.Hierarchy.masking(),
     }
-    assert policy.suppression == 0.02
+    assert policy.suppression == Budget(0.02)
     assert policy.algorithm == ind.Mondrian()
     assert policy.output == Output(Path("release.parquet"), Path("release.html"))
     assert policy.locate(policy.input.path) == Path("/jobs/patients.csv")
@@ -221,13 +222,13 @@ MISTAKES = {
     "suppression above one": (
         "0.02",
         "2",
-        "[privacy] suppression: expected a share from 0 to 1; got 2",
-        "0.02",
+        "[privacy] suppression: `suppression` must be a share from 0 to 1",
+        '"2 rows"',
     ),
     "suppression that is no number": (
         "0.02",
         "true",
-        "[privacy] suppression: expected a number; got true or false",
+        "[privacy] suppression: expected a number or a text; got true or false",
         "",
     ),
     "unknown algorithm": ('"mondrian"', '"mondrain"', "[algorithm] use: there is no algorithm", "'mondrian'"),
@@ -298,3 +299,11 @@ def test_a_broken_table_is_told_by_the_mark_that_is_expected(tmp_path: Path) -> 
     path.write_text("[input\npath = 1\n", encoding="utf-8")
     with pytest.raises(PolicyError, match=r"line 1: broken TOML: expected '\]' at the end of a table declaration"):
         read_policy(path)
+
+
+@pytest.mark.parametrize("said", ["0.02", '"4 rows"', '"4/30"', '"1 person"', "0", "1"])
+def test_a_budget_is_read_and_written(said):
+    text = TEXT.replace("suppression = 0.02", f"suppression = {said}")
+    policy = policy_from_toml(text, base=Path())
+    assert policy.suppression == parse_budget(said.strip('"'))
+    assert policy_from_toml(policy_to_toml(policy), base=Path()).suppression == policy.suppression

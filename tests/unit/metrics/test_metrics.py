@@ -29,11 +29,13 @@ from indistinct.metrics import (
     information,
     information_gain,
     measure_all,
+    parse_metric,
     privacy_loss,
     standard_metrics,
     weighted_hierarchical_distance,
 )
 from indistinct.recoding.outputs import Assignment
+from indistinct.spelling import spell
 from references.by_hand import HandColumn, HandValue, assignment_by_hand
 
 LETTERS = HandColumn("letter", size=4, height=2)
@@ -157,17 +159,23 @@ def test_geometric_loss_is_the_geometric_mean_of_one_plus_loss() -> None:
 
 
 @pytest.mark.parametrize("metric", [ILoss, NCP, Distortion])
-def test_weights_count_columns_in_order(metric: type[ILoss] | type[NCP] | type[Distortion]) -> None:
-    assignment = assignment_by_hand([LETTERS, LETTERS], [([("a", "a")], [TOP, AB])])
-    alone = [metric(weights=weights).value(assignment) for weights in ((1, 0), (0, 1))]
+def test_columns_count_by_their_importance(metric: type[ILoss] | type[NCP] | type[Distortion]) -> None:
+    others = replace(LETTERS, column="other")
+    assignment = assignment_by_hand([LETTERS, others], [([("a", "a")], [TOP, AB]), ([("b", "b")], None)])
+    alone = [
+        metric().value(assignment_by_hand([one], [([("a",)], [value]), ([("b",)], None)]))
+        for one, value in ((LETTERS, TOP), (others, AB))
+    ]
     assert alone[0] > alone[1] > 0
-    assert metric(weights=(2, 3)).value(assignment) == pytest.approx(2 * alone[0] + 3 * alone[1])
+    weighed = metric(importance={"letter": 2, "other": 3})  # type: ignore[arg-type]
+    assert weighed.value(assignment) == pytest.approx(2 * alone[0] + 3 * alone[1])
+    assert parse_metric(spell(weighed)) == weighed
     assert metric().value(assignment) == pytest.approx(sum(alone))
-    with pytest.raises(ParameterError, match="each of 2 quasi-identifiers; got 1"):
-        metric(weights=(1,)).value(assignment)
-    for bad in (-1.0, math.nan, math.inf):
-        with pytest.raises(ParameterError, match="finite and not negative"):
-            metric(weights=(1.0, bad))
+    with pytest.raises(ParameterError, match="'lettre', which is no quasi-identifier"):
+        metric(importance={"lettre": 2}).value(assignment)  # type: ignore[arg-type]
+    for bad in (0, -1.0, math.nan, math.inf, "3", True):
+        with pytest.raises(ParameterError, match="a finite number above 0"):
+            metric(importance={"letter": bad})  # type: ignore[arg-type]
 
 
 def test_distortion_refuses_what_it_does_not_know() -> None:

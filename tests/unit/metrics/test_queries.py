@@ -219,3 +219,59 @@ def test_the_errors_of_a_workload(release):
 def test_a_table_without_a_schema_is_refused():
     with pytest.raises(ind.ParameterError, match="roles"):
         ind.query(TABLE, "SELECT COUNT(*)")
+
+
+CLASSES = pa.table(
+    {"age": [20, 22, 24, 30, 33, 36], "zip": ["a", "a", "a", "b", "b", "b"], "ill": ["x", "y", "x", "y", "x", "y"]}
+)
+ROLES = ind.Schema(quasi=["age", "zip"], sensitive=["ill"])
+
+
+def of_classes(algorithm="mondrian", **given):
+    return ind.anonymize(CLASSES, ROLES, model="k-anonymity:k=3", algorithm=algorithm, **given)
+
+
+@pytest.mark.parametrize("algorithm", ["mondrian", "mondrian:numeric=bounds", "mondrian:numeric=interval+mean"])
+def test_ends_of_ranges_that_occur_are_exact_extremes(algorithm, tmp_path):
+    release = of_classes(algorithm)
+    release.write(tmp_path / "release.csv")
+    for given in (release, ind.published(tmp_path / "release.csv", ROLES, original=CLASSES)):
+        for sql, truth in {
+            "SELECT MAX(age)": 36,
+            "SELECT MIN(age)": 20,
+            "SELECT MIN(age) WHERE zip = 'b'": 30,
+            "SELECT MAX(age) WHERE zip = 'a'": 24,
+        }.items():
+            found = ind.query(given, sql)
+            assert (found.value, found.low, found.high, found.exact) == (truth, truth, truth, True), sql
+
+
+def test_a_class_that_is_partly_matched_gives_bounds():
+    release = of_classes()
+    found = ind.query(release, "SELECT MIN(age) WHERE ill = 'y'")  # the row of 20 is ill with x
+    assert not found.exact
+    assert (found.low, found.high) == (20, 24)
+    within = ind.query(release, "SELECT MAX(age) WHERE age >= 22")  # the first class does not reach the second
+    assert (within.value, within.exact) == (36, True)
+    beyond = ind.query(release, "SELECT MIN(age) WHERE age >= 22")
+    assert not beyond.exact
+    assert beyond.low <= 22 <= beyond.high
+
+
+def test_ends_of_regions_and_of_other_tables_are_bounds():
+    region = ind.query(of_classes("mondrian:extent=region"), "SELECT MAX(age)")
+    assert not region.exact
+    later = pa.table({"age": [21, 22, 23, 31, 33, 34], "zip": ["a"] * 3 + ["b"] * 3, "ill": ["x", "y"] * 3})
+    again = ind.query(ind.apply(of_classes().recoding, later), "SELECT MAX(age)")
+    assert not again.exact
+    assert again.low <= 34 <= again.high
+    claimed = ind.query(of_classes().table, "SELECT MAX(age)", ROLES, original=CLASSES, algorithm="mondrian")
+    assert not claimed.exact  # no certificate says that this is a search on this table
+
+
+def test_ranges_of_single_columns_are_attained_by_all_rows_that_show_them():
+    release = of_classes("single-dimensional")
+    found = ind.query(release, "SELECT MAX(age)")
+    assert (found.value, found.exact) == (36, True)
+    part = ind.query(release, "SELECT MAX(age) WHERE ill = 'y'")
+    assert part.low <= 36 <= part.high

@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import indistinct as ind
+from indistinct.budget import parse_budget
 from indistinct.cli import app
 from indistinct.cli.flags import policy_of
 from indistinct.cli.options import Flags
@@ -69,11 +70,16 @@ def parsed(command):
         value = value if equals else next(rest)
         if key is None:
             continue
-        if key in ("suppression",):
-            given[key] = float(value)
-        elif key in ("delimiter", "encoding", "decimal", "thousands", "sheet", "algorithm", "target") or key.startswith(
-            ("output_",)
-        ):
+        if key in (
+            "suppression",
+            "delimiter",
+            "encoding",
+            "decimal",
+            "thousands",
+            "sheet",
+            "algorithm",
+            "target",
+        ) or key.startswith(("output_",)):
             given[key] = value
         else:
             given.setdefault(key, []).append(value)
@@ -93,10 +99,11 @@ def test_flags_say_how_a_table_is_read(job, given):
     assert parsed(command_of(policy)).input == policy.input
 
 
-def test_flags_say_the_whole_job(job):
+@pytest.mark.parametrize("budget", [0.05, "4 rows", "4/30", "1 person"])
+def test_flags_say_the_whole_job(job, budget):
     policy = replace(
         read_policy(EXAMPLES / "hospital.toml"),
-        suppression=0.05,
+        suppression=budget,
         hierarchies={
             "Geburtsdatum": Hierarchy.dates(["year"]),
             "PLZ": Hierarchy.masking("left"),
@@ -150,7 +157,7 @@ def examples(tmp_path):
         first,
         input=replace(first.input, path=Path("patients.parquet")),
         algorithm=ind.Optimal(),
-        suppression=0.1,
+        suppression="30 rows",
         hierarchies={
             "zipcode": Hierarchy.masking(),
             "age": Hierarchy.intervals([10, 20, 40]),
@@ -214,7 +221,7 @@ def test_python_of_every_example_declares_what_its_policy_does(name, monkeypatch
     assert given["model"].spec() == policy.model.spec()
     assert given["algorithm"] == policy.algorithm
     assert given.get("transformations", {}) == policy.transformations
-    assert given.get("suppression", 0.0) == policy.suppression
+    assert parse_budget(given.get("suppression", 0.0)) == policy.suppression
     assert {key: each.options() for key, each in given.get("pseudonyms", {}).items()} == {
         key: each.options() for key, each in policy.pseudonyms.items()
     }

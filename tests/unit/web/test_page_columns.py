@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("nicegui")
 
 from indistinct.algorithms.full_domain.node import ChosenNode
+from indistinct.budget import Budget
 from indistinct.errors import IndistinctError, InputError, ParameterError, PolicyError, SchemaError
 from indistinct.job.job import ledger_of_policy
 from indistinct.job.policy import Output, policy_from_toml, policy_to_toml
@@ -230,7 +231,7 @@ def test_decisions_stay_when_a_table_is_read_anew(looked, desk, table):
     fresh = replace(looked.starter, schema=schema, models=(KAnonymity(11),))
     kept = again(deciding.read_anew(decided, fresh, looked=fewer))
     assert kept.schema.role("sex") is Role.INSENSITIVE
-    assert kept.suppression == 0.02
+    assert kept.suppression == Budget(0.02)
     assert kept.reasons == {"sex": "asked for"}
     assert all("disease" not in key for model in kept.models for key in model.keys)
 

@@ -11,6 +11,7 @@ pytest.importorskip("nicegui")
 
 import indistinct.web
 from indistinct.algorithms.auto import Auto
+from indistinct.budget import Budget
 from indistinct.job.policy import Input, Policy
 from indistinct.models import DistinctLDiversity, KAnonymity
 from indistinct.schema import Schema
@@ -18,7 +19,7 @@ from indistinct.web.parameters import parse_whole
 from indistinct.web.sessions import Refusal, Session, Settings
 from indistinct.web.standing import standing
 from indistinct.web.steps.algorithm_grid import sizes_of
-from indistinct.web.steps.privacy import share_of
+from indistinct.web.steps.privacy import budget_of
 from indistinct.web.worker import TaskError
 from references.page_tasks import add
 
@@ -101,7 +102,7 @@ def test_undo_takes_back_what_was_typed_before_it_takes_back_a_change(session):
     assert [each.text for each in session.refusals()] == ["20,"]
     session.undo()
     assert session.refusals() == []
-    assert session.policy.suppression == 0.02
+    assert session.policy.suppression == Budget(0.02)
     session.undo()
     assert session.policy == POLICY
 
@@ -133,7 +134,7 @@ def test_sizes_and_shares_that_are_none_are_refused():
             sizes_of(text)
     for text in ("20,,", "x", "101", "nan"):
         with pytest.raises(TaskError):
-            share_of(text)
+            budget_of(text)
 
 
 def test_fields_that_change_the_job_keep_what_they_cannot_take():

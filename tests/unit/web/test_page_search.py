@@ -37,7 +37,7 @@ from indistinct.web.parameters import FieldError, build_value, default_texts, pa
 from indistinct.web.sessions import Session, Settings, Work, job_of
 from indistinct.web.standing import standing
 from indistinct.web.steps.found_release import facts_of
-from indistinct.web.steps.privacy import check_model, share_of
+from indistinct.web.steps.privacy import budget_of, check_model
 from indistinct.web.steps.remedies import remedies_for
 from indistinct.web.steps.search import begin_search
 from indistinct.web.tasks.searching import search
@@ -269,7 +269,7 @@ def test_more_than_a_table_has_is_refused_at_its_field(policy: Policy, tmp_path:
 @pytest.mark.parametrize("text", ["", "x", "-1", "101", "1/0", "nan", "inf"])
 def test_a_wrong_per_cent_is_refused(text: str) -> None:
     with pytest.raises(TaskError):
-        share_of(text)
+        budget_of(text)
 
 
 @pytest.mark.parametrize("name", list(PROFILES))

@@ -43,6 +43,9 @@ class SingleDimensional(Algorithm):
     That search is stopped after `nodes` nodes (0 sets no limit) or after `seconds`, and then returns the best cuts so
     far. The explanation of the release, and the counters `proven`, `bound`, `gap` and `nodes`, say how good they are at
     least. `exact` is the same for one column, whose optimum needs no enumeration; it refuses several.
+
+    `extent` and `numeric` are those of `Mondrian`: of numbers and dates segments show their range (`interval`,
+    `bounds`), their `mean`, or both (`interval+mean`).
     """
 
     name: ClassVar[str] = "single-dimensional"
@@ -81,7 +84,13 @@ class SingleDimensional(Algorithm):
     def traits(self) -> AlgorithmTraits:  # type: ignore[override]
         """The optimum is one unless a limit stops it, concludes from classes to unions, and uses the budget."""
         unlimited, optimal = self.exact or (self.nodes == 0 and self.seconds is None), self._optimal
-        return AlgorithmTraits(optimal=optimal and unlimited, monotone=optimal, suppresses=optimal, ranges=True)
+        return AlgorithmTraits(
+            optimal=optimal and unlimited,
+            monotone=optimal,
+            suppresses=optimal,
+            ranges=True,
+            tight_columns=self.extent == "range",
+        )
 
     @property
     def _optimal(self) -> bool:
