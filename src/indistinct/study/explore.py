@@ -239,7 +239,8 @@ def explore(
 ) -> Exploration:
     """Return every node of the lattice of a table, with what the model and the metrics say of its release.
 
-    The values are those that `measure` gives for the release of that node. A lattice of more than `limit` nodes is a
+    The values are those that `measure` gives for the release of that node; with a `population`, what it loses is
+    weighed over the values of the population too, as a search does. A lattice of more than `limit` nodes is a
     `ParameterError`. `population`, `engine` and `memory` are as in `anonymize`.
     """
     (where, source), declared = open_source(table, engine=engine, memory=memory), dict(hierarchies or {})

@@ -12,7 +12,7 @@ import numpy as np
 from indistinct.engines import count_source
 from indistinct.engines.base import Engine, Source
 from indistinct.errors import InputError, OriginalError, SchemaError
-from indistinct.frequencies.count import Counted
+from indistinct.frequencies.count import Counted, drop_absent_values
 from indistinct.frequencies.grouping import group_rows
 from indistinct.frequencies.request import Request
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Key
@@ -160,7 +160,7 @@ def original_of_release(release: Release) -> AssessedTable | None:
     if reference is None:
         return None
     schema = release.check.schema
-    counted = _projected(reference, schema.quasi)
+    counted = _in_own_values(_projected(reference, schema.quasi))
     known = counted.frequencies.classes.histograms
     kept = tuple(name for name in schema.sensitive if (name,) in known)
     return AssessedTable(
@@ -350,7 +350,7 @@ def _require_contained(
 def _same_original(given: Counted, known: Counted | None) -> Counted:
     """Return what was counted on a table that is given as the original of a release; raise if it is another one."""
     if known is not None:
-        mine, cells = given.frequencies, _projected(known, given.frequencies.names).frequencies
+        mine, cells = given.frequencies, _in_own_values(_projected(known, given.frequencies.names)).frequencies
         if not (np.array_equal(mine.vectors, cells.vectors) and np.array_equal(mine.counts, cells.counts)):
             raise OriginalError(
                 f"the table of {mine.rows:,} rows is not the original of this release, which has other values",
@@ -367,11 +367,18 @@ def _counted_again(assignment: Assignment | None, given: Counted) -> Assignment 
     cells = given.frequencies
     if assignment is None or assignment.split or assignment.joint is not None:
         return assignment
-    if not np.array_equal(assignment.frequencies.vectors, cells.vectors):
+    if not np.array_equal(drop_absent_values(assignment.domains, assignment.frequencies)[1].vectors, cells.vectors):
         return assignment
     class_ids = np.full(len(cells), -1, dtype=np.int32)
     class_ids[assignment.cells] = assignment.class_ids
     return replace(assignment, classes=cells.classes.regroup(class_ids, len(assignment.values)))
+
+
+def _in_own_values(counted: Counted) -> Counted:
+    """Return what was counted in domains of the values that rows have, without those of a population alone."""
+    domains, cells = drop_absent_values(counted.domains, counted.frequencies)
+    known = {**counted.known, **{domain.column: domain for domain in domains}}
+    return replace(counted, domains=domains, frequencies=cells, known=known)
 
 
 def _projected(counted: Counted, names: Sequence[str]) -> Counted:

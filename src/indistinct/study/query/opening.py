@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from indistinct.engines import open_source
 from indistinct.errors import InputError, ParameterError
+from indistinct.frequencies.count import drop_absent_values
 from indistinct.frequencies.grouping import group_rows
 from indistinct.frequencies.request import Request
 from indistinct.hierarchy import Hierarchy
@@ -19,6 +20,7 @@ from indistinct.metrics.queries.slices import PublishedRows, Slice
 from indistinct.metrics.queries.value import All, Compare, Condition, Either, Query, check_columns
 from indistinct.recoding.assign import domains_of
 from indistinct.recoding.columns import QuasiColumn, columns_of
+from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import MAIN, Buckets
 from indistinct.release.columns import published_schema
 from indistinct.release.opened import OpenedTables
@@ -49,39 +51,39 @@ class Background:
 
 def rows_of_published(published: Published, queries: Sequence[Query]) -> PublishedRows:
     """Return the rows of a release, as far as queries ask about them, with what is known of its original."""
-    about = _of_release(published) if published.release is not None else _of_table(published, queries)
+    about = _background_of(published)
+    if published.raw is not None:
+        about = _with_original(about, published, queries)
     return published_rows(published.tables, published.schema, queries, about=about)
 
 
-def _of_release(published: Published) -> Background:
-    release, hierarchies = published.release, dict(published.hierarchies)
-    assert release is not None  # noqa: S101  (asked by the caller)
-    certificate, recoding = release.certificate, release.recoding
-    known = _known(domains_of(recoding) if not release.assignment.domains else release.assignment.domains, hierarchies)
-    for part in recoding.of_slices:
-        known |= _known(domains_of(part), {**hierarchies, **part.hierarchies})
-    trusted = certificate.algorithm is not None and _are_of_classes(certificate.algorithm, certificate.suppressed_rows)
-    return Background(known, hierarchies, {}, certificate.suppressed_rows, certificate.algorithm, trusted_means=trusted)
-
-
-def _of_table(published: Published, queries: Sequence[Query]) -> Background:
-    """Return what the original, the recoding and the certificate of a published table tell."""
-    certificate, declared = published.certificate, dict(published.hierarchies)
+def _background_of(published: Published) -> Background:
+    """Return what the certificate and the recoding of a release tell, and the values that a release was made of."""
+    certificate, hierarchies = published.certificate, published.hierarchies
     algorithm, suppressed = certificate.get("algorithm"), certificate.get("suppressed_rows")
+    algorithm = algorithm if isinstance(algorithm, str) else None
     suppressed = suppressed if isinstance(suppressed, int) else None
-    about = Background({}, declared, {}, suppressed, algorithm if isinstance(algorithm, str) else None)
-    if certificate:
-        about = replace(about, trusted_means=_are_of_classes(about.algorithm or "", suppressed))
-    recoding = published.recoding
-    if recoding is not None:
-        about = replace(about, columns=_known(domains_of(recoding), {**declared, **recoding.hierarchies}))
-    return about if published.raw is None else _with_original(about, published, queries)
+    columns: dict[str, QuasiColumn] = {}
+    if published.recoding is not None:
+        columns = _columns(_domains(published, published.recoding), hierarchies)
+        for part in published.recoding.of_slices:
+            columns |= _columns(domains_of(part), {**hierarchies, **part.hierarchies})
+    trusted = not certificate or _are_of_classes(algorithm or "", suppressed)
+    return Background(columns, hierarchies, {}, suppressed, algorithm, trusted_means=trusted)
+
+
+def _domains(published: Published, recoding: Recoding) -> Sequence[Domain]:
+    """Return the values that a release was made of, or else those that its recoding speaks of."""
+    made = published.release
+    if made is None or not made.assignment.domains:
+        return domains_of(recoding)
+    return drop_absent_values(made.assignment.domains, made.assignment.frequencies)[0]
 
 
 def rows_of_original(table: Any, schema: Schema, queries: Sequence[Query], *, orders: Any = None) -> PublishedRows:
     """Return the rows of a table that nobody recoded: every answer is exact."""
     source = open_table(table)
-    names = _asked(queries, [name for name in schema.published if name in source.columns], schema)
+    names = _columns_asked_about(queries, [name for name in schema.published if name in source.columns], schema)
     hierarchies = orders or {}
     read = {name: plain_labels(name, source.data[name], hierarchy=hierarchies.get(name)) for name in names}
     return _in_classes(read, source.rows, PublishedRows((), np.zeros(0, dtype=np.int64)))
@@ -100,7 +102,7 @@ def published_rows(
     table = open_table(published.sources[MAIN], published=True).data
     shown = published_schema(schema, table.column_names)
     present = [name for name in schema.published if name in table.column_names or f"{name}_min" in shown.quasi]
-    names = _asked(queries, present, schema)
+    names = _columns_asked_about(queries, present, schema)
     read = {}
     for name in names:
         if name in schema.quasi:
@@ -149,7 +151,7 @@ def _in_buckets(
     base: PublishedRows,
 ) -> PublishedRows:
     evidence = published.in_buckets(schema, light=False)
-    names = _asked(queries, [name for each in buckets.slices for name in each], schema)
+    names = _columns_asked_about(queries, [name for each in buckets.slices for name in each], schema)
     slices: list[Slice] = []
     for each in evidence.slices:
         own = [name for name in names if name in each.names]
@@ -218,14 +220,14 @@ def _with_original(about: Background, published: Published, queries: Sequence[Qu
     others = [domain for domain in domains if domain.column not in schema.quasi]
     limits = {domain.column: ends for domain in others if (ends := _limits(domain)) is not None}
     quasi = [domain for domain in domains if domain.column in (*schema.quasi, *_attributes(published.tables))]
-    return replace(about, columns=_known(quasi, about.hierarchies), limits=limits)
+    return replace(about, columns=_columns(quasi, about.hierarchies), limits=limits)
 
 
 def _attributes(published: OpenedTables) -> tuple[str, ...]:
     return () if published.buckets is None else tuple(name for each in published.buckets.slices for name in each)
 
 
-def _known(domains: Iterable[Domain], hierarchies: Mapping[str, Hierarchy]) -> dict[str, QuasiColumn]:
+def _columns(domains: Iterable[Domain], hierarchies: Mapping[str, Hierarchy]) -> dict[str, QuasiColumn]:
     every = list(domains)
     declared = {name: hierarchy for name, hierarchy in hierarchies.items() if hierarchy is not None}
     return {column.name: column for column in columns_of(every, declared)}
@@ -247,7 +249,7 @@ def _are_of_classes(algorithm: str, suppressed: int | None) -> bool:
     return algorithm.startswith("mondrian") or (bool(algorithm) and suppressed == 0)
 
 
-def _asked(queries: Sequence[Query], present: Sequence[str], schema: Schema) -> list[str]:
+def _columns_asked_about(queries: Sequence[Query], present: Sequence[str], schema: Schema) -> list[str]:
     for query in queries:
         if not isinstance(query, Query):
             raise ParameterError(f"a query must be SQL or a Query; got {type(query).__name__}")
