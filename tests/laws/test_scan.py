@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import indistinct as ind
 from indistinct.study.scan.order import FALSE_ALARMS
-from indistinct.study.scan.searching import found_in
+from indistinct.study.scan.values import found_in
 
 ALGORITHMS = ("mondrian", "datafly", "anatomy:l=2", "slicing:l=2", "multiset:l=2", "optimal")
 SUFFIXES = (".csv", ".tsv", ".parquet", ".arrow", ".sav", ".dta", ".xpt")

@@ -11,7 +11,7 @@ from indistinct.reproduce.datasets.census import generate_census
 from indistinct.study.attack import definetti
 from indistinct.study.attack.attacking import attack, target_of
 from indistinct.study.attack.finer import rows_by_chance, settle, shown_classes
-from indistinct.study.attack.groups import evidence_of
+from indistinct.study.attack.matching import evidence_of
 from indistinct.study.attack.minimality import deal, known_table, posterior, ways_to_deal
 from indistinct.study.attack.registry import ATTACKS
 from indistinct.tables.domain import Domain

@@ -11,9 +11,8 @@ from indistinct.recoding.cover import Cover, cover_of_codes
 from indistinct.spelling import spell
 from indistinct.study.measure.learning.classification import IN_IT, NOTHING_ELSE, RECODED
 from indistinct.study.measure.learning.classifiers import CLASSIFIERS, parse_classifier
-from indistinct.study.measure.learning.estimates import estimate, folds_of
 from indistinct.study.measure.learning.features import MOST_FEATURES, TrainingRows, drawn, features_of, training_rows
-from indistinct.study.measure.learning.scores import ORIGINAL, RELEASE, WITHOUT
+from indistinct.study.measure.learning.scores import ORIGINAL, RELEASE, WITHOUT, estimate, folds_of
 from indistinct.study.measure.possible_values import PossibleSlice, PossibleValues
 from indistinct.tables.domain import Domain
 

@@ -16,8 +16,8 @@ from indistinct.errors import MissingExtraError, ParameterError
 
 if TYPE_CHECKING:
     from indistinct.job.policy import Policy
-    from indistinct.study.compare.comparison import Comparison
-    from indistinct.study.compare.grid import Point
+    from indistinct.study.compare.compare import Comparison
+    from indistinct.study.compare.trials import Point
 
 LISTED = "several with commas between them, or repeat the flag"
 Algorithms = Annotated[
@@ -146,8 +146,7 @@ def _typed(flags: Flags) -> list[str]:
 
 
 def _written(found: "Comparison", folder: Path) -> list[Path]:
-    from indistinct.study.compare.pictures import draw_comparison
-    from indistinct.study.compare.results import write_results
+    from indistinct.study.compare.results import draw_comparison, write_results
 
     pictures = {}
     try:

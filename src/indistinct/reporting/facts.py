@@ -17,8 +17,7 @@ from indistinct.reporting.columns import Shares, column_facts, shares_of
 from indistinct.reporting.subject import Subject
 from indistinct.reporting.suppression import suppression_facts
 from indistinct.study.assess.assessing import assess, attack_figures
-from indistinct.study.assess.membership import Membership
-from indistinct.study.assess.membership_of_release import membership_by_kind
+from indistinct.study.assess.membership import Membership, membership_by_kind
 from indistinct.study.attack.attacking import attack_all
 from indistinct.study.measure.distributions import Distributions
 from indistinct.study.measure.learning.classification import classify

@@ -40,7 +40,7 @@ from indistinct.release.verification.evidence import Evidence
 from indistinct.release.verification.population import people_by_label
 from indistinct.schema import Schema
 from indistinct.study.assess.attribute_disclosure import Shares, keys_of
-from indistinct.study.assess.survey_weights import weight_keys
+from indistinct.study.assess.individual import weight_keys
 from indistinct.tables.domain import Kind
 
 # So many pairs of an original combination and a published class are compared; of more, some classes are.

@@ -19,11 +19,9 @@ from indistinct.frequencies.grouping import group_rows
 from indistinct.frequencies.request import Request
 from indistinct.frequencies.slices import SliceCounts
 from indistinct.machine.arrays import Codes, run_entries, starts_of
-from indistinct.study.attack.base import Attack, Outcome, Progress, Tally, Target
+from indistinct.study.attack.base import Attack, Outcome, Progress, Tally, Target, against, share_of, wilson
 from indistinct.study.attack.crowd import not_contained, table_of, translated
-from indistinct.study.attack.groups import evidence_of
-from indistinct.study.attack.intervals import wilson
-from indistinct.study.attack.sentences import against, share_of
+from indistinct.study.attack.matching import evidence_of
 from indistinct.tables.domain import Domain
 
 # So many pairs of a person and a sensitive value of the same bucket are weighed at most.

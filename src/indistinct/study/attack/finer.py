@@ -20,9 +20,8 @@ from indistinct.recoding.outputs import MAIN
 from indistinct.recoding.read_back import ReadClasses, read_classes
 from indistinct.recoding.read_back_texts import covered_by
 from indistinct.release.verification.by_label import pairs_of_cells
-from indistinct.study.attack.base import Outcome, Progress, Tally, Target
+from indistinct.study.attack.base import Outcome, Progress, Tally, Target, share_of
 from indistinct.study.attack.crowd import not_contained
-from indistinct.study.attack.sentences import share_of
 from indistinct.tables import open_table
 
 # So many pairs of an original cell and a published class are compared at most.

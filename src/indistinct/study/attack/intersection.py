@@ -13,7 +13,7 @@ from indistinct.figures import percent
 from indistinct.frequencies.grouping import group_rows
 from indistinct.machine.arrays import Codes, run_entries
 from indistinct.recoding.columns import columns_of
-from indistinct.study.attack.base import Attack, Outcome, Tally, Target
+from indistinct.study.attack.base import Attack, Outcome, Tally, Target, against, share_of
 from indistinct.study.attack.crowd import (
     Crowd,
     columns_known,
@@ -21,13 +21,11 @@ from indistinct.study.attack.crowd import (
     crowd_of,
     domain_of,
     drawn,
+    identities,
     original_crowd,
     unit_of,
 )
-from indistinct.study.attack.groups import Groups, groups_of
-from indistinct.study.attack.matching import Belief, belief, match
-from indistinct.study.attack.register import identities
-from indistinct.study.attack.sentences import against, share_of
+from indistinct.study.attack.matching import Belief, Groups, belief, groups_of, match
 
 
 @dataclass(frozen=True, slots=True)

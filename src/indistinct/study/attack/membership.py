@@ -7,11 +7,9 @@ import numpy as np
 
 from indistinct.figures import percent
 from indistinct.frequencies.grouping import group_rows
-from indistinct.study.attack.base import Attack, Outcome, Tally, Target
+from indistinct.study.attack.base import Attack, Outcome, Tally, Target, share_of
 from indistinct.study.attack.crowd import Crowd, control_crowd, drawn, original_crowd, unit_of
-from indistinct.study.attack.groups import groups_of
-from indistinct.study.attack.matching import matches_of
-from indistinct.study.attack.sentences import share_of
+from indistinct.study.attack.matching import groups_of, matches_of
 
 
 @dataclass(frozen=True, slots=True)

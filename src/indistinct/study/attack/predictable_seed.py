@@ -12,10 +12,9 @@ from indistinct.errors import ParameterError
 from indistinct.figures import number, percent
 from indistinct.machine.arrays import Codes
 from indistinct.machine.randomness import Secret, mix_words
-from indistinct.study.attack.base import Attack, Outcome, Tally, Target
+from indistinct.study.attack.base import Attack, Outcome, Tally, Target, share_of
 from indistinct.study.attack.crowd import is_sampled, table_of
 from indistinct.study.attack.row_order import RowOrder, row_orders
-from indistinct.study.attack.sentences import share_of
 
 # Rows that a generator shuffles in all its tries; of many rows fewer seeds are tried.
 MOST_SHUFFLED = 5_000_000

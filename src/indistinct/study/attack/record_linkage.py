@@ -12,13 +12,20 @@ from indistinct.machine.arrays import Codes, run_entries
 from indistinct.machine.ordering import distinct, distinct_with_places
 from indistinct.models.arithmetic import per_class
 from indistinct.recoding.outputs import MAIN
-from indistinct.study.attack.base import Attack, Outcome, Tally, Target
-from indistinct.study.attack.crowd import control_crowd, drawn, original_crowd, table_of, translated, unit_of
+from indistinct.study.attack.base import Attack, Outcome, Tally, Target, against, share_of
+from indistinct.study.attack.crowd import (
+    Register,
+    control_crowd,
+    drawn,
+    original_crowd,
+    register_of,
+    table_of,
+    translated,
+    unit_of,
+    with_errors,
+)
 from indistinct.study.attack.crowd import domain_of as values_of
-from indistinct.study.attack.groups import Groups, groups_of
-from indistinct.study.attack.matching import Matches, match, matches_of
-from indistinct.study.attack.register import Register, register_of, with_errors
-from indistinct.study.attack.sentences import against, share_of
+from indistinct.study.attack.matching import Groups, Matches, groups_of, match, matches_of
 
 # So many pairs of an entry of the register and a group are looked at; where there are more, people are drawn by chance.
 MOST_PAIRS = 1 << 22

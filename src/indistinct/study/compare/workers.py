@@ -16,8 +16,7 @@ from typing import Any
 
 from indistinct.errors import ParameterError
 from indistinct.machine import parallel
-from indistinct.study.compare.grid import Point
-from indistinct.study.compare.trial import ComparedJob, Trial, try_point
+from indistinct.study.compare.trials import ComparedJob, Point, Trial, try_point
 
 Told = Callable[[Trial], None]
 

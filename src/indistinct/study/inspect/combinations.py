@@ -15,7 +15,7 @@ import numpy as np
 from indistinct.frequencies.grouping import group_rows
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Key
 from indistinct.machine.arrays import Codes
-from indistinct.study.assess.minimal_uniques import ColumnSet, MinimalUniques, minimal_uniques
+from indistinct.study.assess.unique_sets import ColumnSet, MinimalUniques, minimal_uniques
 
 SIZE = 3
 """Columns that are looked at together, unless somebody asks for another number."""

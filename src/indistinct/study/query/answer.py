@@ -11,8 +11,7 @@ import numpy as np
 from indistinct.errors import InputError
 from indistinct.machine.arrays import Codes
 from indistinct.metrics.queries.boxes import Box, boxes_of
-from indistinct.metrics.queries.labels import Labels
-from indistinct.metrics.queries.slices import Pool, PublishedRows
+from indistinct.metrics.queries.published_rows import Labels, Pool, PublishedRows
 from indistinct.metrics.queries.value import Query
 from indistinct.metrics.queries.values import EVERY, NONE, LineSet, TextSet, ValueSet
 from indistinct.study.query.aggregates import Found, Numbers, largest_of, least_of, mean_of, sum_of

@@ -20,7 +20,7 @@ from indistinct.hierarchy.explicit import Explicit
 from indistinct.hierarchy.intervals import CutPoints, Intervals
 from indistinct.machine.arrays import Codes
 from indistinct.metrics.published_ranges import ranges_of, written_span
-from indistinct.metrics.queries.labels import Labels, single_values
+from indistinct.metrics.queries.published_rows import Labels, single_values
 from indistinct.metrics.queries.values import column_values, positions_of
 from indistinct.recoding.columns import QuasiColumn, columns_of
 from indistinct.recoding.labels import OR_MISSING, written_end, written_members, written_ranges

@@ -4,7 +4,7 @@ A check sees a file as its readers could, whichever algorithm and engine made it
 columns, where they are known, tell what should not be there. No finding holds a cell's value.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
+from indistinct.figures import plural
 from indistinct.hierarchy import Hierarchy
 from indistinct.release.columns import BOUNDS, COMPANIONS
 from indistinct.schema import Schema
@@ -37,15 +38,16 @@ class Severity(StrEnum):
 class Finding:
     """What a check found: how bad it is, where, how often, in a sentence, and what to do about it.
 
-    `place` is a column or a part of the file, `count` how many rows, values or bytes it concerns.
+    `place` is a column or a part of the file, `count` how many rows, values or bytes it concerns. `check` is the name
+    of the check, which the scan fills in.
     """
 
-    check: str
     severity: Severity
     place: str
     count: int
     sentence: str
     remedy: str
+    check: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Return the finding as plain JSON values."""
@@ -57,6 +59,28 @@ class Finding:
             "sentence": self.sentence,
             "remedy": self.remedy,
         }
+
+
+def leak(place: str, count: int, sentence: str, remedy: str) -> Finding:
+    """Return a finding that betrays somebody."""
+    return Finding(Severity.LEAK, place, count, sentence, remedy)
+
+
+def suspicion(place: str, count: int, sentence: str, remedy: str) -> Finding:
+    """Return a finding that may betray somebody."""
+    return Finding(Severity.SUSPICION, place, count, sentence, remedy)
+
+
+def note(place: str, count: int, sentence: str, remedy: str) -> Finding:
+    """Return a finding that says what else is there."""
+    return Finding(Severity.NOTE, place, count, sentence, remedy)
+
+
+def bytes_behind(count: int, what: str) -> Iterator[Finding]:
+    """Yield a leak where bytes follow the end of what a file holds."""
+    if count:
+        sentence = f"{plural(count, 'byte')} follow the end of the {what}, which readers do not show"
+        yield leak("the end of the file", count, sentence, "write the published rows into a new file")
 
 
 @dataclass(frozen=True, slots=True)

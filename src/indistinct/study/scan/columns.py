@@ -13,7 +13,7 @@ from indistinct.machine.arrays import Codes
 from indistinct.release.pseudonyms.columns import are_pseudonyms
 from indistinct.release.pseudonyms.unkeyed import HASHES, holds_unkeyed
 from indistinct.schema import BUCKET, COUNT
-from indistinct.study.scan.base import NAMELESS, Check, Finding, Severity, Subject
+from indistinct.study.scan.base import NAMELESS, Check, Finding, Severity, Subject, leak, suspicion
 from indistinct.study.scan.compared import spelled
 
 # Names that tools give to the numbers of rows which they write beside a table.
@@ -39,9 +39,7 @@ def _invented(subject: Subject) -> Iterator[Finding]:
             continue  # a delimiter at the end of every line makes an empty column
         is_row_name, own = bool(ROW_NAMES.fullmatch(name)), _distinct(column) == rows > 1
         if is_row_name and (is_known or own or name == NAMELESS):
-            yield Finding(
-                "invented-columns",
-                Severity.LEAK,
+            yield leak(
                 called,
                 rows,
                 f"{called} looks like the numbers of rows that tools write: each leads back to a row of the original",
@@ -50,9 +48,7 @@ def _invented(subject: Subject) -> Iterator[Finding]:
         elif not is_known:
             continue
         elif own:
-            yield Finding(
-                "invented-columns",
-                Severity.LEAK,
+            yield leak(
                 called,
                 rows,
                 f"{called} is not in the original or has no role, and every row has a value of its own in it",
@@ -61,7 +57,6 @@ def _invented(subject: Subject) -> Iterator[Finding]:
         else:
             grouped = name in (BUCKET, COUNT)
             yield Finding(
-                "invented-columns",
                 Severity.NOTE if grouped else Severity.SUSPICION,
                 called,
                 rows,
@@ -77,16 +72,16 @@ def _identifiers(subject: Subject) -> Iterator[Finding]:
     for place, name in enumerate(subject.columns):
         column = subject.table.column(place)
         if name.strip().casefold() in hidden:
-            severity, sentence, remedy = _shown(subject, name, column)
+            severity, sentence, remedy = _judge_identifier(subject, name, column)
         elif name not in subject.known and _are_hashes(subject, column):
             severity, sentence, remedy = Severity.LEAK, HASHES, "drop it, or use a key"
         else:
             continue
         called = f"column {name!r}" if name.strip().casefold() in hidden else subject.called(name)
-        yield Finding("identifiers", severity, called, subject.table.num_rows, f"{called} {sentence}", remedy)
+        yield Finding(severity, called, subject.table.num_rows, f"{called} {sentence}", remedy)
 
 
-def _shown(subject: Subject, name: str, column: pa.ChunkedArray) -> tuple[Severity, str, str]:
+def _judge_identifier(subject: Subject, name: str, column: pa.ChunkedArray) -> tuple[Severity, str, str]:
     """Return what a published identifier is: itself, a hash that anybody can compute, or perhaps a pseudonym."""
     if _are_hashes(subject, column):
         return Severity.LEAK, HASHES, "drop it, or use a key"
@@ -125,7 +120,6 @@ def _numbered(subject: Subject) -> Iterator[Finding]:
         counts = int(numbers.min()) in (0, 1) or subject.schema is not None or subject.original is not None
         gaps = "are consecutive" if consecutive else "are all different and nearly consecutive"
         yield Finding(
-            "row-numbers",
             Severity.LEAK if consecutive and counts and name not in declared else Severity.SUSPICION,
             called,
             len(numbers),
@@ -143,9 +137,7 @@ def _unique(subject: Subject) -> Iterator[Finding]:
         if not is_nearly_unique(alone, rows):
             continue
         called, sorted_ = subject.called(name), alone == rows and is_sorted(subject.table.column(place))
-        yield Finding(
-            "unique-columns",
-            Severity.SUSPICION,
+        yield suspicion(
             called,
             alone,
             f"in {called}, {rows_of_all(alone, rows)} have a value of their own"

@@ -17,7 +17,7 @@ import pyarrow as pa
 from indistinct.frequencies.grouping import group_rows
 from indistinct.machine.arrays import Codes
 from indistinct.release.columns import published_schema
-from indistinct.study.scan.base import Check, Finding, Severity, Subject
+from indistinct.study.scan.base import Check, Finding, Subject, leak
 from indistinct.study.scan.columns import codes_of
 from indistinct.study.scan.compared import published_as_is
 
@@ -52,9 +52,7 @@ def _order(subject: Subject) -> Iterator[Finding]:
     if not (sequence or inside):
         return
     what = "one after the other in" if sequence else "inside their classes, in the order of"
-    yield Finding(
-        "row-order",
-        Severity.LEAK,
+    yield leak(
         "rows",
         len(matched.vectors if sequence else known),
         f"rows stand {what} the original, more than chance explains (a shuffled file looks so at most "

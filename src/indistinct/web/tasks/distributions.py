@@ -6,7 +6,7 @@ from indistinct.drawing.shares import draw_shares
 from indistinct.job.policy import Policy
 from indistinct.reporting.columns import shares_of
 from indistinct.schema import Role, Schema
-from indistinct.study.measure.heat_map import draw_distributions
+from indistinct.study.measure.distributions import draw_distributions
 from indistinct.study.measure.measuring import distributions
 from indistinct.study.measure.possible_values import encoded_original, possible_values
 from indistinct.tables import open_table

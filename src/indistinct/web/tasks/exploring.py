@@ -18,9 +18,8 @@ from indistinct.job.policy import Policy
 from indistinct.models import KAnonymity, Model
 from indistinct.models.registry import all_of
 from indistinct.reporting.columns import MISSING
-from indistinct.study.compare.compare import compare
-from indistinct.study.compare.comparison import Comparison
-from indistinct.study.compare.pictures import draw_comparison
+from indistinct.study.compare.compare import Comparison, compare
+from indistinct.study.compare.results import draw_comparison
 from indistinct.study.explore import Exploration, Row, explore
 from indistinct.tables import Table
 from indistinct.web.sessions import job_of

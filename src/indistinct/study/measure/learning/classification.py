@@ -27,7 +27,6 @@ from indistinct.release.published import NO_SCHEMA, Published, describe_release
 from indistinct.schema import Schema, did_you_mean, require_schema
 from indistinct.spelling import spell
 from indistinct.study.measure.learning.classifiers import CLASSIFIERS, Classifier, parse_classifier, require_extra
-from indistinct.study.measure.learning.estimates import Estimate, estimate, folds_of
 from indistinct.study.measure.learning.features import (
     REPRESENTATIONS,
     Representation,
@@ -42,8 +41,11 @@ from indistinct.study.measure.learning.scores import (
     TRAINED_ON,
     WITHOUT,
     Classification,
+    Estimate,
     Hits,
     Score,
+    estimate,
+    folds_of,
     hits,
 )
 from indistinct.study.measure.measuring import measure

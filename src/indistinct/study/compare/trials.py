@@ -1,19 +1,99 @@
 """One point of a comparison, tried: a release is made, measured and assessed, and only figures are kept of it."""
 
 import math
+import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import product
 from typing import Any, Literal
 
-from indistinct.errors import IndistinctError, InfeasibleError
+from indistinct.algorithms.base import Algorithm
+from indistinct.algorithms.registry import parse_algorithm
+from indistinct.errors import IndistinctError, InfeasibleError, ParameterError
 from indistinct.job.job import Job
+from indistinct.job.problem import budget
 from indistinct.job.running import run_job
-from indistinct.metrics import AverageClassSize, Metric
+from indistinct.metrics import AverageClassSize, Metric, parse_metric
+from indistinct.models import Model
+from indistinct.models.registry import parse_model
 from indistinct.release.release import Release
+from indistinct.spelling import spell, split_specs
 from indistinct.study.assess.assessing import assess
-from indistinct.study.compare.grid import Point
 from indistinct.study.measure.measuring import measure
+
+STANDARD = ("gcp", "discernibility")
+"""What is measured where nothing is named."""
+Algorithms = str | Algorithm | Sequence[str | Algorithm]
+Models = str | Model | Sequence[str | Model | None] | None
+Metrics = str | Metric | Sequence[str | Metric]
+Shares = float | Sequence[float]
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One release to try: an algorithm and a model by their spelling, and the share that may be suppressed.
+
+    The model is None where the algorithm promises something by itself.
+    """
+
+    algorithm: str
+    model: str | None
+    suppression: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """Return the point as part of a file name.
+
+        >>> Point("mondrian:relaxed=true", "k-anonymity:k=5").name
+        'mondrian-relaxed-true-k-anonymity-k-5'
+        """
+        words = [self.algorithm, self.model or "", f"drop {self.suppression:g}" if self.suppression else ""]
+        return re.sub(r"[^0-9a-zA-Z.]+", "-", " ".join(words)).strip("-")
+
+
+def points_of(algorithms: Algorithms, models: Models, suppression: Shares) -> tuple[Point, ...]:
+    """Return every combination once, algorithms slowest, and raise for a spelling or a share that is not possible.
+
+    >>> [point.model for point in points_of("mondrian", "k-anonymity:k=5,k-anonymity:k=2", 0)]
+    ['k-anonymity:k=5', 'k-anonymity:k=2']
+    """
+    searches = [parse_algorithm(each) if isinstance(each, str) else each for each in _listed(algorithms)]
+    asked = [parse_model(each) if isinstance(each, str) else each for each in _listed(models)] or [None]
+    shares = [suppression] if isinstance(suppression, int | float) else list(suppression)
+    for share in shares:
+        budget(share, 0)
+    if not searches or not shares:
+        raise ParameterError("a comparison needs an algorithm and a share of suppression", hint="algorithms=['auto']")
+    grid = [
+        Point(spell(search), None if model is None else model.spec(), float(share))
+        for search, model, share in product(searches, asked, shares)
+        if model is not None or search.promise() is not None
+    ]
+    if not grid:
+        raise ParameterError("no model is given", hint="name models to compare, such as k-anonymity:k=5")
+    return tuple(dict.fromkeys(grid))
+
+
+def metrics_of(metrics: Metrics | None) -> tuple[Metric, ...]:
+    """Return the metrics that are named, by default two that every release in classes has."""
+    named = _listed(STANDARD if metrics is None else metrics)
+    chosen = tuple(parse_metric(each) if isinstance(each, str) else each for each in named)
+    names = [metric.name for metric in chosen]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice or not chosen:
+        told = f"asked for twice: {', '.join(twice)}" if twice else "none is named"
+        raise ParameterError(f"each metric is measured once; {told}", hint="for example gcp,discernibility")
+    return chosen
+
+
+def _listed(given: Any) -> list[Any]:
+    """Return what is named one by one: a text may name several."""
+    if given is None:
+        return []
+    several = given if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+    return [part for each in several for part in (split_specs(each) if isinstance(each, str) else [each])]
+
 
 State = Literal["done", "infeasible", "failed"]
 
