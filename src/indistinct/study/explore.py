@@ -153,7 +153,7 @@ class Exploration:
 
         Raises `ParameterError` for a lattice that no page could show.
         """
-        name = self._named(metric)
+        name = self._name_of_metric(metric)
         mark = f"best {name}" if chosen is None else "chosen"
         if chosen is None and self.satisfied.any():
             chosen = self.best(name)["node"]
@@ -199,10 +199,10 @@ class Exploration:
         return np.lexsort((np.arange(len(self)), self.levels.sum(axis=1), self._cost(metric), ~self.satisfied))
 
     def _cost(self, metric: str | None) -> Codes:
-        name = self._named(metric)
+        name = self._name_of_metric(metric)
         return -self.metrics[name] if self.goals[name] == "max" else self.metrics[name]
 
-    def _named(self, metric: str | None) -> str:
+    def _name_of_metric(self, metric: str | None) -> str:
         name = next(iter(self.metrics)) if metric is None else metric
         if name not in self.metrics:
             raise ParameterError(
@@ -268,13 +268,13 @@ def explore(
         rows=counted.frequencies.members,
         unit=problem.unit,
         suppression=problem.suppression,
-        levels=_fixed(space.lattice.nodes()),
-        satisfied=_fixed(satisfied),
-        minimal=_fixed(minimal_of(satisfied.reshape(space.lattice.shape)).reshape(-1)),
-        suppressed_rows=_fixed(found.suppressed),
-        classes=_fixed(found.classes),
-        smallest_class=_fixed(found.smallest),
-        metrics={metric.name: _fixed(values) for metric, values in zip(chosen, found.values, strict=True)},
+        levels=_freeze(space.lattice.nodes()),
+        satisfied=_freeze(satisfied),
+        minimal=_freeze(minimal_of(satisfied.reshape(space.lattice.shape)).reshape(-1)),
+        suppressed_rows=_freeze(found.suppressed),
+        classes=_freeze(found.classes),
+        smallest_class=_freeze(found.smallest),
+        metrics={metric.name: _freeze(values) for metric, values in zip(chosen, found.values, strict=True)},
         goals={metric.name: metric.goal for metric in chosen},
     )
 
@@ -347,7 +347,7 @@ def _distinct(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
     return tuple(metrics)
 
 
-def _fixed(values: Codes) -> Codes:
+def _freeze(values: Codes) -> Codes:
     values.setflags(write=False)
     return values
 

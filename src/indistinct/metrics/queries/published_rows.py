@@ -95,7 +95,7 @@ class Labels:
     def overlap(self, allowed: ValueSet) -> Overlap:
         """Return how much of each published value a set allows."""
         levels = self._levels(allowed)
-        inside, partly = self._counted(levels), self._counted(levels > 0)
+        inside, partly = self._sum_weights(levels), self._sum_weights(levels > 0)
         others = allowed.levels[-2] if isinstance(allowed, TextSet) else 0
         certain = (inside == EVERY * self.sizes) & ~(self.unknown & (others < EVERY))
         possible = (partly > 0) | (self.unknown & (others > 0))
@@ -107,7 +107,7 @@ class Labels:
                 share = self._by_width(allowed, share)
         return Overlap(np.where(certain, 1.0, np.where(possible, share, 0.0)), certain, possible)
 
-    def clipped(self, allowed: ValueSet | None) -> Clipped:
+    def clip(self, allowed: ValueSet | None) -> Clipped:
         """Return the numbers that are left of each published value; they mean nothing where none is allowed."""
         kept = LineSet(((-np.inf, 0), (np.inf, 1))) if allowed is None else allowed
         assert isinstance(kept, LineSet)  # noqa: S101  (text is refused before)
@@ -135,7 +135,7 @@ class Labels:
             levels[0] = EVERY * allowed.missing
         return levels
 
-    def _counted(self, weights: Codes) -> Codes:
+    def _sum_weights(self, weights: Codes) -> Codes:
         """Return the sum of weights of known values over those that each published value covers."""
         running = np.concatenate([[0], np.cumsum(weights, dtype=np.float64 if weights.dtype.kind == "f" else np.int64)])
         return self._sums(running[self.last + 1] - running[self.first])
@@ -192,14 +192,14 @@ class Labels:
         line = np.append(self.positions, np.nan)
         low = np.where(first <= self.last, line[np.minimum(first, count)], np.inf)
         high = np.where(last >= self.first, line[np.maximum(last, -1)], -np.inf)
-        low, high = self._reduced(np.minimum, low, np.inf), self._reduced(np.maximum, high, -np.inf)
-        numbers = self._counted(inside.astype(np.int64))
+        low, high = self._reduce_runs(np.minimum, low, np.inf), self._reduce_runs(np.maximum, high, -np.inf)
+        numbers = self._sum_weights(inside.astype(np.int64))
         with np.errstate(invalid="ignore", divide="ignore"):
-            mean = self._counted(np.where(inside, self.positions, 0.0)) / numbers
+            mean = self._sum_weights(np.where(inside, self.positions, 0.0)) / numbers
         none = numbers == 0
         return np.where(none, np.nan, low), np.where(none, np.nan, high), mean
 
-    def _reduced(self, reach: np.ufunc, runs: Codes, nothing: float) -> Codes:
+    def _reduce_runs(self, reach: np.ufunc, runs: Codes, nothing: float) -> Codes:
         found = np.full(len(self), nothing)
         filled = np.flatnonzero(np.diff(self.indptr))
         if len(filled):
@@ -287,7 +287,7 @@ class Slice:
             certain &= overlap.certain[values]
         return Chosen(entries, share, certain)
 
-    def projected(self, names: tuple[str, ...]) -> "Slice":
+    def project(self, names: tuple[str, ...]) -> "Slice":
         """Return the slice with some columns alone: entries that agree on them are one, and a unit of its own."""
         if names not in self._projections:
             columns = [self.values[name] for name in names]
@@ -383,7 +383,7 @@ class PublishedRows:
         for place, box in enumerate(boxes):
             alike.setdefault(tuple(sorted(box)), []).append(place)
         for names, places in alike.items():
-            slim = self.slices[0].projected(names) if names else self.slices[0]
+            slim = self.slices[0].project(names) if names else self.slices[0]
             if not names or len(places) * len(slim.counts) < WORTH_COMPILED:
                 rows = replace(self, slices=(slim,), sizes=slim.counts)
                 counted = [rows.count((boxes[place],)) for place in places]

@@ -334,7 +334,7 @@ def risk_of(
     classes = table.classes
     alone = prosecutor(classes, threshold=wanted.threshold)
     look_alikes = population.look_alikes(table, wanted.hierarchies)
-    risk, beyond = _beyond(classes, population, look_alikes, threshold=wanted.threshold)
+    risk, beyond = _risk_beyond_table(classes, population, look_alikes, threshold=wanted.threshold)
     figures = TableRisk(
         unit=classes.unit,
         rows=table.evidence.rows,
@@ -377,7 +377,7 @@ def _individual(table: AssessedTable, column: str | None) -> IndividualRisk | No
     return individual_risk(classes, sums_of_weights(classes, table.evidence.known[column]))
 
 
-def _beyond(
+def _risk_beyond_table(
     classes: Classes, population: KnownPopulation, look_alikes: Codes | None, *, threshold: Fraction
 ) -> tuple[Reidentification | None, PopulationRisk]:
     """Return a journalist's risk, where a population is known, and what is known of its uniqueness."""

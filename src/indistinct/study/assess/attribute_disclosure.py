@@ -109,7 +109,7 @@ def disclosure_of(
         asked = OfPeople(model) if people else model
         return asked.achieved(classes_for(asked))
 
-    counted = _counted(column, classes_for, people=people)
+    counted = _count_members(column, classes_for, people=people)
     histogram, sizes = counted.histograms[(column,)], counted.sizes
     most = per_class(np.maximum, histogram.counts, indptr=histogram.indptr) / np.maximum(sizes, 1)
     rooted = histogram.taxonomy is not None and histogram.taxonomy.rooted
@@ -140,7 +140,7 @@ def keys_of(sensitive: Sequence[str], *, people: bool) -> tuple[Key, ...]:
     return ((PERSON,), *plain, *((PERSON, name) for name in sensitive)) if people else plain
 
 
-def _counted(column: str, classes_for: ClassesFor, *, people: bool) -> Classes:
+def _count_members(column: str, classes_for: ClassesFor, *, people: bool) -> Classes:
     """Return classes whose sizes are members, how many of them have each value, and who they are if they are people.
 
     A person counts once for each value, so that a share is that of the people who have it.

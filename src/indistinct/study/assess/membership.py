@@ -441,7 +441,7 @@ def draw_matching(
 def matching_chart(membership: Membership, *, matched: str) -> "alt.LayerChart":
     """Return both histograms as bars, each with its share and its number of tuples above."""
     alt = altair()
-    names = [_named(membership.originals, "original"), _named(membership.fake, "fake")]
+    names = [_legend_of(membership.originals, "original"), _legend_of(membership.fake, "fake")]
     histograms = dict(zip(names, (membership.matching_original, membership.matching_fake), strict=True))
     bars = [
         {"matching": label, "tuples": name, "share": share, "text": f"{percent(share)}\n{_short(count)}"}
@@ -474,7 +474,7 @@ def _notes(membership: Membership, matched: tuple[str, str], kind: str) -> list[
     return [f"{about}{candidates}", f"{means}; originals with one {one}: {_short(membership.unique_original)}"]
 
 
-def _named(count: float, kind: str) -> str:
+def _legend_of(count: float, kind: str) -> str:
     return f"{_short(count)} {kind} tuple" + ("" if count == 1 else "s")
 
 

@@ -158,25 +158,25 @@ class _Walk:
         for column in range(prefix[-1] + 1 if prefix else 0, len(self.codes)):
             columns = (*prefix, column)
             if len(columns) == size:
-                yield self._extended(columns, groups, known)
+                yield self._extend_set(columns, groups, known)
             else:
                 yield from self._below(columns, self._divide(groups, column), known=known, size=size)
 
-    def _extended(self, columns: Columns, groups: Groups, known: Mapping[Columns, Codes]) -> tuple[UniqueSet, Codes]:
+    def _extend_set(self, columns: Columns, groups: Groups, known: Mapping[Columns, Codes]) -> tuple[UniqueSet, Codes]:
         bits, fresh = known[columns[:-1]], self._alone(groups, columns[-1])
         parts = [known[part] for part in combinations(columns, len(columns) - 1) if part and part != columns[:-1]]
         found = _with(bits, fresh)
-        return UniqueSet(columns, self._count(found), _outside(fresh, parts)), found
+        return UniqueSet(columns, self._count(found), _drop_known_cells(fresh, parts)), found
 
     def _divide(self, groups: Groups, column: int) -> Groups:
         """Return the groups of a further column in which different people meet; those of one column are kept."""
         if groups is not self.whole:
-            return self._divided(groups, column)
+            return self._divide_groups(groups, column)
         if column not in self.divided:
-            self.divided[column] = self._divided(groups, column)
+            self.divided[column] = self._divide_groups(groups, column)
         return self.divided[column]
 
-    def _divided(self, groups: Groups, column: int) -> Groups:
+    def _divide_groups(self, groups: Groups, column: int) -> Groups:
         if not len(groups.cells):
             return groups
         if not self.compiled:
@@ -235,7 +235,7 @@ def split(groups: Groups, column: Codes, owners: Codes) -> tuple[Codes, Groups]:
     return cells[alone], Groups(cells[np.repeat(meet, sizes)], starts_of(sizes[meet]))
 
 
-def _outside(cells: Codes, sets: Sequence[Codes]) -> Codes:
+def _drop_known_cells(cells: Codes, sets: Sequence[Codes]) -> Codes:
     """Return the cells that have no bit in any of some sets."""
     for bits in sets:
         cells = cells[(bits[cells >> 3] >> (cells & 7).astype(np.uint8)) & 1 == 0]

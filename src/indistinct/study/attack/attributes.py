@@ -13,7 +13,7 @@ from indistinct.machine.arrays import Codes
 from indistinct.models.arithmetic import per_class
 from indistinct.spelling import arguments_of
 from indistinct.study.attack.base import Attack, Outcome, Tally, Target, against, share_of
-from indistinct.study.attack.crowd import Crowd, control_crowd, domain_of, drawn, original_crowd, unit_of
+from indistinct.study.attack.crowd import Crowd, control_crowd, domain_of, draw_people, original_crowd, unit_of
 from indistinct.study.attack.matching import Belief, belief, groups_of, matches_of, prior_belief
 from indistinct.tables.domain import Domain
 
@@ -73,11 +73,11 @@ class AttributeAttack(Attack):
 
     def run(self, target: Target) -> Outcome:
         """Attack every sensitive column; a person counts who is found out by one."""
-        crowd, control = drawn(original_crowd(target), target), control_crowd(target)
+        crowd, control = draw_people(original_crowd(target), target), control_crowd(target)
         names = self.columns(target)
-        attacked, learnt, before = self._attacked(target, crowd, names)
+        attacked, learnt, before = self._attack_columns(target, crowd, names)
         tally = crowd.tally(attacked, np.logical_or.reduce(list(learnt.values())))
-        outside = None if control is None else self._outside(target, control, names)
+        outside = None if control is None else self._attack_control(target, control, names)
         baseline = crowd.tally(attacked, np.logical_or.reduce(list(before.values()))).share
         unit = unit_of(target)
         sentence = (
@@ -89,7 +89,7 @@ class AttributeAttack(Attack):
         }
         return Outcome(self.name, tally, baseline, sentence, outside, self.defence, details)
 
-    def _attacked(
+    def _attack_columns(
         self, target: Target, crowd: Crowd, names: tuple[str, ...]
     ) -> tuple[Codes, dict[str, Codes], dict[str, Codes]]:
         """Return who is covered, of whom each column is learnt, and of whom it was clear before."""
@@ -108,8 +108,8 @@ class AttributeAttack(Attack):
             target.progress((index + 1) / len(names))
         return attacked, learnt, before
 
-    def _outside(self, target: Target, control: Crowd, names: tuple[str, ...]) -> Tally:
-        _, learnt, _ = self._attacked(target, control, names)
+    def _attack_control(self, target: Target, control: Crowd, names: tuple[str, ...]) -> Tally:
+        _, learnt, _ = self._attack_columns(target, control, names)
         return control.tally(np.ones(len(control), dtype=bool), np.logical_or.reduce(list(learnt.values())))
 
     @staticmethod

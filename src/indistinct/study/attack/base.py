@@ -128,7 +128,7 @@ class Outcome:
         """
         if self.control is None:
             return self.tally.share
-        return self._beyond(self.tally.share - self.control.share)
+        return self._share_beyond_control(self.tally.share - self.control.share)
 
     @property
     def interval(self) -> Interval:
@@ -137,9 +137,9 @@ class Outcome:
             return wilson(self.tally.successes, self.tally.attempts)
         own, other = self.tally, self.control
         low, high = newcombe(own.successes, own.attempts, other.successes, other.attempts)
-        return (self._beyond(low), self._beyond(high))
+        return (self._share_beyond_control(low), self._share_beyond_control(high))
 
-    def _beyond(self, difference: float) -> float:
+    def _share_beyond_control(self, difference: float) -> float:
         control = 0.0 if self.control is None else self.control.share
         return min(max(difference / (1 - control), 0.0), 1.0) if control < 1 else 0.0
 

@@ -61,7 +61,7 @@ class CombinatorialRefinement(Attack):
         """Return how many generalized cells come back finer than they were published."""
         shown = shown_classes(target)
         k = self.k or (target.model.smallest if target.model is not None else int(shown.classes.sizes.min(initial=1)))
-        claims, impossible = refined(shown, k=k, progress=target.progress)
+        claims, impossible = refine_classes(shown, k=k, progress=target.progress)
         judged = judge(shown, claims, whole=True, progress=target.progress)
         outcome = judged.outcome(
             self.name,
@@ -78,7 +78,7 @@ class CombinatorialRefinement(Attack):
         )
 
 
-def refined(shown: ShownClasses, *, k: int, progress: Progress | None = None) -> tuple[list[Claims], int]:
+def refine_classes(shown: ShownClasses, *, k: int, progress: Progress | None = None) -> tuple[list[Claims], int]:
     """Return what follows for each column, and for how many classes and columns the constraints cannot hold.
 
     Such a contradiction shows that the release was made in another way; nothing is claimed there.

@@ -114,7 +114,7 @@ def original_crowd(target: Target) -> Crowd:
         if published > len(crowd):
             raise not_contained(f"the release has {published:,} rows, and the original has {len(crowd):,}")
         sample = sample_of(target)
-        target.learned["original"] = crowd if sample is None else drawn(crowd, target, most=sample)
+        target.learned["original"] = crowd if sample is None else draw_people(crowd, target, most=sample)
     known: Crowd = target.learned["original"]
     return known
 
@@ -156,7 +156,7 @@ def control_crowd(target: Target) -> Crowd | None:
             hint="give people with the quasi-identifiers of the original, and with its sensitive columns",
         )
     if "control" not in target.learned:
-        target.learned["control"] = drawn(crowd_of(target, target.control, "the control"), target)
+        target.learned["control"] = draw_people(crowd_of(target, target.control, "the control"), target)
     known: Crowd = target.learned["control"]
     return known
 
@@ -173,9 +173,9 @@ def crowd_of(target: Target, source: Source | None, what: str) -> Crowd:
             hint=did_you_mean(missing, table.column_names)
             or "give a table with columns of the same names, or rename them",
         )
-    codes = {name: translated(table, name, domain) for name, domain in known.items()}
+    codes = {name: translate_column(table, name, domain) for name, domain in known.items()}
     values = {
-        name: translated(table, name, domain_of(target, name))
+        name: translate_column(table, name, domain_of(target, name))
         for name in schema.sensitive
         if name in table.column_names
     }
@@ -188,17 +188,17 @@ def domain_of(target: Target, name: str) -> Domain:
     if name not in known:
         original = table_of(target.original, "the original")
         require_columns((name,), original.column_names)
-        known[name] = encoded(original, name).domain
+        known[name] = encode_values(original, name).domain
     return known[name]
 
 
-def translated(table: pa.Table, name: str, domain: Domain) -> Codes:
+def translate_column(table: pa.Table, name: str, domain: Domain) -> Codes:
     """Return a column in the codes of a domain, -1 for values that it does not hold."""
-    own = encoded(table, name)
+    own = encode_values(table, name)
     return own.domain.translate(domain, empty=True)[own.codes].astype(np.int64)
 
 
-def encoded(table: pa.Table, name: str) -> Encoded:
+def encode_values(table: pa.Table, name: str) -> Encoded:
     """Return a column in codes of its own; numbers that are none count as missing."""
     column = table[name]
     if pa.types.is_floating(column.type):
@@ -210,11 +210,11 @@ def persons_in(table: pa.Table, names: Sequence[str]) -> Codes:
     """Return whom each row is about, in numbers: people where columns tell them apart, else the row itself."""
     if not names or any(name not in table.column_names for name in names):
         return np.arange(table.num_rows)
-    columns = [encoded(table, name) for name in names]
+    columns = [encode_values(table, name) for name in names]
     return group_rows([each.codes for each in columns], [len(each.domain) for each in columns]).group_ids()
 
 
-def drawn(crowd: Crowd, target: Target, *, most: int | None = None) -> Crowd:
+def draw_people(crowd: Crowd, target: Target, *, most: int | None = None) -> Crowd:
     """Return everybody, or of very many rows those of people drawn by chance; about `most` rows at most."""
     most = MOST_ROWS if most is None else most
     if len(crowd) <= most:
@@ -250,11 +250,11 @@ def register_of(target: Target, *, errors: float) -> Register:
     """Return the external table, or a register of everybody in the original; a share of its cells gets errors."""
     original = original_crowd(target)
     if target.external is None:
-        some = drawn(original, target)
+        some = draw_people(original, target)
         return Register(with_errors(some, target, errors), some.persons, original.persons, "simulated")
     people = crowd_of(target, target.external, "the external table")
     entries, originals, by = identities(target, people, original)
-    some = drawn(people, target)
+    some = draw_people(people, target)
     return Register(with_errors(some, target, errors), entries[some.rows], originals, by)
 
 
@@ -278,15 +278,15 @@ def identities(target: Target, people: Crowd, original: Crowd) -> tuple[Codes, C
     names = [name for name in target.schema.hidden if name in mine.column_names and name in theirs.column_names]
     if names:
         columns = [_texts(mine, theirs, name) for name in names]
-        return (*_numbered([one for one, _ in columns], [other for _, other in columns]), "names")
+        return (*_number_people([one for one, _ in columns], [other for _, other in columns]), "names")
     shared = list(people.known)
-    entries, originals = _numbered([people.known[n] for n in shared], [original.known[n] for n in shared])
+    entries, originals = _number_people([people.known[n] for n in shared], [original.known[n] for n in shared])
     return entries, originals, "quasi-identifiers"
 
 
 def _texts(mine: pa.Table, theirs: pa.Table, name: str) -> tuple[Codes, Codes]:
     """Return a column of names in both tables, in codes of the original; -1 is a name that it does not have."""
-    one, other = (encoded(table, name) for table in (mine, theirs))
+    one, other = (encode_values(table, name) for table in (mine, theirs))
     if one.domain.kind is other.domain.kind:
         codes = one.domain.translate(other.domain)
     else:
@@ -295,7 +295,7 @@ def _texts(mine: pa.Table, theirs: pa.Table, name: str) -> tuple[Codes, Codes]:
     return codes[one.codes], other.codes.astype(np.int64)
 
 
-def _numbered(mine: list[Codes], theirs: list[Codes]) -> tuple[Codes, Codes]:
+def _number_people(mine: list[Codes], theirs: list[Codes]) -> tuple[Codes, Codes]:
     ids, others = together(theirs, mine, rows=0)
     assert others is not None  # noqa: S101
     return np.where(np.isin(others, ids), others, -1), ids

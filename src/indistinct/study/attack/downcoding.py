@@ -97,7 +97,7 @@ def _of_tight(shown: ShownClasses, j: int) -> Claims:
                 assert column.taxonomy is not None  # noqa: S101  (nodes come from one)
                 finer, children = split_of(column.taxonomy, level, node)
                 named += [(value, finer, child) for child in children.tolist()] if len(children) == PAIR else []
-    return _claimed(shown, j, named)
+    return _claim_rows(shown, j, named)
 
 
 def split_of(taxonomy: Taxonomy, level: int, node: int) -> tuple[int, Codes]:
@@ -110,7 +110,7 @@ def split_of(taxonomy: Taxonomy, level: int, node: int) -> tuple[int, Codes]:
     return 0, np.unique(below[:, 0])
 
 
-def _claimed(shown: ShownClasses, j: int, named: list[tuple[int, int, int]]) -> Claims:
+def _claim_rows(shown: ShownClasses, j: int, named: list[tuple[int, int, int]]) -> Claims:
     """Return claims of one row for every class that shows a value, given as value, level and part."""
     if not named:
         return Claims.none(j)

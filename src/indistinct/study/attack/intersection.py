@@ -20,7 +20,7 @@ from indistinct.study.attack.crowd import (
     control_crowd,
     crowd_of,
     domain_of,
-    drawn,
+    draw_people,
     identities,
     original_crowd,
     unit_of,
@@ -49,16 +49,16 @@ class Intersection(Attack):
         """Intersect the groups of everybody who is in both releases."""
         earlier = _earlier(target)
         everybody = _in_both(target)
-        crowd = drawn(everybody, target)
+        crowd = draw_people(everybody, target)
         k = self._k(target, earlier)
-        together, alone, details = _found(target, earlier, crowd, among=everybody, k=k)
+        together, alone, details = _find_out(target, earlier, crowd, among=everybody, k=k)
         attacked = together.attacked
         tally = crowd.tally(attacked, together.found)
         baseline = crowd.tally(attacked, alone).share
         control = control_crowd(target)
         outside: Tally | None = None
         if control is not None:
-            theirs = _found(target, earlier, control, among=everybody, k=k)[0]
+            theirs = _find_out(target, earlier, control, among=everybody, k=k)[0]
             outside = control.tally(np.ones(len(control), dtype=bool), theirs.found)
         unit = unit_of(target)
         sentence = (
@@ -80,7 +80,7 @@ class Intersection(Attack):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Found:
+class _FoundOut:
     """Which rows are covered by both releases, and which of them are found out."""
 
     attacked: Codes
@@ -113,9 +113,9 @@ def _in_both(target: Target) -> Crowd:
     return crowd
 
 
-def _found(
+def _find_out(
     target: Target, earlier: Target, crowd: Crowd, *, among: Crowd, k: int
-) -> tuple[_Found, Codes, dict[str, object]]:
+) -> tuple[_FoundOut, Codes, dict[str, object]]:
     """Return who of a crowd is found out by both releases together, who by one alone, and figures.
 
     Candidates are counted `among` those who are in both releases, also for people who are in none.
@@ -143,7 +143,7 @@ def _found(
         "one_value": crowd.tally(attacked, certain).successes,
         "smallest": int(sizes[attacked & (sizes > 0)].min(initial=np.iinfo(np.int64).max)) if few.any() else None,
     }
-    return _Found(attacked, found), alone & attacked, details
+    return _FoundOut(attacked, found), alone & attacked, details
 
 
 def _shows(target: Target, name: str) -> bool:

@@ -23,7 +23,7 @@ from indistinct.study.attack.crowd import (
     not_contained,
     original_crowd,
     table_of,
-    translated,
+    translate_column,
 )
 
 
@@ -100,12 +100,12 @@ def _classes(target: Target, sensitive: str | None) -> Groups:
     ]
     shown = None
     if sensitive is not None and sensitive in published.column_names:
-        values = translated(published, sensitive, domain_of(target, sensitive))
-        shown = _shown(target, class_of_row, values, np.ones(len(values), dtype=np.int64), len(sizes), sensitive)
+        values = translate_column(published, sensitive, domain_of(target, sensitive))
+        shown = _count_values(target, class_of_row, values, np.ones(len(values), dtype=np.int64), len(sizes), sensitive)
     return Groups(sizes, sizes, tuple(parts), shown, class_of_row)
 
 
-def _shown(target: Target, owners: Codes, values: Codes, counts: Codes, size: int, name: str) -> Shown:
+def _count_values(target: Target, owners: Codes, values: Codes, counts: Codes, size: int, name: str) -> Shown:
     """Return the histogram of a column; a value that the original does not have cannot come from it.
 
     Only an earlier release, which is about others as well, may show such values.
@@ -137,22 +137,22 @@ def _of_buckets(target: Target, sensitive: str | None) -> Groups:
     if home is None:  # nothing but buckets
         owners, sizes, bucket = np.zeros(0, dtype=np.int64), evidence.sizes, np.arange(len(evidence.sizes))
     else:
-        own = [home.buckets, *_known(target, evidence, home).values()]
+        own = [home.buckets, *_translate_slice(target, evidence, home).values()]
         grouping = group_rows([code + 1 for code in own], [int(code.max(initial=0)) + 2 for code in own])
         owners, bucket = grouping.group_ids(), home.buckets[grouping.first]
         sizes = np.bincount(owners, weights=home.counts, minlength=len(grouping)).astype(np.int64)
     parts = [
-        _part(each, _known(target, evidence, each), bucket, owners=owners if each is home else None)
+        _part(each, _translate_slice(target, evidence, each), bucket, owners=owners if each is home else None)
         for each in evidence.slices
     ]
     shown = None
     if home is not None and sensitive is not None:
         values = evidence.known[sensitive].translate(domain_of(target, sensitive), empty=True)[home.codes[sensitive]]
-        shown = _shown(target, owners, values, home.counts, len(sizes), sensitive)
+        shown = _count_values(target, owners, values, home.counts, len(sizes), sensitive)
     return Groups(sizes, evidence.sizes[bucket], tuple(part for part in parts if part.codes), shown)
 
 
-def _known(target: Target, evidence: BucketEvidence, each: SliceCounts) -> dict[str, Codes]:
+def _translate_slice(target: Target, evidence: BucketEvidence, each: SliceCounts) -> dict[str, Codes]:
     """Return the quasi-identifiers of a slice that are published as they are, in the codes of people."""
     generalized = set(evidence.buckets.generalized)
     domains = {column.name: column.domain for column in columns_known(target)}
@@ -261,7 +261,7 @@ def match(groups: Groups, crowd: Crowd, progress: Progress | None = None) -> Mat
     columns = [crowd.known[name] + 1 for name in names]
     grouping = group_rows(columns, [int(codes.max(initial=0)) + 1 for codes in columns])
     vectors = {name: crowd.known[name][grouping.first] for name in names}
-    joined = [_joined(part, vectors) for part in groups.parts if set(part.codes) & set(vectors)]
+    joined = [_join_part(part, vectors) for part in groups.parts if set(part.codes) & set(vectors)]
     size = len(grouping)
     indptr, found = _covering(joined, len(groups), size, progress)
     owners = np.repeat(np.arange(size), np.diff(indptr))
@@ -277,7 +277,7 @@ def match(groups: Groups, crowd: Crowd, progress: Progress | None = None) -> Mat
 _Joined = tuple[Part, Codes, Codes]
 
 
-def _joined(part: Part, vectors: dict[str, Codes]) -> _Joined:
+def _join_part(part: Part, vectors: dict[str, Codes]) -> _Joined:
     """Return a part, its entries and the crowd's vectors as one code, by the columns that both have."""
     names = [name for name in part.codes if name in vectors]
     if part.cover is not None:
@@ -294,7 +294,7 @@ def _covering(joined: list[_Joined], size: int, vectors: int, progress: Progress
     if not joined:  # nothing is known of people that the release shows
         return np.arange(vectors + 1) * size, np.tile(np.arange(size), vectors)
     first, *others = sorted(joined, key=_density)
-    indptr, found = _listed(first, size)
+    indptr, found = _list_groups(first, size)
     prefixes = np.where(first[2] < 0, len(indptr) - 2, first[2])
     for number, (part, entries, people) in enumerate(others, start=1):
         longer = group_rows([prefixes, people + 1], [int(prefixes.max(initial=0)) + 1, int(people.max(initial=0)) + 2])
@@ -302,7 +302,7 @@ def _covering(joined: list[_Joined], size: int, vectors: int, progress: Progress
         covers = _lookup(part, entries, size, values=int(people.max(initial=-1)) + 1)
         lengths, kept = np.zeros(len(longer), dtype=np.int64), [found[:0]]
         for some in _chunks(np.diff(indptr)[parents]):
-            owners, pairs = _expanded(indptr, parents[some])
+            owners, pairs = _expand_rows(indptr, parents[some])
             inside = covers(values[some][owners], found[pairs])
             lengths[some] = np.bincount(owners[inside], minlength=some.stop - some.start)
             kept.append(found[pairs[inside]])
@@ -310,11 +310,11 @@ def _covering(joined: list[_Joined], size: int, vectors: int, progress: Progress
                 progress((number + some.stop / len(longer)) / len(joined))
         prefixes = longer.group_ids().astype(np.int64)
         indptr, found = starts_of(lengths), np.concatenate(kept)
-    _, pairs = _expanded(indptr, prefixes)
+    _, pairs = _expand_rows(indptr, prefixes)
     return starts_of(np.diff(indptr)[prefixes]), found[pairs]
 
 
-def _listed(joined: _Joined, size: int) -> tuple[Codes, Codes]:
+def _list_groups(joined: _Joined, size: int) -> tuple[Codes, Codes]:
     """Return the groups that cover each value of a part, as compressed sparse rows; the last row is that of -1.
 
     The entries of the part are sorted: to compare every value with every group would take both numbers multiplied.
@@ -361,7 +361,7 @@ def _chunks(lengths: Codes) -> Iterator[slice]:
         start = stop
 
 
-def _expanded(indptr: Codes, rows: Codes) -> tuple[Codes, Codes]:
+def _expand_rows(indptr: Codes, rows: Codes) -> tuple[Codes, Codes]:
     """Return the entries of some rows of compressed sparse ones, and before them which of these rows each is of."""
     lengths = np.diff(indptr)[rows]
     owners = np.repeat(np.arange(len(rows)), lengths)
@@ -421,7 +421,7 @@ def belief(groups: Groups, matches: Matches, *, size: int) -> Belief:
     lengths = np.add.reduceat(np.append(np.diff(shown.indptr)[matches.groups], 0), matches.indptr[:-1])
     for some in _chunks(np.where(matches.number > 0, lengths, 0)):
         pairs = slice(int(matches.indptr[some.start]), int(matches.indptr[some.stop]))
-        index, entries = _expanded(shown.indptr, matches.groups[pairs])
+        index, entries = _expand_rows(shown.indptr, matches.groups[pairs])
         own = np.repeat(np.arange(some.start, some.stop), matches.number[some])[index]
         weights = (matches.weights[pairs] / groups.sizes[matches.groups[pairs]])[index] * shown.counts[entries]
         keys, places = distinct_with_places(own * size + shown.codes[entries])

@@ -84,7 +84,7 @@ class PredictableSeed(Attack):
             if best is None or guess.chosen_by > best.chosen_by:
                 best = guess
         assert best is not None  # noqa: S101  (without a trial the attack does not apply)
-        tally, baseline = best.trial.judged(best.order), best.trial.baseline
+        tally, baseline = best.trial.judge_order(best.order), best.trial.baseline
         shuffled = Tally(tally.attempts, baseline * tally.attempts)
         knows = Outcome(self.name, tally, baseline, "", shuffled).succeeds
         details = {
@@ -183,10 +183,10 @@ class _Trial:
         fits &= np.bincount(last[kind], minlength=number) > 1
         block_of_kind = np.where(~spread & (last >= 0), last, -1)
         block_of_kind[block_of_kind >= 0] = np.where(fits[last], last, -1)[block_of_kind >= 0]
-        return cls._halved(order, block_of_kind, fits, shown)
+        return cls._halve_blocks(order, block_of_kind, fits, shown)
 
     @classmethod
-    def _halved(cls, order: RowOrder, block_of_kind: Codes, fits: Codes, shown: Codes) -> "_Trial":
+    def _halve_blocks(cls, order: RowOrder, block_of_kind: Codes, fits: Codes, shown: Codes) -> "_Trial":
         rows = np.flatnonzero(fits[order.blocks]) if len(order.blocks) else np.zeros(0, dtype=np.int64)
         blocks, kinds = order.blocks[rows], order.kinds[rows]
         starts = np.flatnonzero(np.append(True, np.diff(blocks) != 0)) if len(rows) else rows
@@ -218,6 +218,6 @@ class _Trial:
             return 0.0
         return float((self._hits(order) - self.chances)[self.chooses].mean())
 
-    def judged(self, order: Codes) -> Tally:
+    def judge_order(self, order: Codes) -> Tally:
         """Return how many of the judging rows a guess puts in the right place."""
         return Tally(int(self.judges.sum()), int(self._hits(order)[self.judges].sum()))

@@ -13,7 +13,7 @@ from indistinct.machine.arrays import Codes
 from indistinct.machine.ordering import distinct
 from indistinct.recoding.outputs import MAIN
 from indistinct.study.attack.base import NEEDED, Attack, Outcome, Tally, Target, share_of, wilson
-from indistinct.study.attack.crowd import encoded, original_crowd, table_of, translated
+from indistinct.study.attack.crowd import encode_values, original_crowd, table_of, translate_column
 from indistinct.study.attack.matching import groups_of, matches_of
 
 # A column explains the order where equal values stand together, unless nearly all are of their own.
@@ -52,35 +52,35 @@ def row_orders(target: Target) -> Iterator[tuple[str, RowOrder]]:
         names = [name for name in target.schema.published if name in shared]
         if names:
             shown = (*_together(published, earlier, names), 0)
-            yield "rows, beside the earlier release", _parted(published, shown)
+            yield "rows, beside the earlier release", _part_into_blocks(published, shown)
     if target.original is None:
         return
     every = list(_kinds(target, published))
     for order in every:
-        yield "rows", _parted(published, order)
+        yield "rows", _part_into_blocks(published, order)
     roles = {*target.schema.columns, "bucket", "count"}
     for name in published.column_names:
         if name in roles or any(name.startswith(f"{quasi}_") for quasi in target.schema.quasi):
             continue
-        codes = encoded(published, name).codes
+        codes = encode_values(published, name).codes
         if len(distinct(codes)) == len(codes) > 1:
             rows = np.argsort(codes, kind="stable")
             sorted_by = published.drop_columns([name]).take(pa.array(rows))
             for kinds, originals, index in every:
-                yield f"column {name!r}", _parted(sorted_by, (kinds[rows], originals, index))
+                yield f"column {name!r}", _part_into_blocks(sorted_by, (kinds[rows], originals, index))
 
 
 _Kinds = tuple[Codes, Codes, int]
 
 
-def _parted(published: pa.Table, kinds: _Kinds) -> RowOrder:
+def _part_into_blocks(published: pa.Table, kinds: _Kinds) -> RowOrder:
     own, originals, index = kinds
-    return RowOrder(explained(published), own, originals, index)
+    return RowOrder(blocks_of(published), own, originals, index)
 
 
-def explained(published: pa.Table) -> Codes:
+def blocks_of(published: pa.Table) -> Codes:
     """Return the block of every row: rows stay in one block unless some columns explain why they stand apart."""
-    columns = {name: encoded(published, name).codes.astype(np.int64) for name in published.column_names}
+    columns = {name: encode_values(published, name).codes.astype(np.int64) for name in published.column_names}
     blocks = np.zeros(published.num_rows, dtype=np.int64)
     while True:
         name = next((name for name, codes in columns.items() if _explains(codes, blocks)), None)
@@ -137,8 +137,8 @@ def _together(
     columns = [] if classes is None else [np.concatenate(classes) + 1]
     for name in names:
         if name in published.column_names and name in other.column_names:
-            domain = encoded(other, name).domain
-            parts = [translated(table, name, domain) for table in (published, other)]
+            domain = encode_values(other, name).domain
+            parts = [translate_column(table, name, domain) for table in (published, other)]
             columns.append(np.concatenate(parts) + 1)
     ids = group_rows(columns, [int(codes.max(initial=0)) + 1 for codes in columns]).group_ids().astype(np.int64)
     unclear = np.logical_or.reduce([codes == 0 for codes in columns])
@@ -171,8 +171,8 @@ class UnsortedMatching(Attack):
         """Compare the order of the rows, and of every column that may be a row number; report the worst."""
         found: dict[str, _Compared] = {}
         for what, order in row_orders(target):
-            compared = _compared(order)
-            found[what] = compared if what not in found else found[what].joined(compared)
+            compared = _compare_order(order)
+            found[what] = compared if what not in found else found[what].join(compared)
         worst, compared = max(found.items(), key=lambda each: wilson(*each[1].right)[0], default=("rows", _NOTHING))
         tally = Tally(compared.right[1], compared.right[0])
         before = "earlier release" if "earlier" in worst else "original"
@@ -218,7 +218,7 @@ class _Compared:
         """Return how often a random order is correlated as much, either way, by the normal approximation."""
         return math.erfc(abs(self.product) / math.sqrt(2 * self.variance)) if self.variance > 0 else 1.0
 
-    def joined(self, other: "_Compared") -> "_Compared":
+    def join(self, other: "_Compared") -> "_Compared":
         """Return what two slices tell together."""
         right = (self.right[0] + other.right[0], self.right[1] + other.right[1])
         return _Compared(
@@ -229,7 +229,7 @@ class _Compared:
 _NOTHING = _Compared((0, 0), 0.0, 0.0, 0.0)
 
 
-def _compared(order: RowOrder) -> _Compared:
+def _compare_order(order: RowOrder) -> _Compared:
     positions = order.positions()
     rows = np.flatnonzero(~np.isnan(positions))
     if not len(rows):

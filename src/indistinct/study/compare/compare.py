@@ -76,7 +76,7 @@ class Comparison:
 
         Of trials that are equal in both the first one is named. Those that the metric says nothing of are left out.
         """
-        name = self._named(metric)
+        name = self._name_of_metric(metric)
         sign = -1 if self.metrics[name] == "max" else 1
         ranked = [
             (sign * value, danger, index)
@@ -123,7 +123,7 @@ class Comparison:
         writer.writerows(rows)
         return text.getvalue()
 
-    def _named(self, metric: str | None) -> str:
+    def _name_of_metric(self, metric: str | None) -> str:
         name = next(iter(self.metrics)) if metric is None else metric
         if name not in self.metrics:
             raise ParameterError(
@@ -185,7 +185,7 @@ def compare(
     found: dict[Point, Trial] = {}
     report = progress or (lambda _share: None)
 
-    def told(trial: Trial) -> None:
+    def keep_trial(trial: Trial) -> None:
         found[trial.point] = trial
         if kept is not None and not trial.kept:
             kept.keep(trial)
@@ -193,9 +193,9 @@ def compare(
 
     for trial in (kept.find(point) for point in points) if kept is not None else ():
         if trial is not None:
-            told(trial)
+            keep_trial(trial)
     ahead = [point for point in points if point not in found]
-    try_points(compared, ahead, workers=workers or parallel.workers(), told=told)
+    try_points(compared, ahead, workers=workers or parallel.workers(), tell=keep_trial)
     return Comparison(
         str(source.path or source.name or "table"),
         source.rows,

@@ -202,8 +202,8 @@ def to_html(comparison: Comparison, *, pictures: dict[str, str]) -> str:
     failures = [trial for trial in comparison.trials if trial.state != "done"]
     parts = [
         page.paragraph(
-            f"{comparison.name}: {comparison.rows:,} rows. {told(comparison)}. For those who have the table: figures "
-            "of several releases tell more about it than those of the one that is published."
+            f"{comparison.name}: {comparison.rows:,} rows. {counts_in_words(comparison)}. For those who have the table: "
+            "figures of several releases tell more about it than those of the one that is published."
         ),
         page.table(headings, rows, right=headings[2:], marked=front),
         page.paragraph(f"Marked: the Pareto front of {ranking} and the highest risk.", small=True),
@@ -211,12 +211,12 @@ def to_html(comparison: Comparison, *, pictures: dict[str, str]) -> str:
     ]
     if failures:
         parts += [page.heading("Without a release")]
-        parts += [page.listing(f"{_named(trial.point)}: {trial.state}: {trial.reason}" for trial in failures)]
+        parts += [page.listing(f"{_describe_point(trial.point)}: {trial.state}: {trial.reason}" for trial in failures)]
     parts += [page.heading("What makes each release"), page.listing(comparison.commands, code=True)]
     return page.page("Comparison", parts)
 
 
-def told(comparison: Comparison) -> str:
+def counts_in_words(comparison: Comparison) -> str:
     """Return how many points there are, and what became of them, in words."""
     counts = comparison.counts
     missing = [f"{counts[state]} {state}" for state in ("infeasible", "failed") if counts[state]]
@@ -245,6 +245,6 @@ def figures_of(comparison: Comparison) -> tuple[tuple[str, ...], list[tuple[str,
     return (*HEADINGS, *comparison.metrics), rows
 
 
-def _named(point: Point) -> str:
+def _describe_point(point: Point) -> str:
     model = f" with {point.model}" if point.model else ""
     return f"{point.algorithm}{model}, suppression {point.suppression:g}"

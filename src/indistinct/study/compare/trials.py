@@ -58,8 +58,8 @@ def points_of(algorithms: Algorithms, models: Models, suppression: Shares) -> tu
     >>> [point.model for point in points_of("mondrian", "k-anonymity:k=5,k-anonymity:k=2", 0)]
     ['k-anonymity:k=5', 'k-anonymity:k=2']
     """
-    searches = [parse_algorithm(each) if isinstance(each, str) else each for each in _listed(algorithms)]
-    asked = [parse_model(each) if isinstance(each, str) else each for each in _listed(models)] or [None]
+    searches = [parse_algorithm(each) if isinstance(each, str) else each for each in _list_specs(algorithms)]
+    asked = [parse_model(each) if isinstance(each, str) else each for each in _list_specs(models)] or [None]
     shares = [suppression] if isinstance(suppression, int | float) else list(suppression)
     for share in shares:
         budget(share, 0)
@@ -77,7 +77,7 @@ def points_of(algorithms: Algorithms, models: Models, suppression: Shares) -> tu
 
 def metrics_of(metrics: Metrics | None) -> tuple[Metric, ...]:
     """Return the metrics that are named, by default two that every release in classes has."""
-    named = _listed(STANDARD if metrics is None else metrics)
+    named = _list_specs(STANDARD if metrics is None else metrics)
     chosen = tuple(parse_metric(each) if isinstance(each, str) else each for each in named)
     names = [metric.name for metric in chosen]
     twice = sorted({name for name in names if names.count(name) > 1})
@@ -87,7 +87,7 @@ def metrics_of(metrics: Metrics | None) -> tuple[Metric, ...]:
     return chosen
 
 
-def _listed(given: Any) -> list[Any]:
+def _list_specs(given: Any) -> list[Any]:
     """Return what is named one by one: a text may name several."""
     if given is None:
         return []

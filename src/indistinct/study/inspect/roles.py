@@ -145,7 +145,7 @@ def by_content(
         if _is_measured(column.name):
             patterns = tuple(each for each in patterns if each.name != "age")
         patterns += (places[column.name],) if column.name in places else ()
-        found.append(_judged(replace(column, patterns=patterns)))
+        found.append(_judge_column(replace(column, patterns=patterns)))
     return tuple(found)
 
 
@@ -177,7 +177,7 @@ def texts_of(values: pa.Array) -> pa.Array:
     return pa.array([], pa.string()) if binary else values.cast(pa.string())
 
 
-def _judged(column: ColumnProfile) -> ColumnProfile:
+def _judge_column(column: ColumnProfile) -> ColumnProfile:
     """Return a column with the role that its surest pattern suggests, where that is safer than what its name says."""
     best = next((each for each in column.patterns if each.holds), None)
     if best is None:

@@ -199,10 +199,10 @@ def _view(domain: Domain, original: Codes, own: Codes, *, shown: PossibleValues)
         _averages(cover, [present, present * x, present * x * x])
         for x in (places - float(original @ places), ranks - 0.5)
     )
-    return _View(domain.column, domain.ordered, _in_groups(cover, _grouped(domain, original)), line, ordered_by)
+    return _View(domain.column, domain.ordered, _in_groups(cover, _group_values(domain, original)), line, ordered_by)
 
 
-def _grouped(domain: Domain, shares: Codes) -> Codes:
+def _group_values(domain: Domain, shares: Codes) -> Codes:
     """Return the group of each value: itself where there are few, else those with close ranks, or rare ones."""
     if len(shares) <= GROUPS:
         return np.arange(len(shares))

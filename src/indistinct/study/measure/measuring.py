@@ -77,7 +77,7 @@ def _measure(
     unit = published.k if k is None else k
     if published.buckets is not None:
         return measure_buckets(published.tables.in_buckets(published.schema).links, k=unit)
-    chosen = _parsed(metrics) if metrics is not None else standard_metrics(k=unit, target=target)
+    chosen = _parse_metrics(metrics) if metrics is not None else standard_metrics(k=unit, target=target)
     if published.release is not None:
         return measure_all(assignment_of(published), chosen)
     if metrics is None:
@@ -194,5 +194,5 @@ def _read_values(published: Published) -> tuple[Mapping[str, Encoded], PossibleV
     return columns, possible_values(published.tables, published.schema, domains=domains, hierarchies=hierarchies)
 
 
-def _parsed(metrics: Sequence[Metric | str]) -> tuple[Metric, ...]:
+def _parse_metrics(metrics: Sequence[Metric | str]) -> tuple[Metric, ...]:
     return tuple(parse_metric(metric) if isinstance(metric, str) else metric for metric in metrics)

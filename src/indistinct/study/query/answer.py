@@ -83,7 +83,7 @@ def answers(rows: PublishedRows, queries: Sequence[Query]) -> list[Answer]:
         else:
             found[place] = answer(rows, query)
     for place, counted in zip(plain, rows.count_each(boxes), strict=True):
-        found[place] = replace(_counted(rows, queries[place], counted), notes=rows.notes)
+        found[place] = replace(_answer_count(rows, queries[place], counted), notes=rows.notes)
     return [each for each in found if each is not None]
 
 
@@ -109,16 +109,16 @@ def _require_numbers(labels: Labels, query: Query) -> None:
 
 def _answer(rows: PublishedRows, query: Query, boxes: Sequence[Box]) -> Answer:
     if query.aggregate == "COUNT":
-        return _counted(rows, query, rows.count(boxes))
+        return _answer_count(rows, query, rows.count(boxes))
     assert query.target is not None  # noqa: S101  (every aggregate but COUNT has one)
     numbers = _numbers(rows, query.target, boxes, by_mean=query.aggregate in ("SUM", "AVG"))
     found = {"SUM": sum_of, "AVG": mean_of, "MIN": least_of, "MAX": largest_of}[query.aggregate](numbers)
     if rows.labels[query.target].values.kind is Kind.DATE:
-        return _dated(query, found, rows)
+        return _answer_date(query, found, rows)
     return Answer(query, found.value, found.low, found.high, found.exact, found.error, rows.suppressed)
 
 
-def _counted(rows: PublishedRows, query: Query, counted: tuple[float, int, int, float]) -> Answer:
+def _answer_count(rows: PublishedRows, query: Query, counted: tuple[float, int, int, float]) -> Answer:
     value, low, most, variance = counted
     high = most + (rows.suppressed or 0)
     # The estimate is of published rows, whose number is exact where all are certain or impossible.
@@ -138,7 +138,7 @@ def _numbers(rows: PublishedRows, target: str, boxes: Sequence[Box], *, by_mean:
     least, largest, mean, variance = (np.zeros(len(values)) for _ in range(4))
     for number, box in enumerate(boxes):
         own = pool.box == number
-        clipped = labels.clipped(box.get(target))
+        clipped = labels.clip(box.get(target))
         for filled, part in zip(
             (least, largest, mean, variance),
             (clipped.low, clipped.high, clipped.mean, clipped.variance),
@@ -193,7 +193,7 @@ def _groups(rows: PublishedRows, query: Query) -> tuple[tuple[Answer, ...], bool
     combined: list[tuple[dict[str, str | None], Box]] = [({}, {})]
     overlapping = False
     for name in query.groups:
-        sets = _covered(labels[name])
+        sets = _covered_sets(labels[name])
         overlapping |= _overlap([values for _, values in sets])
         combined = [({**g, name: text}, {**box, name: values}) for g, box in combined for text, values in sets]
         if len(combined) > MOST_GROUPS:
@@ -216,7 +216,7 @@ def _met(one: Box, other: Box) -> Box | None:
     return None if any(values.empty for values in both.values()) else both
 
 
-def _covered(labels: Labels) -> list[tuple[str | None, ValueSet]]:
+def _covered_sets(labels: Labels) -> list[tuple[str | None, ValueSet]]:
     """Return each distinct published text of a column, and the values that it covers."""
     found: dict[str | None, ValueSet] = {}
     for index, text in enumerate(labels.texts):
@@ -260,7 +260,7 @@ def _perhaps_none(found: Answer) -> bool:
     return found.query.aggregate != "COUNT" and found.low is not None and not found.exact and found.low == found.high
 
 
-def _dated(query: Query, found: Found, rows: PublishedRows) -> Answer:
+def _answer_date(query: Query, found: Found, rows: PublishedRows) -> Answer:
     days = [each for each in (found.low, found.high) if each is not None and math.isfinite(each)]
     whole = all(each == int(each) for each in days)
     estimate = math.floor(found.value) if whole and found.value is not None else found.value

@@ -226,7 +226,7 @@ def _bucket_column(
         return labels, places[codes]
     known = about.columns.get(name)
     if buckets.form == "multiset" and name not in schema.sensitive:
-        own = known.domain if known is not None else _typed(domain)
+        own = known.domain if known is not None else _read_types(domain)
         places = domain.translate(own, empty=True)
         if places.min(initial=0) < 0:
             raise InputError(
@@ -238,7 +238,7 @@ def _bucket_column(
     return labels_of_domain(domain, about.hierarchies.get(name)), codes
 
 
-def _typed(domain: Domain) -> Domain:
+def _read_types(domain: Domain) -> Domain:
     """Return the values of multisets, which are written as text, as numbers or dates if all are such."""
     names = any(map(behind_a_zero, filter(None, domain.texts())))
     for kind in (*(() if names else (pa.int64(), pa.float64())), pa.date32(), pa.timestamp("us")):

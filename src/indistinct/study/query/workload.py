@@ -68,8 +68,8 @@ class WorkloadErrors:
         kinds = {"absolute": self.absolute_errors, "relative": self.relative_errors}
         return {
             name: {
-                "mean": _told(self._mean(errors)),
-                **{key: _told(self._quantile(errors, at)) for key, at in AT.items()},
+                "mean": _finite(self._mean(errors)),
+                **{key: _finite(self._quantile(errors, at)) for key, at in AT.items()},
             }
             for name, errors in kinds.items()
         }
@@ -132,7 +132,7 @@ def _place(value: Number | None) -> float:
     return float((value - date(1970, 1, 1)).days) if isinstance(value, date) else float(value)
 
 
-def _told(value: float) -> float | None:
+def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 

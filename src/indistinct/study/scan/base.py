@@ -145,7 +145,7 @@ class Subject:
         return () if self.file.table is None else tuple(self.file.table.column_names)
 
     @property
-    def known(self) -> frozenset[str]:
+    def expected_columns(self) -> frozenset[str]:
         """Return the columns that a release of the original may show: those with a role, or of the original."""
         declared = () if self.schema is None else self.schema.published
         before = () if self.original is None else self.original.columns
@@ -162,9 +162,9 @@ class Subject:
         """Return how a finding names a column: by number where its name may be somebody's data."""
         if name == NAMELESS:
             return f"the nameless column number {self.columns.index(name) + 1}"
-        expected = [each for each in self.known if each in self.columns]
+        expected = [each for each in self.expected_columns if each in self.columns]
         strange = (self.schema is not None or self.original is not None) and 2 * len(expected) < len(self.columns)
-        if strange and name not in self.known and name not in self.hidden:
+        if strange and name not in self.expected_columns and name not in self.hidden:
             return f"column number {self.columns.index(name) + 1}"
         return f"column {name!r}"
 

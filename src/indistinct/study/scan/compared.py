@@ -55,7 +55,7 @@ def in_type(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray | Non
         return None
 
 
-def spelled(column: pa.ChunkedArray) -> pa.Array:
+def spell_values(column: pa.ChunkedArray) -> pa.Array:
     """Return the distinct values of a column as text; whole numbers have no point."""
     values = pc.drop_null(plain(column).unique())
     try:
@@ -82,7 +82,7 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     kind, types = column.type, pa.types
     if isinstance(kind, pa.DictionaryType):
         return pa.chunked_array(
-            [_coded(chunk) for chunk in column.chunks], pa.dictionary(pa.int64(), _value_type(kind))
+            [_plain_codes(chunk) for chunk in column.chunks], pa.dictionary(pa.int64(), _value_type(kind))
         )
     if types.is_decimal(kind) and kind.bit_width < 128:
         return column.cast(pa.decimal128(kind.precision, kind.scale))  # few functions of Arrow take narrower ones
@@ -99,7 +99,7 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return _as_text(column)
 
 
-def _coded(chunk: pa.DictionaryArray) -> pa.DictionaryArray:
+def _plain_codes(chunk: pa.DictionaryArray) -> pa.DictionaryArray:
     """Return codes into plain values."""
     values = _plain(pa.chunked_array([chunk.dictionary])).combine_chunks()
     absent = chunk.indices.is_null().to_numpy(zero_copy_only=False)

@@ -21,7 +21,7 @@ from indistinct.tables import Table
 HARDLY = 0.1
 
 
-def _another(subject: Subject) -> Iterator[Finding]:
+def _find_another_original(subject: Subject) -> Iterator[Finding]:
     original = subject.original
     if original is None:
         raise AssertionError("the check needs the original")
@@ -31,7 +31,7 @@ def _another(subject: Subject) -> Iterator[Finding]:
     compared = [name for name in shared if name not in quasi]
     counts = [_count_shared(subject.table[name], original, name) for name in compared]
     several = [(found, values) for found, values in counts if values]
-    if not several and not subject.known.isdisjoint(subject.columns):
+    if not several and not subject.expected_columns.isdisjoint(subject.columns):
         return  # nothing is published as it was
     if all(found < HARDLY * values for found, values in several):
         lost = sum(values - found for found, values in several) or len(subject.columns)
@@ -58,7 +58,7 @@ def _count_shared(column: pa.ChunkedArray, original: Table, name: str) -> tuple[
     return int(pc.sum(pc.is_in(values, value_set=before.unique())).as_py() or 0), len(values)
 
 
-def _outside(subject: Subject) -> Iterator[Finding]:
+def _find_outside_labels(subject: Subject) -> Iterator[Finding]:
     if subject.schema is None or subject.original is None or not subject.table.num_rows:
         return
     engine, whole = open_source(subject.original)
@@ -102,11 +102,13 @@ def _flat(table: pa.Table) -> pa.Table:
 
 
 CHECKS = (
-    Check("another-original", "whether the original is that of this file", _another, ("table", "original")),
+    Check(
+        "another-original", "whether the original is that of this file", _find_another_original, ("table", "original")
+    ),
     Check(
         "labels-outside-hierarchy",
         "values that no recoding of the original gives",
-        _outside,
+        _find_outside_labels,
         ("table", "original", "schema"),
     ),
 )

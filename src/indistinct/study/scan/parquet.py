@@ -51,14 +51,14 @@ def open_parquet(content: bytes, name: str, allowance: Allowance) -> Opened:
     import pyarrow.parquet as pq
 
     if content[-len(ENCRYPTED) :] == ENCRYPTED:
-        raise encrypted(name)
+        raise encrypted_error(name)
     end = content.rfind(MAGIC) + len(MAGIC)
     try:
         plain = pa.BufferReader(content[:end])
         with pq.ParquetFile(plain) as file:
             schema, metadata = file.schema_arrow, file.metadata
             if is_signed(metadata, content[end - ENDING : end]):
-                raise encrypted(name)
+                raise encrypted_error(name)
             check_width(len(schema.names))
             told = _key_values(metadata)
             coded, rows = readable_as_codes(metadata, schema), metadata.num_rows
@@ -75,7 +75,7 @@ def open_parquet(content: bytes, name: str, allowance: Allowance) -> Opened:
         raise
     except (pa.ArrowException, OSError, ValueError) as error:
         if "ncrypt" in str(error) or "ecrypt" in str(error):
-            raise encrypted(name) from None
+            raise encrypted_error(name) from None
         raise InputError(
             f"{name} cannot be read as a Parquet file", hint="check that the file is complete and its suffix is right"
         ) from None
@@ -85,7 +85,7 @@ def open_parquet(content: bytes, name: str, allowance: Allowance) -> Opened:
     return Opened("parquet", table, parts, inside, not_checked=_not_read(schema, metadata))
 
 
-def encrypted(name: str) -> InputError:
+def encrypted_error(name: str) -> InputError:
     """Return the error of a file that cannot be looked into."""
     return InputError(
         f"{name} is encrypted, so that nothing in it can be checked", hint="scan the file before it is encrypted"

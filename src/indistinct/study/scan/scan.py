@@ -209,7 +209,7 @@ def _open_by_kind(path: Path, content: bytes, reading: Reading, allowance: Allow
     suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
     suffix = suffixes[-1] if suffixes else ""
     if content.startswith(parquet.ENCRYPTED):
-        raise parquet.encrypted(name)
+        raise parquet.encrypted_error(name)
     if content.startswith(parquet.MAGIC) or suffix in PARQUET:
         return parquet.open_parquet(content, name, allowance)
     if content.startswith((arrow.MAGIC, arrow.FIRST_FEATHER)) or suffix in ARROW:

@@ -28,7 +28,7 @@ from indistinct.study.scan.base import (
     note,
     suspicion,
 )
-from indistinct.study.scan.compared import spelled
+from indistinct.study.scan.compared import spell_values
 from indistinct.tables.labelled import count_members, label_columns, parse_labelled
 from indistinct.tables.value import Reading
 
@@ -206,7 +206,7 @@ def _labels(subject: Subject) -> Iterator[Finding]:
         called, severity = subject.called(column), Severity.SUSPICION
         whose = "a list of codes that was kept whole, or rows that were suppressed"
         if subject.original is not None and column in subject.original.columns:
-            before = set(spelled(subject.original.data[column]).to_pylist())
+            before = set(spell_values(subject.original.data[column]).to_pylist())
             hidden = [text for text in texts if text.strip() in before]
             severity = Severity.LEAK if hidden else Severity.NOTE
             whose = f"{len(hidden)} of them are values of the original" if hidden else "none is a value of the original"

@@ -15,8 +15,8 @@ from indistinct.figures import plural
 from indistinct.machine.memory import Allowance
 from indistinct.release.writing.form import is_formula
 from indistinct.study.scan.base import Check, Finding, NotChecked, Opened, Part, Subject, bytes_behind, note, suspicion
-from indistinct.study.scan.compared import spelled
-from indistinct.study.scan.parquet import encrypted
+from indistinct.study.scan.compared import spell_values
+from indistinct.study.scan.parquet import encrypted_error
 from indistinct.tables.delimited import read_cells
 from indistinct.tables.encodings import MARKS
 from indistinct.tables.value import Reading
@@ -29,9 +29,9 @@ def open_delimited(path: Path, content: bytes, reading: Reading) -> Opened:
     return Opened("delimited", table, (Part("the text", plain),), content)
 
 
-def _formulas(subject: Subject) -> Iterator[Finding]:
+def _find_formulas(subject: Subject) -> Iterator[Finding]:
     for place, name in enumerate(subject.columns):
-        texts = spelled(subject.table.column(place))
+        texts = spell_values(subject.table.column(place))
         count = int(pc.sum(is_formula(texts)).as_py() or 0) + bool(re.match(r"[=@+\t\r]", name))
         if count:
             called = subject.called(name)
@@ -44,7 +44,7 @@ def _formulas(subject: Subject) -> Iterator[Finding]:
             )
 
 
-def _around(subject: Subject) -> Iterator[Finding]:
+def _find_marks(subject: Subject) -> Iterator[Finding]:
     content: bytes = subject.file.inside
     marked = next((mark for mark, _ in MARKS if content.startswith(mark)), None)
     if marked is not None:
@@ -131,7 +131,7 @@ def open_archive(content: bytes, name: str) -> zipfile.ZipFile:
             f"{name} cannot be read as a zip archive or an Excel file", hint="check that the file was copied whole"
         ) from None
     if any(entry.flag_bits & 1 for entry in entries):
-        raise encrypted(name)
+        raise encrypted_error(name)
     if len(entries) > MOST_ENTRIES:
         raise InputError(f"{name} has more than {MOST_ENTRIES:,} entries", hint="check that this is the right file")
     return archive
@@ -162,7 +162,7 @@ def open_zip(archive: zipfile.ZipFile) -> Opened:
 COMMENT = suspicion("the header", 1, "the compressed file has a comment", "compress it anew without one")
 
 
-def _gzip(subject: Subject) -> Iterator[Finding]:
+def _check_gzip(subject: Subject) -> Iterator[Finding]:
     header: GzipHeader | None = subject.file.gzip
     if header is None:
         return
@@ -186,7 +186,7 @@ def _gzip(subject: Subject) -> Iterator[Finding]:
     yield from bytes_behind(header.behind, "compressed table")
 
 
-def _archive(subject: Subject) -> Iterator[Finding]:
+def _check_archive(subject: Subject) -> Iterator[Finding]:
     archive: zipfile.ZipFile = subject.file.inside
     names = [entry.filename for entry in archive.infolist()]
     elsewhere = sum(bool(_ELSEWHERE.search(name)) for name in names)
@@ -216,8 +216,8 @@ def _archive(subject: Subject) -> Iterator[Finding]:
 
 
 CHECKS = (
-    Check("formula-cells", "cells that a spreadsheet would run", _formulas, ("table",), ("delimited",)),
-    Check("text-marks", "bytes before and behind the rows of a text file", _around, (), ("delimited",)),
-    Check("gzip-header", "a name, a time and a comment in the header of gzip", _gzip),
-    Check("zip-entries", "paths and comments in a zip archive", _archive, (), ("zip",)),
+    Check("formula-cells", "cells that a spreadsheet would run", _find_formulas, ("table",), ("delimited",)),
+    Check("text-marks", "bytes before and behind the rows of a text file", _find_marks, (), ("delimited",)),
+    Check("gzip-header", "a name, a time and a comment in the header of gzip", _check_gzip),
+    Check("zip-entries", "paths and comments in a zip archive", _check_archive, (), ("zip",)),
 )

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from indistinct.figures import plural
 from indistinct.machine.arrays import Codes
 from indistinct.study.scan.base import Check, Finding, NotChecked, Severity, Subject, leak
-from indistinct.study.scan.compared import spelled
+from indistinct.study.scan.compared import spell_values
 
 # Bytes of a value that is searched among packed cells, and of one in text; digits of a number.
 LONG, SHORT, DIGITS = 6, 4, 7
@@ -35,7 +35,7 @@ OWN_WORDS = frozenset(
 _DATE = re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}([ T].*)?")
 
 
-def _searched(subject: Subject) -> Iterator[Finding | NotChecked]:
+def _search_values(subject: Subject) -> Iterator[Finding | NotChecked]:
     if subject.original is None:
         return
     cells = b"" if subject.file.table is None else _cells(subject.file.table)
@@ -54,14 +54,14 @@ def _searched(subject: Subject) -> Iterator[Finding | NotChecked]:
                 f"all values of column {name!r} of the original",
                 f"{MOST_VALUES:,} of them, evenly chosen, are searched",
             )
-        shown = set(found_in(values, cells))
+        shown = set(find_values(values, cells))
         absent = [value for number, value in enumerate(values) if number not in shown]
         told: set[bytes] = set()
         for part in subject.file.parts:
             content = part.content[:MOST_BYTES]
             # The raw bytes hold the other parts too: what was found there is not found twice.
             wanted = absent if part.words else [value for value in absent if len(value) >= LONG and value not in told]
-            found = found_in(wanted, content, whole=part.words)
+            found = find_values(wanted, content, whole=part.words)
             told.update(wanted[number] for number in found)
             if found:
                 whose = "people's identifiers" if is_hidden else "rows that are not published, or were recoded"
@@ -74,7 +74,7 @@ def _searched(subject: Subject) -> Iterator[Finding | NotChecked]:
                 )
 
 
-def _identifying(subject: Subject) -> Iterator[Finding]:
+def _find_ids(subject: Subject) -> Iterator[Finding]:
     """Find identifiers in published cells: in a column that was renamed, or inside texts."""
     if subject.original is None:
         return
@@ -86,14 +86,14 @@ def _identifying(subject: Subject) -> Iterator[Finding]:
         for place, name in enumerate(subject.columns):
             if name == hidden or not len(values):
                 continue
-            shown = spelled(subject.table.column(place))
+            shown = spell_values(subject.table.column(place))
             equal = pc.is_in(shown, value_set=texts)
             whole = int(pc.sum(equal).as_py() or 0)
             inside = [value for value in values if len(value) >= LONG]
-            found = whole or len(found_in(inside, _joined([shown]), whole=True))
+            found = whole or len(find_values(inside, _join_texts([shown]), whole=True))
             if not found:
                 continue
-            as_it_was = name in subject.original.columns and name in subject.known
+            as_it_was = name in subject.original.columns and name in subject.expected_columns
             renamed = whole > 0 and not as_it_was
             yield Finding(
                 Severity.LEAK if renamed else Severity.SUSPICION,
@@ -109,7 +109,7 @@ def _candidates(column: pa.ChunkedArray) -> list[bytes]:
     """Return the values of a column that hardly occur by chance, evenly chosen where they are very many."""
     if pa.types.is_temporal(column.type) or pa.types.is_boolean(column.type) or pa.types.is_floating(column.type):
         return []
-    telling = [text.encode() for text in spelled(column).to_pylist() if _is_telling(text)]
+    telling = [text.encode() for text in spell_values(column).to_pylist() if _is_telling(text)]
     if len(telling) <= MOST_VALUES:
         return telling
     return [telling[place] for place in np.linspace(0, len(telling) - 1, MOST_VALUES, dtype=np.int64).tolist()]
@@ -128,16 +128,16 @@ def _is_telling(text: str) -> bool:
 
 def _cells(table: pa.Table) -> bytes:
     """Return every distinct published cell, and every name of a column, as text."""
-    return _joined([spelled(column) for column in table.columns]) + "\n".join(table.column_names).encode()
+    return _join_texts([spell_values(column) for column in table.columns]) + "\n".join(table.column_names).encode()
 
 
-def _joined(texts: Sequence[pa.Array]) -> bytes:
+def _join_texts(texts: Sequence[pa.Array]) -> bytes:
     return "".join(f"{text}\n" for part in texts for text in part.to_pylist()).encode()
 
 
 CHECKS = (
-    Check("values-in-the-bytes", "values of the original that no published cell shows", _searched, ("original",)),
-    Check("identifier-values", "published cells that hold identifiers", _identifying, ("table", "original", "schema")),
+    Check("values-in-the-bytes", "values of the original that no published cell shows", _search_values, ("original",)),
+    Check("identifier-values", "published cells that hold identifiers", _find_ids, ("table", "original", "schema")),
 )
 
 # Values are told by their first bytes, as many of these as they have.
@@ -148,12 +148,12 @@ MOST_PLACES = 1 << 19
 _LETTERS = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") | frozenset(range(128, 256))
 
 
-def found_in(values: Sequence[bytes], content: bytes, *, whole: bool = False) -> list[int]:
+def find_values(values: Sequence[bytes], content: bytes, *, whole: bool = False) -> list[int]:
     """Return the numbers of the values that occur in some bytes; with `whole`, as whole words only.
 
     Every value has at least four bytes.
 
-    >>> found_in([b"Oslo", b"Bergen", b"Emil"], b"from Bergen: Emily", whole=True)
+    >>> find_values([b"Oslo", b"Bergen", b"Emil"], b"from Bergen: Emily", whole=True)
     [1]
     """
     found: set[int] = set()

@@ -26,7 +26,7 @@ from indistinct.study.scan.base import (
     note,
     suspicion,
 )
-from indistinct.study.scan.parquet import encrypted
+from indistinct.study.scan.parquet import encrypted_error
 from indistinct.study.scan.text import read_entry
 from indistinct.tables.binary_workbooks import BOOK, list_sheets, read_records, read_wide_text
 from indistinct.tables.binary_workbooks import STRINGS as BINARY_STRINGS
@@ -76,7 +76,7 @@ class Workbook:
 def refuse_old_office(content: bytes, name: str) -> InputError:
     """Return the error of a file in the container of older office programs, which also holds encrypted workbooks."""
     if "EncryptedPackage".encode("utf-16-le") in content:
-        return encrypted(name)
+        return encrypted_error(name)
     return InputError(f"{name} is a workbook of an older format", hint="save it as .xlsx, and scan that")
 
 
@@ -124,7 +124,7 @@ def _unread(shown: list[Sheet]) -> tuple[NotChecked, ...]:
     return tuple(NotChecked(f"the cells of sheet {sheet.number}", reason) for sheet in shown[1:])
 
 
-def parsed(content: bytes, name: str) -> ElementTree.Element:
+def parse_xml(content: bytes, name: str) -> ElementTree.Element:
     """Return an XML document; raise `InputError` for one that defines entities, which could stand for anything."""
     if _DOCTYPE.search(content[:65536]) or _DOCTYPE.search(content):
         raise InputError(
@@ -141,10 +141,10 @@ def local(element: ElementTree.Element) -> str:
 def _sheets(entries: Mapping[str, bytes], strings: tuple[str, ...], name: str) -> Iterator[Sheet]:
     targets = {
         link.get("Id", ""): link.get("Target", "")
-        for link in (parsed(entries[LINKS], name) if LINKS in entries else ())
+        for link in (parse_xml(entries[LINKS], name) if LINKS in entries else ())
     }
     number = 0
-    for element in parsed(entries[WORKBOOK], name).iter():
+    for element in parse_xml(entries[WORKBOOK], name).iter():
         if local(element) != "sheet":
             continue
         number += 1
@@ -153,7 +153,7 @@ def _sheets(entries: Mapping[str, bytes], strings: tuple[str, ...], name: str) -
         entry = target.lstrip("/") if target.startswith("/") else f"xl/{target}"
         hidden = element.get("state", "visible") != "visible"
         if entry in entries:
-            yield _sheet(parsed(entries[entry], name), number, strings, hidden=hidden)
+            yield _sheet(parse_xml(entries[entry], name), number, strings, hidden=hidden)
 
 
 def read_shared_texts(entries: Mapping[str, bytes]) -> Iterator[str]:
@@ -298,7 +298,7 @@ def _column(reference: str | None, following: int) -> int:
 
 
 def _texts(content: bytes, name: str) -> Iterator[str]:
-    for element in parsed(content, name):
+    for element in parse_xml(content, name):
         if local(element) == "si":
             yield "".join(part.text or "" for part in element.iter() if local(part) == "t")
 
@@ -475,7 +475,7 @@ def _others(subject: Subject) -> Iterator[Finding]:
 def _elements(book: Workbook, entry: str) -> Iterator[ElementTree.Element]:
     if entry in book.entries:
         try:
-            yield from parsed(book.entries[entry], entry).iter()
+            yield from parse_xml(book.entries[entry], entry).iter()
         except ElementTree.ParseError:
             return
 

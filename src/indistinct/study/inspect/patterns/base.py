@@ -104,11 +104,11 @@ def shares_of(texts: pa.Array, patterns: Sequence[Pattern]) -> list[PatternShare
             continue
         count = matching(texts, pattern) if len(texts) > FIRST else matching(first, pattern)
         if count >= max(least * len(texts), pattern.fewest):
-            found.append(_found(pattern, count / len(texts), len(texts)))
+            found.append(_share_of_pattern(pattern, count / len(texts), len(texts)))
     return found
 
 
-def _found(pattern: Pattern, share: float, judged: int) -> PatternShare:
+def _share_of_pattern(pattern: Pattern, share: float, judged: int) -> PatternShare:
     return PatternShare(
         pattern.name, pattern.meaning, pattern.role, share, judged, pattern.certain, pattern.safe_harbor
     )

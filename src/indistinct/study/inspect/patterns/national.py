@@ -22,7 +22,7 @@ def digits_of(text: str) -> list[int]:
     return [int(mark) for mark in text if mark in "0123456789"]
 
 
-def weighted(digits: Iterable[int], weights: Iterable[int]) -> int:
+def weighted_sum(digits: Iterable[int], weights: Iterable[int]) -> int:
     """Return the sum of digits times weights; the shorter of both ends it."""
     return sum(digit * weight for digit, weight in zip(digits, weights, strict=False))
 
@@ -142,13 +142,13 @@ def is_codice_fiscale(text: str) -> bool:
 def is_dutch_bsn(text: str) -> bool:
     """Return whether a burgerservicenummer passes the eleven test."""
     digits = digits_of(text)
-    return any(digits) and weighted(digits, (9, 8, 7, 6, 5, 4, 3, 2, -1)) % 11 == 0
+    return any(digits) and weighted_sum(digits, (9, 8, 7, 6, 5, 4, 3, 2, -1)) % 11 == 0
 
 
 def is_nhs_number(text: str) -> bool:
     """Return whether the last digit of a British NHS number is right."""
     digits = digits_of(text)
-    return any(digits) and (11 - weighted(digits[:9], range(10, 1, -1)) % 11) % 11 == digits[9]
+    return any(digits) and (11 - weighted_sum(digits[:9], range(10, 1, -1)) % 11) % 11 == digits[9]
 
 
 def is_pesel(text: str) -> bool:
@@ -156,7 +156,7 @@ def is_pesel(text: str) -> bool:
     digits = digits_of(text)
     century, month = divmod(int(text[2:4]), 20)
     year = (1900, 2000, 2100, 2200, 1800)[century] + int(text[:2])
-    return _is_day(year, month, int(text[4:6])) and weighted(digits, (1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1)) % 10 == 0
+    return _is_day(year, month, int(text[4:6])) and weighted_sum(digits, (1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1)) % 10 == 0
 
 
 def is_swedish_number(text: str) -> bool:
@@ -176,8 +176,8 @@ def is_norwegian_number(text: str) -> bool:
     """Return whether a fødselsnummer begins with a day, or one 40 later, and both its last digits are right."""
     digits = digits_of(text)
     day, month = int(text[:2]), int(text[2:4])
-    first = (11 - weighted(digits[:9], (3, 7, 6, 1, 8, 9, 4, 5, 2)) % 11) % 11
-    second = (11 - weighted(digits[:10], (5, 4, 3, 2, 7, 6, 5, 4, 3, 2)) % 11) % 11
+    first = (11 - weighted_sum(digits[:9], (3, 7, 6, 1, 8, 9, 4, 5, 2)) % 11) % 11
+    second = (11 - weighted_sum(digits[:10], (5, 4, 3, 2, 7, 6, 5, 4, 3, 2)) % 11) % 11
     return _is_day(2000, month, day - 40 if day > 40 else day) and [first, second] == digits[9:]
 
 
@@ -191,14 +191,14 @@ def is_belgian_number(text: str) -> bool:
 def is_cpf(text: str) -> bool:
     """Return whether both last digits of a Brazilian CPF are right; eleven equal digits are none."""
     digits = digits_of(text)
-    first = weighted(digits[:9], range(10, 1, -1)) * 10 % 11 % 10
-    second = weighted(digits[:10], range(11, 1, -1)) * 10 % 11 % 10
+    first = weighted_sum(digits[:9], range(10, 1, -1)) * 10 % 11 % 10
+    second = weighted_sum(digits[:10], range(11, 1, -1)) * 10 % 11 % 10
     return len(set(digits)) > 1 and [first, second] == digits[9:]
 
 
 def is_swiss_ahv(text: str) -> bool:
     """Return whether the last digit of an AHV number is right, by the rule of EAN-13."""
-    return weighted(digits_of(text), (1, 3) * 6 + (1,)) % 10 == 0
+    return weighted_sum(digits_of(text), (1, 3) * 6 + (1,)) % 10 == 0
 
 
 def is_chinese_id(text: str) -> bool:
@@ -218,7 +218,7 @@ def is_my_number(text: str) -> bool:
     True
     """
     digits = digits_of(text)
-    rest = weighted(digits[:11], (6, 5, 4, 3, 2, 7, 6, 5, 4, 3, 2)) % 11
+    rest = weighted_sum(digits[:11], (6, 5, 4, 3, 2, 7, 6, 5, 4, 3, 2)) % 11
     return any(digits) and (11 - rest if rest > 1 else 0) == digits[11]
 
 

@@ -59,7 +59,7 @@ def points_at_people(texts: pa.Array, *, rows: int) -> PatternShare | None:
     return next((each for each in found if each.holds and each.role is Role.IDENTIFIER), None)
 
 
-def folded(texts: pa.Array) -> int:
+def count_alike_texts(texts: pa.Array) -> int:
     """Return how many distinct texts differ from others only by case or by spaces around them."""
     plain = pc.utf8_lower(pc.utf8_trim_whitespace(pc.drop_null(texts)))
     return len(plain) - pc.count_distinct(plain).as_py()
