@@ -147,13 +147,15 @@ def _about(condition: Condition | None, columns: Mapping[str, ColumnValues]) -> 
     """Return what is left of a condition that does not know of other columns."""
     if condition is None or all(name in columns for name in columns_in(condition)):
         return condition
-    if isinstance(condition, All):
-        parts = [part for each in condition.parts if (part := _about(each, columns)) is not None]
-        return All(tuple(parts)) if parts else None
-    if isinstance(condition, Either):
-        either = [_about(each, columns) for each in condition.parts]
-        return None if any(part is None for part in either) else Either(tuple(part for part in either if part))
-    return None
+    match condition:
+        case All(parts):
+            both = [part for each in parts if (part := _about(each, columns)) is not None]
+            return All(tuple(both)) if both else None
+        case Either(parts):
+            either = [_about(each, columns) for each in parts]
+            return None if any(part is None for part in either) else Either(tuple(part for part in either if part))
+        case _:
+            return None
 
 
 def codes_in(values: ValueSet, domain: Domain) -> Codes:

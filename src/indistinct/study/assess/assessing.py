@@ -21,11 +21,9 @@ from indistinct.models.uniqueness_estimators import estimate_uniques
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import Form
 from indistinct.release.kinds import reading_again, settled
-from indistinct.release.opened import BucketTable
 from indistinct.release.promise import judging
 from indistinct.release.pseudonyms.columns import kinds_of
-from indistinct.release.published import NO_SCHEMA, Knowledge, Published, describe_release
-from indistinct.release.release import Release
+from indistinct.release.published import NO_SCHEMA, Knowledge, Published, describe_release, is_release
 from indistinct.release.writing.files import certificate_path
 from indistinct.schema import Schema, did_you_mean, require_schema
 from indistinct.study.assess.assessed_tables import (
@@ -60,8 +58,10 @@ from indistinct.study.assess.reidentification import (
 )
 from indistinct.study.assess.special_uniques import special_uniques
 from indistinct.study.assess.unique_sets import Progress, minimal_uniques
+from indistinct.study.attack.attacking import Outcomes
 from indistinct.study.attack.base import Outcome
 from indistinct.study.verdict import AttackFigures, Figures, verdict_of
+from indistinct.tables.frames import is_frame
 from indistinct.tables.value import Reading
 
 IN_BUCKETS = (
@@ -162,9 +162,11 @@ def assess(
 
 def _is_release(table: Any, known: Knowledge) -> bool:
     """Return whether a table is a release: as it is, by the original that is given, or by a certificate beside it."""
-    if isinstance(table, Release | Published | BucketTable) or known.get("original") is not None:
+    if is_release(table) or known.get("original") is not None:
         return True
-    path = Path(table) if isinstance(table, str | Path) else getattr(table, "path", None)
+    if is_frame(table):
+        return False
+    path = Path(table) if isinstance(table, str | Path) else open_source(table)[1].path
     return path is not None and certificate_path(path).is_file()
 
 
@@ -181,8 +183,13 @@ def attack_figures(attacks: Any) -> list[AttackFigures] | None:
     """Return what a verdict looks at of outcomes: of one attack, of several, or of all; None where none was run."""
     if attacks is None:
         return None
-    outcomes = getattr(attacks, "outcomes", attacks)
-    several = outcomes if isinstance(outcomes, list | tuple) else [outcomes]
+    match attacks:
+        case Outcomes(outcomes=outcomes):
+            several = list(outcomes)
+        case list() | tuple():
+            several = list(attacks)
+        case _:
+            several = [attacks]
     if not all(isinstance(each, Outcome) for each in several):
         raise ParameterError(
             f"`attacks` of assess must be outcomes of attacks; got {type(attacks).__name__}",

@@ -6,7 +6,7 @@ and delta. They are told for the release as it is, whatever model it was made fo
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -42,12 +42,7 @@ class WorstClass:
 
     def to_json(self) -> dict[str, Any]:
         """Return the class as plain JSON values."""
-        return {
-            "values": dict(self.values),
-            "members": self.members,
-            "largest_share": self.largest_share,
-            "distinct": self.distinct,
-        }
+        return asdict(self) | {"values": dict(self.values)}
 
 
 @dataclass(frozen=True, slots=True)

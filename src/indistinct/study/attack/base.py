@@ -6,9 +6,9 @@ declares that the attacker has; the original only decides which guesses were rig
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from indistinct.algorithms.base import Algorithm
 from indistinct.engines.base import Source
@@ -54,6 +54,7 @@ def newcombe(successes: float, attempts: int, others: float, other_attempts: int
 
 
 Progress = Callable[[float], None]
+Value = TypeVar("Value")
 
 
 def _silent(_share: float) -> None:
@@ -86,7 +87,14 @@ class Target:
     seed: int | None = None
     sample: int | None = None
     progress: Progress = _silent
-    learned: dict[str, Any] = field(default_factory=dict)
+    learned: dict[Hashable, Any] = field(default_factory=dict)
+
+    def once(self, name: Hashable, compute: Callable[[], Value]) -> Value:
+        """Return what was computed under a name, computing it when it is first asked for."""
+        if name not in self.learned:
+            self.learned[name] = compute()
+        value: Value = self.learned[name]
+        return value
 
 
 @dataclass(frozen=True, slots=True)

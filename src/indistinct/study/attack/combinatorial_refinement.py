@@ -107,13 +107,14 @@ def _earlier(shown: ShownClasses, j: int) -> Iterator[tuple[int, Node, frozenset
     """Yield each generalized class with its node, and the finer nodes of classes that differ in this column alone."""
     values, alike = shown.classes.values, defaultdict(list)
     others = list(map(tuple, np.delete(values, j, axis=1).tolist()))
-    nodes = [shown.classes.meanings[j][value] for value in values[:, j].tolist()]
+    known = shown.nodes(j)
+    nodes = [known[value] for value in values[:, j].tolist()]
     for other, node in zip(others, nodes, strict=True):
-        if isinstance(node, Node):
+        if node is not None:
             alike[other].append(node)
     for class_id in np.flatnonzero(shown.coarse(j)).tolist():
         node = nodes[class_id]
-        if isinstance(node, Node):
+        if node is not None:
             yield class_id, node, frozenset(each for each in alike[others[class_id]] if each.level < node.level)
 
 

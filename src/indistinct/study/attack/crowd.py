@@ -20,6 +20,7 @@ from indistinct.hierarchy.builders import declared_order
 from indistinct.machine.arrays import Codes
 from indistinct.machine.ordering import distinct
 from indistinct.recoding.columns import QuasiColumn, columns_of
+from indistinct.recoding.outputs import MAIN
 from indistinct.release.columns import require_columns
 from indistinct.schema import did_you_mean
 from indistinct.study.attack.base import Tally, Target
@@ -66,10 +67,7 @@ def columns_known(target: Target) -> tuple[QuasiColumn, ...]:
 
     Values that a hierarchy does not know are left out: no published label can cover them.
     """
-    if "columns" not in target.learned:
-        target.learned["columns"] = tuple(_column(target, name) for name in target.schema.quasi)
-    known: tuple[QuasiColumn, ...] = target.learned["columns"]
-    return known
+    return target.once("columns", lambda: tuple(_column(target, name) for name in target.schema.quasi))
 
 
 def _column(target: Target, name: str) -> QuasiColumn:
@@ -108,15 +106,16 @@ def table_of(source: Source | None, what: str) -> pa.Table:
 
 def original_crowd(target: Target) -> Crowd:
     """Return the people of the original in their order: all of them, or a sample where one is asked for."""
-    if "original" not in target.learned:
-        crowd = crowd_of(target, target.original, "the original")
-        published = target.published.sources[""].rows
-        if published > len(crowd):
-            raise not_contained(f"the release has {published:,} rows, and the original has {len(crowd):,}")
-        sample = sample_of(target)
-        target.learned["original"] = crowd if sample is None else draw_people(crowd, target, most=sample)
-    known: Crowd = target.learned["original"]
-    return known
+    return target.once("original", lambda: _original_crowd(target))
+
+
+def _original_crowd(target: Target) -> Crowd:
+    crowd = crowd_of(target, target.original, "the original")
+    published = target.published.sources[MAIN].rows
+    if published > len(crowd):
+        raise not_contained(f"the release has {published:,} rows, and the original has {len(crowd):,}")
+    sample = sample_of(target)
+    return crowd if sample is None else draw_people(crowd, target, most=sample)
 
 
 def sample_of(target: Target) -> int | None:
@@ -155,10 +154,7 @@ def control_crowd(target: Target) -> Crowd | None:
             f"the control has no column {', '.join(map(repr, absent))}",
             hint="give people with the quasi-identifiers of the original, and with its sensitive columns",
         )
-    if "control" not in target.learned:
-        target.learned["control"] = draw_people(crowd_of(target, target.control, "the control"), target)
-    known: Crowd = target.learned["control"]
-    return known
+    return target.once("control", lambda: draw_people(crowd_of(target, target.control, "the control"), target))
 
 
 def crowd_of(target: Target, source: Source | None, what: str) -> Crowd:
@@ -184,12 +180,13 @@ def crowd_of(target: Target, source: Source | None, what: str) -> Crowd:
 
 def domain_of(target: Target, name: str) -> Domain:
     """Return the values of a column of the original that is published as it is."""
-    known: dict[str, Domain] = target.learned.setdefault("domains", {})
-    if name not in known:
-        original = table_of(target.original, "the original")
-        require_columns((name,), original.column_names)
-        known[name] = encode_values(original, name).domain
-    return known[name]
+    return target.once(("domain", name), lambda: _domain_of_original(target, name))
+
+
+def _domain_of_original(target: Target, name: str) -> Domain:
+    original = table_of(target.original, "the original")
+    require_columns((name,), original.column_names)
+    return encode_values(original, name).domain
 
 
 def translate_column(table: pa.Table, name: str, domain: Domain) -> Codes:

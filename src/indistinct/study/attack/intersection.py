@@ -3,8 +3,9 @@
 After Ganta, Kasiviswanathan and Smith (2008), who call it the composition attack.
 """
 
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -89,16 +90,15 @@ class _FoundOut:
 
 def _earlier(target: Target) -> Target:
     """Return the earlier release as one whose labels are read with the values of every table at hand."""
-    if "earlier" not in target.learned:
-        assert target.earlier is not None  # noqa: S101  (it is needed)
-        hierarchies = {**target.hierarchies, **target.earlier.hierarchies}
-        columns = columns_of([column.domain for column in columns_known(target)], hierarchies)
-        learned = {"others": True, "columns": columns}
-        target.learned["earlier"] = replace(
-            target.earlier, original=target.original, hierarchies=hierarchies, learned=learned
-        )
-    known: Target = target.learned["earlier"]
-    return known
+    return target.once("earlier", lambda: _read_earlier(target))
+
+
+def _read_earlier(target: Target) -> Target:
+    assert target.earlier is not None  # noqa: S101  (it is needed)
+    hierarchies = {**target.hierarchies, **target.earlier.hierarchies}
+    columns = columns_of([column.domain for column in columns_known(target)], hierarchies)
+    learned: dict[Hashable, Any] = {"others": True, "columns": columns}
+    return replace(target.earlier, original=target.original, hierarchies=hierarchies, learned=learned)
 
 
 def _in_both(target: Target) -> Crowd:

@@ -76,11 +76,8 @@ class Groups:
 
 def groups_of(target: Target, sensitive: str | None = None) -> Groups:
     """Return the groups of a release, and in them the values of a sensitive column."""
-    known: dict[str | None, Groups] = target.learned.setdefault("groups", {})
-    if sensitive not in known:
-        buckets = target.published.buckets
-        known[sensitive] = _classes(target, sensitive) if buckets is None else _of_buckets(target, sensitive)
-    return known[sensitive]
+    read = _classes if target.published.buckets is None else _of_buckets
+    return target.once(("groups", sensitive), lambda: read(target, sensitive))
 
 
 def _classes(target: Target, sensitive: str | None) -> Groups:
@@ -89,9 +86,7 @@ def _classes(target: Target, sensitive: str | None) -> Groups:
         nothing = np.zeros(0, dtype=np.int64)
         return Groups(nothing, nothing, (), Shown(np.zeros(1, dtype=np.int64), nothing, nothing), nothing)
     columns = columns_known(target)
-    if "classes" not in target.learned:
-        target.learned["classes"] = covered_classes(published, columns, schema=target.schema)
-    class_of_row, covers = target.learned["classes"]
+    class_of_row, covers = target.once("classes", lambda: covered_classes(published, columns, schema=target.schema))
     sizes = np.bincount(class_of_row)
     nothing = np.zeros(0, dtype=np.int64)
     parts = [
@@ -124,10 +119,7 @@ def _count_values(target: Target, owners: Codes, values: Codes, counts: Codes, s
 
 def evidence_of(target: Target) -> BucketEvidence:
     """Return a release in buckets, counted slice by slice in its own codes."""
-    if "evidence" not in target.learned:
-        target.learned["evidence"] = target.published.in_buckets(target.schema, light=False)
-    evidence: BucketEvidence = target.learned["evidence"]
-    return evidence
+    return target.once("evidence", lambda: target.published.in_buckets(target.schema, light=False))
 
 
 def _of_buckets(target: Target, sensitive: str | None) -> Groups:
@@ -231,11 +223,8 @@ def matches_of(target: Target, groups: Groups, crowd: Crowd) -> Matches:
     """Return the groups that may hold each row of a crowd; for the people of the original they are found once."""
     if crowd is not original_crowd(target):
         return match(groups, crowd, target.progress)
-    known: dict[int, Matches] = target.learned.setdefault("matches", {})
     key = 0 if groups.linked else id(groups)  # classes are the same whatever else is asked of them
-    if key not in known:
-        known[key] = match(groups, crowd, target.progress)
-    return known[key]
+    return target.once(("matches", key), lambda: match(groups, crowd, target.progress))
 
 
 def require_contained(target: Target) -> None:

@@ -117,11 +117,12 @@ class PredictableSeed(Attack):
 
 def _trials(target: Target) -> "list[_Trial]":
     """Return the orders of rows in which a guess can be judged; they are looked for once."""
-    if "trials" not in target.learned:
-        every = [_Trial.of(order) for what, order in row_orders(target) if what == "rows"]
-        target.learned["trials"] = [trial for trial in every if trial.judges.any()]
-    known: list[_Trial] = target.learned["trials"]
-    return known
+    return target.once("trials", lambda: _find_trials(target))
+
+
+def _find_trials(target: Target) -> "list[_Trial]":
+    every = [_Trial.of(order) for what, order in row_orders(target) if what == "rows"]
+    return [trial for trial in every if trial.judges.any()]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

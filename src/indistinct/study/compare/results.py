@@ -202,8 +202,8 @@ def to_html(comparison: Comparison, *, pictures: dict[str, str]) -> str:
     failures = [trial for trial in comparison.trials if trial.state != "done"]
     parts = [
         page.paragraph(
-            f"{comparison.name}: {comparison.rows:,} rows. {counts_in_words(comparison)}. For those who have the table: "
-            "figures of several releases tell more about it than those of the one that is published."
+            f"{comparison.name}: {comparison.rows:,} rows. {counts_in_words(comparison)}. For those who have the "
+            "table: figures of several releases tell more about it than those of the one that is published."
         ),
         page.table(headings, rows, right=headings[2:], marked=front),
         page.paragraph(f"Marked: the Pareto front of {ranking} and the highest risk.", small=True),

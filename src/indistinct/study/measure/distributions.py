@@ -5,7 +5,7 @@ taken for independent. Suppressed rows are not there: shares are of published ro
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -58,7 +58,7 @@ class ColumnDistance:
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)

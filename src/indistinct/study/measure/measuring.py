@@ -97,8 +97,9 @@ def assignment_of(published: Published, *, keys: Sequence[Key] = ()) -> Assignme
 
     `keys` ask for histograms of published columns where labels are read. What was read by some keys is read once.
     """
-    if published.release is not None:
-        return published.once("assignment", lambda: _in_values_of_original(published, published.release))
+    release = published.release
+    if release is not None:
+        return published.once("assignment", lambda: _in_values_of_original(published, release))
     return published.once(f"assignment {tuple(keys)}", lambda: _read_assignment(published, keys))
 
 
@@ -133,8 +134,8 @@ def _measure_again(shown: PublishedColumn, column: QuasiColumn, used: Codes, sch
     else:
         known = measure_column(column, read)
         leaves[used], low[used], high[used] = (each[read.codes] for each in (known.leaves, known.low, known.high))
-    whole = {"span": column.span, "size": column.size, "height": column.height}
-    return replace(shown, leaves=leaves, low=low, high=high, **whole)
+    measured = replace(shown, leaves=leaves, low=low, high=high)
+    return replace(measured, span=column.span, size=column.size, height=column.height)
 
 
 def _read_assignment(published: Published, keys: Sequence[Key]) -> Assignment:

@@ -145,7 +145,7 @@ def _numbers(rows: PublishedRows, target: str, boxes: Sequence[Box], *, by_mean:
             strict=True,
         ):
             filled[own] = part[values[own]]
-    if by_mean and labels.means is not None and all(_everything(box.get(target)) for box in boxes):
+    if by_mean and labels.means is not None and all(target not in box or box[target].everything for box in boxes):
         shown = labels.means[values]
         there = np.isfinite(shown)
         mean = np.where(there, np.clip(shown, least, largest), mean)
@@ -177,11 +177,6 @@ def _full_groups(values: Codes, counts: Codes, pool: Pool) -> Codes:
     whole = np.bincount(values, counts, minlength=size)
     sure = np.bincount(values[pool.entries], pool.low[pool.units], minlength=size)
     return whole == sure
-
-
-def _everything(values: ValueSet | None) -> bool:
-    """Return whether a set allows every number."""
-    return values is None or (isinstance(values, LineSet) and values.cuts == (~LineSet((), missing=True)).cuts)
 
 
 def _groups(rows: PublishedRows, query: Query) -> tuple[tuple[Answer, ...], bool]:

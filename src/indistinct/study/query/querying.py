@@ -71,7 +71,7 @@ def workload_error(
         raise ParameterError(f"`sanity` must be a number above 0; got {sanity!r}", hint="1 is usual for counts")
     if workload is None:
         raise ParameterError("no workload is given", hint="pass workload=…, a Workload or the path of one")
-    asked = workload if isinstance(workload, Workload) else Workload.read(workload)
+    asked = Workload.read(workload) if isinstance(workload, str | Path) else workload
     published = describe_release(release, schema, original=original, **known)
     whole = published.require_original("workload_error")
     rows = rows_of_published(published, asked.queries)
@@ -300,8 +300,6 @@ def _are_of_classes(algorithm: str, suppressed: int | None) -> bool:
 
 def _columns_asked_about(queries: Sequence[Query], present: Sequence[str], schema: Schema) -> list[str]:
     for query in queries:
-        if not isinstance(query, Query):
-            raise ParameterError(f"a query must be SQL or a Query; got {type(query).__name__}")
         check_columns(query, present, schema=schema)
     return list(dict.fromkeys(name for query in queries for name in query.columns))
 

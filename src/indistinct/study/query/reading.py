@@ -15,9 +15,8 @@ from indistinct.errors import InputError
 from indistinct.frequencies.encode import encode_column
 from indistinct.hierarchy import Hierarchy
 from indistinct.hierarchy.binding import ROOT
-from indistinct.hierarchy.builders import Order, Suppression, declared_order
+from indistinct.hierarchy.builders import Order, declared_order
 from indistinct.hierarchy.explicit import Explicit
-from indistinct.hierarchy.intervals import CutPoints, Intervals
 from indistinct.machine.arrays import Codes
 from indistinct.metrics.published_ranges import ranges_of, written_span
 from indistinct.metrics.queries.published_rows import Labels, single_values
@@ -148,7 +147,7 @@ def _by_itself(
         values, declared = _cast_values(listed, shown), declared_order(hierarchy) is not None
         domain = Domain(name, values if declared else values.sort(), missing, declared)
         return columns_of([domain], {name: hierarchy} if hierarchy is not None else {})[0]
-    if not isinstance(hierarchy, Suppression | Intervals | CutPoints | None):
+    if hierarchy is not None and not hierarchy.self_explaining:
         raise _not_told(name)
     wanted = list(constants)
     if not told and all(parse_value(text, Kind.NUMBER) is not None for text in wanted):  # nothing but stars

@@ -5,7 +5,7 @@ columns, where they are known, tell what should not be there. No finding holds a
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal
@@ -51,14 +51,7 @@ class Finding:
 
     def to_json(self) -> dict[str, Any]:
         """Return the finding as plain JSON values."""
-        return {
-            "check": self.check,
-            "severity": str(self.severity),
-            "place": self.place,
-            "count": self.count,
-            "sentence": self.sentence,
-            "remedy": self.remedy,
-        }
+        return {"check": self.check} | asdict(self) | {"severity": str(self.severity)}
 
 
 def leak(place: str, count: int, sentence: str, remedy: str) -> Finding:
@@ -92,7 +85,7 @@ class NotChecked:
 
     def to_json(self) -> dict[str, str]:
         """Return it as plain JSON values."""
-        return {"what": self.what, "reason": self.reason}
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

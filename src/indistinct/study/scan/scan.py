@@ -12,8 +12,7 @@ from indistinct.errors import InputError
 from indistinct.hierarchy import Hierarchy
 from indistinct.machine.memory import Allowance, needs_memory
 from indistinct.recoding.outputs import SENSITIVE
-from indistinct.release.published import Published, describe_release
-from indistinct.release.release import Release
+from indistinct.release.published import describe_release, is_release
 from indistinct.release.writing.files import table_path
 from indistinct.schema import Schema, require_schema
 from indistinct.study.scan import arrow, columns, order, origin, parquet, pickles, statistics, text, values, workbooks
@@ -131,8 +130,8 @@ def scan(
         >>> found.clean, [finding.check for finding in found.leaks]
         (False, ['invented-columns'])
     """
-    if isinstance(published, Release | Published):
-        given = describe_release(published, original=original, hierarchies=hierarchies, memory=memory)
+    if is_release(published):
+        given = describe_release(published, schema, original=original, hierarchies=hierarchies, memory=memory)
         original, schema, hierarchies = given.raw, schema or given.schema, given.used_hierarchies
         published = given.path or open_table(given.main, published=True).data
     path = Path(published) if isinstance(published, str | Path) else None

@@ -1,8 +1,8 @@
 """What learning from a release is worth, as values: how often classifiers are right, trained on what."""
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ class Estimate:
 
     def to_json(self) -> dict[str, float]:
         """Return plain JSON values."""
-        return {"mean": self.mean, "low": self.low, "high": self.high}
+        return asdict(self)
 
 
 def estimate(scores: Sequence[float], *, folds: int) -> Estimate:
@@ -150,7 +150,3 @@ def hits(predicted: Codes, truth: Codes) -> Hits:
     values, places = np.unique(truth, return_inverse=True)
     recalls = np.bincount(places, weights=right, minlength=len(values)) / np.bincount(places, minlength=len(values))
     return Hits(float(right.mean()), float(recalls.mean()))
-
-
-Results = Mapping[tuple[str, str], Sequence[Hits]]
-"""The hits of each classifier and of what it was trained on, fold by fold."""
