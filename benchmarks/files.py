@@ -15,7 +15,7 @@ import indistinct as ind
 from benchmarks.data import FOLDER, QUASI, census
 from benchmarks.timing import Line, best, in_child
 from indistinct.engines import count_source
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Request
 
 ORDER = ", ".join(QUASI)
 COPY = "polars reads, writes and reads it"

@@ -17,8 +17,8 @@ from indistinct.algorithms.full_domain.optimal import Optimal
 from indistinct.algorithms.full_domain.sweep import survey_lattice
 from indistinct.engines import count_source
 from indistinct.errors import InputError
-from indistinct.frequencies.request import Request
-from indistinct.job.problem import budget
+from indistinct.frequencies.count import Request
+from indistinct.job.job import budget
 from indistinct.metrics import parse_metric
 from indistinct.models import Model
 from indistinct.recoding.columns import columns_of

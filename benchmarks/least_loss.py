@@ -13,8 +13,7 @@ from benchmarks import _least_loss_kernels as _kernels
 from indistinct.algorithms.base import Problem
 from indistinct.algorithms.cluster.refine_charges import cell_metric, charges_of
 from indistinct.algorithms.partition.layout import ranks_of
-from indistinct.machine.arrays import Codes
-from indistinct.machine.parallel import blocks, spread
+from indistinct.machine.arrays import Codes, blocks, spread
 
 # Steps of the exact search, classes that it lists, and rounds in which duties are raised: some seconds each.
 STEPS = 20_000_000

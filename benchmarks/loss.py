@@ -22,7 +22,7 @@ from indistinct.algorithms.base import Problem
 from indistinct.algorithms.registry import parse_algorithm
 from indistinct.engines import count_source
 from indistinct.errors import InputError
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Request
 from indistinct.metrics import GCP
 from indistinct.recoding.assign import assign
 from indistinct.recoding.columns import columns_of

@@ -12,8 +12,8 @@ from benchmarks.data import QUASI, census
 from benchmarks.timing import Line, best
 from indistinct.algorithms.base import Problem
 from indistinct.engines import count_source
+from indistinct.frequencies.count import Request
 from indistinct.frequencies.encode import encode_column
-from indistinct.frequencies.request import Request
 from indistinct.recoding.columns import columns_of
 
 ORDER = ", ".join(QUASI)

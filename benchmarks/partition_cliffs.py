@@ -13,7 +13,7 @@ from benchmarks.data import QUASI, census
 from benchmarks.timing import Line, best
 from indistinct.algorithms.base import Problem
 from indistinct.engines import count_source
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Request
 from indistinct.recoding.columns import columns_of
 
 SENSITIVE = {"ten": 10, "thousand": 1_000, "many": 100_000}

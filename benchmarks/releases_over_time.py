@@ -12,8 +12,7 @@ import pyarrow as pa
 
 import indistinct as ind
 from indistinct.engines import open_source
-from indistinct.release.history.comparison import overlap_of, people_to_hold_back
-from indistinct.release.history.standing import Standing, standing_of
+from indistinct.release.history.histories import Standing, overlap_of, people_to_hold_back, standing_of
 from indistinct.reproduce.datasets import generate_patients
 
 PEOPLE, MONTHS, K, SEED = 20_000, 12, 5, 1

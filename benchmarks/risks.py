@@ -9,7 +9,7 @@ import indistinct as ind
 from benchmarks.data import QUASI, census
 from benchmarks.timing import Line, best
 from indistinct.engines import count_source
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Request
 from indistinct.models.uniqueness_estimators import estimate_uniques
 
 TWICE, REPEAT = 2.0, 7

@@ -12,7 +12,7 @@ import indistinct as ind
 from benchmarks.data import QUASI, census
 from benchmarks.timing import Line, best
 from indistinct.engines import count_source
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Request
 from indistinct.frequencies.value import FrequencySet
 from indistinct.study.assess.special_uniques import special_uniques
 from indistinct.study.assess.unique_sets import minimal_uniques

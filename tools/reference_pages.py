@@ -24,7 +24,7 @@ from indistinct.algorithms.base import Algorithm, AlgorithmTraits
 from indistinct.algorithms.registry import ALGORITHMS
 from indistinct.cli import app
 from indistinct.cli.listing import parameters
-from indistinct.engines.support import ENGINES, MEANINGS
+from indistinct.engines import ENGINES, MEANINGS
 from indistinct.errors import IndistinctError
 from indistinct.hierarchy import Hierarchy
 from indistinct.metrics import BETTER, METRICS

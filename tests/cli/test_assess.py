@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from indistinct.release.writing.atomically import write_table
+from indistinct.release.writing.files import write_table
 from indistinct.reproduce.datasets import generate_patients, generate_visits
 
 HIERARCHY = ["--hierarchy", "zipcode=mask:right"]

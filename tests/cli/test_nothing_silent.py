@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.csv
 import pytest
 
-from indistinct.frequencies.uniqueness import rows_alone
-from indistinct.release.writing.atomically import write_table
+from indistinct.frequencies.singled_out import rows_alone
+from indistinct.release.writing.files import write_table
 
 MODEL = ["--model", "k-anonymity:k=5"]
 BANDS = ["--hierarchy", "age=intervals:5,10,20", "--hierarchy", "admitted=dates:month,year"]

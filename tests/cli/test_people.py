@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from indistinct.release.writing.atomically import write_table
+from indistinct.release.writing.files import write_table
 from indistinct.reproduce.datasets import generate_visits
 
 ROLES = ["--person", "person", "--quasi", "age,sex,zipcode", "--sensitive", "diagnosis"]

@@ -15,7 +15,7 @@ from indistinct.cli.screen import grid, show
 from indistinct.figures import percent
 from indistinct.metrics import METRICS
 from indistinct.metrics.buckets import BUCKET_METRICS
-from indistinct.release.writing.atomically import write_table
+from indistinct.release.writing.files import write_table
 from indistinct.reproduce.datasets import generate_census, generate_patients
 
 CENSUS = ["age", "sex", "race", "marital", "education", "country", "workclass", "occupation"]

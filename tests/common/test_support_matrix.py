@@ -11,9 +11,9 @@ from tools.reference_pages import support, variants
 
 import indistinct as ind
 from indistinct.algorithms.registry import ALGORITHMS, parse_algorithm
+from indistinct.engines import ENGINES, MEANINGS
 from indistinct.engines.base import EVERY_RECODING
 from indistinct.engines.memory import Memory
-from indistinct.engines.support import ENGINES, MEANINGS
 from indistinct.errors import InfeasibleError, ParameterError, VerificationError
 from indistinct.models import KAnonymity, ModelTraits
 from indistinct.models.registry import MODELS, parse_model

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.release.opened import BucketTable
+from indistinct.release.opening import BucketTable
 
 # Four people; the release says 20-40 of everybody, so that each age has a third of every row.
 PEOPLE = pa.table({"age": [20, 20, 30, 40], "sex": ["f", "f", "m", "m"], "pay": [1, 1, 2, 3]})

@@ -11,7 +11,7 @@ from indistinct.algorithms.full_domain.bottom_up import BottomUp
 from indistinct.algorithms.full_domain.incognito import Incognito, _join_survivors, _prune_candidates
 from indistinct.algorithms.full_domain.samarati import Samarati
 from indistinct.engines import count_source
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Request
 from indistinct.recoding.columns import columns_of
 
 PATIENTS = [

@@ -12,8 +12,8 @@ import indistinct as ind
 from indistinct.algorithms.base import Problem
 from indistinct.algorithms.full_domain.optimal import Optimal
 from indistinct.engines import count_source
-from indistinct.frequencies.request import Request
-from indistinct.job.problem import budget
+from indistinct.frequencies.count import Request
+from indistinct.job.job import budget
 from indistinct.metrics import Discernibility, GeometricLoss, Loss, Precision
 from indistinct.recoding.assign import assign
 from indistinct.recoding.columns import columns_of

@@ -7,7 +7,7 @@ import pytest
 
 import indistinct as ind
 from indistinct.engines import count_source
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Request
 from indistinct.frequencies.value import Classes, FrequencySet
 from indistinct.study.assess.individual import individual_risk, risks_of_counts, sums_of_weights, weight_keys
 from indistinct.study.assess.special_uniques import dis_suda, special_uniques

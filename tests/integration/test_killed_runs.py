@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from indistinct.release.writing.atomically import write_atomically
+from indistinct.release.writing.files import write_atomically
 from indistinct.release.writing.staging import filled, publish, stage, staging
 
 # Writes a release, then another one in its stead, and dies at the n-th step of the second: one process for each n,

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.engines.postgres.address import without_password
+from indistinct.engines.base import without_password
 from indistinct.reproduce.datasets import generate_patients
 from references.clinic import SCHEMA, publish, sessions_of, with_visits
 

@@ -13,7 +13,7 @@ from indistinct.engines import groups
 from indistinct.engines.base import DatabaseTable
 from indistinct.engines.postgres import Postgres
 from indistinct.errors import InfeasibleError, ParameterError, SchemaError
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Request
 from indistinct.tables import Reading
 from indistinct.testing.strategies import Sample, recodings, samples
 from references.engine_runs import JOBS, KEYS, PEOPLE, arrays_of, rows_of, run

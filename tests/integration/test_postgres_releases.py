@@ -7,10 +7,10 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
+from indistinct.engines.base import further_table
 from indistinct.engines.postgres import session as sessions
 from indistinct.engines.postgres.tables import staged_release
 from indistinct.release.verification.check import Check
-from indistinct.release.writing.database import further_table
 from indistinct.reproduce.datasets import generate_patients
 from references.clinic import SCHEMA, publish, sessions_of, tables_of, with_visits
 

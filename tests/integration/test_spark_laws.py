@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import indistinct as ind
 from indistinct.engines.spark import Spark
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Request
 from indistinct.tables import Reading
 from indistinct.testing.strategies import Sample, recodings, samples
 from references.engine_runs import JOBS, KEYS, PEOPLE, arrays_of, rows_of, run

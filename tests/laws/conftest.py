@@ -3,7 +3,7 @@
 import pytest
 
 from indistinct.frequencies import count
-from indistinct.machine import parallel
+from indistinct.machine import arrays
 
 
 @pytest.fixture(scope="session")
@@ -13,6 +13,6 @@ def as_if_large():
 
 
 def _patch(patch, *, threads=2):
-    patch.setattr(parallel, "LARGE", 1)
+    patch.setattr(arrays, "LARGE", 1)
     patch.setattr(count, "BLOCK", 3)
     patch.setenv("INDISTINCT_THREADS", str(threads))

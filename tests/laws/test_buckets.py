@@ -18,7 +18,7 @@ from indistinct.algorithms.bucket.diversity import DiversityCheck, largest_diver
 from indistinct.algorithms.bucket.slicing import Slicing
 from indistinct.algorithms.bucket.tuples import Rules, lines_of, partition_by_check, partition_by_kernel
 from indistinct.errors import InfeasibleError
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Request
 from indistinct.models import KAnonymity
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.testing import bucket_reference as reference

@@ -110,7 +110,7 @@ def halves_on_the_limit():
     import pyarrow as pa
 
     from indistinct.engines import count_source
-    from indistinct.frequencies.request import Request
+    from indistinct.frequencies.count import Request
     from indistinct.recoding.columns import columns_of
 
     table = pa.table({"q": [1, 1, 2, 2, 3, 3, 4, 4], "s": ["a", "b"] * 4})

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 import indistinct as ind
 from indistinct.algorithms.registry import parse_algorithm
-from indistinct.engines.memory.columns import compact
 from indistinct.engines.memory.count import count_table
+from indistinct.engines.memory.publish import compact
 from indistinct.errors import InfeasibleError, ParameterError, SchemaError
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Request
 from indistinct.models import KAnonymity
 from indistinct.models.registry import parse_model
 from indistinct.tables import Reading, Table

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indistinct.frequencies import encode
-from indistinct.frequencies.encode import Encoded, encode_column
-from indistinct.frequencies.grouping import group_rows, pack
+from indistinct.frequencies.encode import Encoded, encode_column, group_rows, pack
 from indistinct.frequencies.value import Classes, Histogram
 
 quick = settings(deadline=None, max_examples=100)

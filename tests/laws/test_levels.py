@@ -14,8 +14,7 @@ from indistinct.algorithms.partition.by_levels import MedianSearch
 from indistinct.engines.duckdb import DuckDB
 from indistinct.engines.levels import Room
 from indistinct.errors import InfeasibleError, InputError
-from indistinct.frequencies.levels import KeyTree, Ranges, Scale, Within, rows_within, survey_rows
-from indistinct.frequencies.sort_keys import KeyColumn
+from indistinct.frequencies.levels import KeyColumn, KeyTree, Ranges, Scale, Within, rows_within, survey_rows
 from indistinct.testing.strategies import samples
 from references.engine_runs import rows_of
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import indistinct as ind
 from indistinct.engines import open_source
 from indistinct.errors import VerificationError
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Request
 from indistinct.release.pseudonyms.linked import class_sets, linked_rows, set_numbers
 from indistinct.release.pseudonyms.making import column_pseudonyms
 from indistinct.tables.domain import Domain

@@ -19,7 +19,7 @@ from indistinct.metrics import (
     tuple_distance,
     weighted_hierarchical_distance,
 )
-from indistinct.metrics.hierarchical import Scheme
+from indistinct.metrics.loss import Scheme
 from indistinct.recoding.outputs import Assignment
 from references.by_hand import HandColumn, HandValue, assignment_by_hand
 

@@ -13,10 +13,9 @@ import indistinct as ind
 from indistinct.engines import open_source
 from indistinct.errors import IndistinctError
 from indistinct.release.certificate import Overlap
-from indistinct.release.history import comparison
-from indistinct.release.history.comparison import overlap_of, people_to_hold_back
-from indistinct.release.history.ledger_entries import packed, unpacked
-from indistinct.release.history.standing import Standing, standing_of
+from indistinct.release.history import histories
+from indistinct.release.history.histories import Standing, overlap_of, people_to_hold_back, standing_of
+from indistinct.release.history.ledger import packed, unpacked
 from indistinct.release.pseudonyms.making import new_key
 
 # A release by hand: the classes of each of its people.
@@ -181,7 +180,7 @@ def test_too_many_sets_of_fresh_releases_are_judged_as_if_none_were(monkeypatch:
     june, july = dict.fromkeys(range(4), frozenset({0})), dict.fromkeys(range(5), frozenset({0}))
     given = stand(july, 2, fresh=True), [stand(june, 2, fresh=True)]
     assert overlap_of(*given).people_below == 0
-    monkeypatch.setattr(comparison, "MOST_COMPARED", 0)
+    monkeypatch.setattr(histories, "MOST_COMPARED", 0)
     assert overlap_of(*given).people_below == 1
 
 

@@ -15,7 +15,7 @@ from indistinct.algorithms.partition.relaxed import halve_by_rounds, halve_by_si
 from indistinct.algorithms.partition.strict import partition_by_size
 from indistinct.algorithms.partition.strict_any_model import partition_by_rounds
 from indistinct.models import KAnonymity
-from indistinct.recoding.parts import same_parts
+from indistinct.recoding.kinds import same_parts
 from indistinct.testing.strategies import Sample, samples
 
 quick = settings(deadline=None, max_examples=80)

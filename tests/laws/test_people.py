@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import indistinct as ind
 from indistinct.algorithms.registry import ALGORITHMS
 from indistinct.engines import count_source
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Request
 from indistinct.models.of_people import OfPeople, in_people
 from indistinct.models.registry import parse_model
 

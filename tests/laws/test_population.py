@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import indistinct as ind
 from indistinct.engines import open_source
+from indistinct.frequencies.count import Request
 from indistinct.frequencies.population import with_population
-from indistinct.frequencies.request import Request
 from indistinct.frequencies.value import POPULATION, Classes, Histogram
 from indistinct.models import DeltaPresence, KMap
 from indistinct.models.dropping import classes_to_drop

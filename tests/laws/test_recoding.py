@@ -13,8 +13,8 @@ from indistinct.algorithms.base import Problem
 from indistinct.errors import InfeasibleError, InputError
 from indistinct.job.publishing import anonymize
 from indistinct.recoding.assign import assign
-from indistinct.recoding.kinds import ByRow
-from indistinct.recoding.storage import digest, recoding_from_json, recoding_to_json
+from indistinct.recoding.kinds import ByRow, digest
+from indistinct.recoding.storage import recoding_from_json, recoding_to_json
 from indistinct.testing.strategies import algorithms, models, recodings, samples
 from references.publishing import publish
 

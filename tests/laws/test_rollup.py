@@ -15,9 +15,8 @@ from indistinct.algorithms.full_domain.objective import objective_of
 from indistinct.algorithms.full_domain.sweep import can_sweep, survey_lattice
 from indistinct.engines import count_source
 from indistinct.frequencies import _kernels
-from indistinct.frequencies.lattice import Lattice, down_set, specializations, up_set
-from indistinct.frequencies.request import Request
-from indistinct.frequencies.rollup import OUT, Cells
+from indistinct.frequencies.count import Request
+from indistinct.frequencies.lattice import OUT, Cells, Lattice, down_set, specializations, up_set
 from indistinct.metrics import METRICS, parse_metric
 from indistinct.recoding.assign import assign
 from indistinct.testing.strategies import samples

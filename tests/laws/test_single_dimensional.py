@@ -36,7 +36,7 @@ def test_the_kernel_chooses_the_cuts_of_the_rounds_on_larger_tables(columns, val
     import pyarrow as pa
 
     from indistinct.engines import count_source
-    from indistinct.frequencies.request import Request
+    from indistinct.frequencies.count import Request
     from indistinct.recoding.columns import columns_of
 
     random = np.random.default_rng(columns * values)

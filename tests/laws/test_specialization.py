@@ -14,7 +14,7 @@ from indistinct.algorithms.full_domain.optimal import Optimal
 from indistinct.algorithms.full_domain.tds import Specialization, TopDownSpecialization
 from indistinct.algorithms.full_domain.value_suppression import ValueSuppression
 from indistinct.errors import InfeasibleError
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Request
 from indistinct.metrics import Loss, igpl, information_gain
 from indistinct.models import DistinctLDiversity, KAnonymity
 from indistinct.recoding.assign import assign

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import indistinct as ind
 from indistinct.engines import open_source
-from indistinct.engines.transformed import transformed_source
-from indistinct.frequencies.request import Request
+from indistinct.engines.base import transformed_source
+from indistinct.frequencies.count import Request
 
 HIERARCHY = ind.Hierarchy.masking(length=3)
 numbers = st.one_of(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indistinct.frequencies.uniqueness import NEARLY_UNIQUE, rows_alone, vectors_alone
+from indistinct.frequencies.singled_out import NEARLY_UNIQUE, rows_alone, vectors_alone
 
 cells = st.lists(st.none() | st.integers(0, 30), max_size=60)
 

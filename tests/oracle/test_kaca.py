@@ -13,7 +13,7 @@ from indistinct.algorithms.cluster import _merge_nearest_kernels as _kernels
 from indistinct.algorithms.cluster.merge_nearest import forest_of, fresh_state, merge_by_model, merge_by_size
 from indistinct.algorithms.cluster.tree_space import ClusterSpace
 from indistinct.engines import count_source
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Request
 from indistinct.hierarchy import Hierarchy
 from indistinct.models import KAnonymity
 from indistinct.recoding.columns import columns_of

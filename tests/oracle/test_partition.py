@@ -130,6 +130,60 @@ def test_partitioning_by_loss_for_another_model_is_its_definition(rows, l):
     assert located(release, rows) == {frozenset(part) for part in expected}
 
 
+def test_partitioning_of_many_numbers_by_loss_is_its_definition():
+    """Large parts are sorted by digits and small ones are not; both find the cuts of the definition."""
+    random = np.random.default_rng(5)
+    rows = np.stack(
+        [random.normal(size=6_000), random.integers(0, 3_000, 6_000), random.exponential(size=6_000)], axis=1
+    )
+    rows[random.integers(0, 6_000, 40), 2] = np.nan
+    table = pa.table({f"q{place}": pa.array(column, from_pandas=True) for place, column in enumerate(rows.T)})
+    schema = ind.Schema(quasi=table.column_names)
+    release = ind.anonymize(table, schema, model=ind.KAnonymity(4), algorithm=ind.Mondrian(choose="loss"))
+    vectors = [tuple(None if np.isnan(cell) else cell for cell in row) for row in rows.tolist()]
+    assert located(release, vectors) == {frozenset(part.tolist()) for part in numbers_by_loss(rows, k=4, positions=5)}
+
+
+def numbers_by_loss(rows, *, k, positions):
+    """Return the classes of strict partitioning of numbers by loss, by its definition."""
+    spans = np.nanmax(rows, axis=0) - np.nanmin(rows, axis=0)
+    ends = np.rint((rows - np.nanmin(rows, axis=0)) / spans * (1 << 24))
+    values = np.where(np.isnan(rows), -np.inf, rows)  # missing is first in the order
+    done, waiting = [], [np.arange(len(rows))]
+    while waiting:
+        part = waiting.pop()
+        cuts = [
+            (sum(len(side) * width(ends[side]) for side in sides), axis, turn, sides)
+            for axis in range(rows.shape[1])
+            for turn, sides in enumerate(cuts_of(values[:, axis], part, k=k, positions=positions))
+        ]
+        if cuts:
+            waiting.extend(min(cuts, key=lambda cut: cut[:3])[3])
+        else:
+            done.append(part)
+    return done
+
+
+def width(ends):
+    known = [column[~np.isnan(column)] for column in ends.T]
+    return sum(column.max() - column.min() for column in known if len(column))
+
+
+def cuts_of(values, part, *, k, positions):
+    """Yield both sides of the cuts nearest to even shares of the rows, the middle first, none twice."""
+    distinct, counts = np.unique(values[part], return_counts=True)
+    reach = np.cumsum(counts)[:-1]
+    allowed = (reach >= k) & (reach <= len(part) - k)
+    reach, distinct = reach[allowed], distinct[:-1][allowed]
+    taken = set()
+    for share in (3, 4, 2, 5, 1) if len(reach) else ():
+        nearest = int(np.abs(reach * (positions + 1) - share * len(part)).argmin())
+        if nearest not in taken:
+            taken.add(nearest)
+            left = values[part] <= distinct[nearest]
+            yield part[left], part[~left]
+
+
 def located(release, rows):
     """Return the classes of a tree of cuts as sets of row numbers, even those that look alike."""
     columns = release.recoding.columns

@@ -9,7 +9,7 @@ import pytest
 
 import indistinct as ind
 from indistinct.engines import count_source
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Request
 from indistinct.frequencies.value import PERSON
 from indistinct.reproduce.datasets import CENSUS_QUASI, generate_census, generate_visits
 from indistinct.study.assess.unique_sets import minimal_uniques
@@ -20,7 +20,7 @@ SIZE = 3
 @pytest.mark.parametrize("threads", [None, 2])
 def test_rows_of_a_census(monkeypatch, threads):
     if threads:  # the way of large tables
-        monkeypatch.setattr("indistinct.machine.parallel.LARGE", 1)
+        monkeypatch.setattr("indistinct.machine.arrays.LARGE", 1)
         monkeypatch.setenv("INDISTINCT_THREADS", str(threads))
     table = generate_census(1500, seed=3)
     found = minimal_uniques(count_source(ind.open(table), Request(CENSUS_QUASI)).frequencies, size=SIZE)

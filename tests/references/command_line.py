@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from indistinct.cli import main
-from indistinct.release.writing.atomically import write_table
+from indistinct.release.writing.files import write_table
 from indistinct.reproduce.datasets import generate_patients
 
 

@@ -13,7 +13,7 @@ import indistinct as ind
 from indistinct.algorithms.base import Problem
 from indistinct.algorithms.registry import parse_algorithm
 from indistinct.engines.duckdb import DuckDB
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Request
 from indistinct.frequencies.value import PERSON
 from indistinct.machine.randomness import Secret
 from indistinct.recoding.assign import assign

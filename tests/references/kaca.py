@@ -14,7 +14,7 @@ import pyarrow as pa
 from indistinct.algorithms.base import Problem
 from indistinct.algorithms.cluster.tree_space import ClusterSpace
 from indistinct.engines import count_source
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Request
 from indistinct.hierarchy import Hierarchy
 from indistinct.machine.arrays import Codes
 from indistinct.models import KAnonymity

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from indistinct.algorithms.base import Problem
 from indistinct.engines import count_source
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Request
 from indistinct.hierarchy import Hierarchy
 from indistinct.models import Model
 from indistinct.recoding.columns import columns_of

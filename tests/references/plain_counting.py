@@ -7,8 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.errors import UnseenValueError
-from indistinct.frequencies.count import Counted
-from indistinct.frequencies.request import nobody
+from indistinct.frequencies.count import Counted, nobody
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Joint
 from indistinct.machine.arrays import starts_of
 from indistinct.tables.domain import Domain

@@ -7,11 +7,11 @@ import pyarrow as pa
 
 from indistinct.engines.memory import Memory
 from indistinct.engines.memory.count import count_table
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Request
 from indistinct.machine.randomness import Secret
 from indistinct.recoding.assign import assign, domains_of, keys_of
 from indistinct.recoding.outputs import MAIN
-from indistinct.release.opened import BucketTable
+from indistinct.release.opening import BucketTable
 from indistinct.tables import Reading, open_table
 
 MEMORY = Memory()

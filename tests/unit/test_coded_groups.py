@@ -9,8 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from indistinct.engines.duckdb import DuckDB, coded
-from indistinct.engines.duckdb.coded import coded_groups
+from indistinct.engines.duckdb import DuckDB
+from indistinct.engines.duckdb.source import coded_groups
+from indistinct.errors import InputError
 from indistinct.tables import Reading
 
 
@@ -57,7 +58,7 @@ def test_missing_values_inside_and_outside_of_a_dictionary_are_missing():
 
 
 def test_columns_of_many_values_are_counted_as_they_are(table, tmp_path, monkeypatch):
-    monkeypatch.setattr(coded, "MOST_VALUES", 3)
+    monkeypatch.setattr("indistinct.engines.duckdb.source.MOST_VALUES", 3)
     assert coded_groups(batches_of(table, 100), ["text", "number"], duckdb.connect(), table.schema) is None
     pq.write_table(table, tmp_path / "t.parquet")
     source = DuckDB(1 << 28).open(tmp_path / "t.parquet", Reading())
@@ -68,7 +69,7 @@ def test_columns_of_many_values_are_counted_as_they_are(table, tmp_path, monkeyp
 def test_what_goes_wrong_while_rows_are_read_is_told_as_it_is(table):
     def failing():
         yield table.slice(0, 10)
-        raise coded.InputError("the file has changed")
+        raise InputError("the file has changed")
 
-    with pytest.raises(coded.InputError, match="the file has changed"):
+    with pytest.raises(InputError, match="the file has changed"):
         coded_groups(failing(), ["text"], duckdb.connect(), table.schema)

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.engines.memory import columns
-from indistinct.engines.memory.columns import gather_column
+from indistinct.engines.memory import publish
+from indistinct.engines.memory.publish import gather_column
 from indistinct.errors import InputError, UnseenValueError
 from indistinct.frequencies.encode import encode_column
 from indistinct.machine.arrays import narrowest
@@ -176,7 +176,7 @@ def test_numbers_in_dictionaries_are_looked_at_as_numbers(index):
 
 
 def test_long_text_is_gathered_with_wide_offsets(monkeypatch):
-    monkeypatch.setattr(columns, "LONGEST_TEXT", 10)
+    monkeypatch.setattr(publish, "LONGEST_TEXT", 10)
     column = pa.chunked_array([["abcdef", None], ["ghijkl"]])
     found = gather_column(column, np.array([2, 0, 1]))
     assert found.type == pa.large_string()

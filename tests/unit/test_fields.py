@@ -6,10 +6,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import indistinct.machine.parallel
+import indistinct.machine.arrays
 import indistinct.tables.fields
-from indistinct.release.writing.as_written import _in_one_pass, read_as_written
-from indistinct.release.writing.atomically import write_table
+from indistinct.release.writing.files import write_table
+from indistinct.release.writing.formats import _in_one_pass, read_as_written
 from indistinct.tables.fields import read_fields
 
 quick = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -20,7 +20,7 @@ CELLS = st.none() | st.lists(PIECES, max_size=4).map("".join)
 @pytest.fixture(autouse=True)
 def small_is_large(monkeypatch):
     """Read small files as large ones are read, in small blocks."""
-    monkeypatch.setattr(indistinct.machine.parallel, "LARGE", 0)
+    monkeypatch.setattr(indistinct.machine.arrays, "LARGE", 0)
     monkeypatch.setattr(indistinct.tables.fields, "BLOCK", 256)
     monkeypatch.setattr(indistinct.tables.fields, "ROOM", 2)
 

@@ -9,7 +9,7 @@ import pytest
 
 import indistinct as ind
 from indistinct.release.certificate import misfit_of
-from indistinct.release.opened import read_certificate
+from indistinct.release.opening import read_certificate
 from indistinct.reproduce.datasets import generate_patients
 
 SCHEMA = ind.Schema(

@@ -9,7 +9,7 @@ import pytest
 
 import indistinct as ind
 from indistinct.errors import InputError
-from indistinct.recoding.regions import Cuts
+from indistinct.recoding.kinds import Cuts
 from indistinct.recoding.storage import recoding_from_json, recoding_to_json
 from indistinct.recoding.validation import check_recoding
 

@@ -9,7 +9,7 @@ import pytest
 import indistinct as ind
 from indistinct.engines import count_source
 from indistinct.errors import InputError, ParameterError
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Request
 from indistinct.frequencies.value import PERSON, Classes
 from indistinct.study.assess.individual import (
     household_risks,

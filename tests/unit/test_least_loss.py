@@ -12,8 +12,8 @@ import indistinct as ind
 from indistinct.algorithms.base import Problem
 from indistinct.algorithms.registry import parse_algorithm
 from indistinct.engines import open_source
-from indistinct.frequencies.request import Request
-from indistinct.job.problem import problem_of
+from indistinct.frequencies.count import Request
+from indistinct.job.job import problem_of
 from indistinct.metrics import parse_metric
 from indistinct.recoding.assign import assign
 

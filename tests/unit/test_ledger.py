@@ -14,8 +14,7 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.release.history.ledger import open_ledger, reserved, standings
-from indistinct.release.history.ledger_entries import unpacked
+from indistinct.release.history.ledger import open_ledger, reserve, standings, unpacked
 
 SCHEMA = ind.Schema(quasi=["age"], sensitive=["disease"], person=["patient"])
 AGES = [20, 21, 22, 60, 61, 62]
@@ -492,13 +491,13 @@ def test_two_runs_take_turns(tmp_path: Path) -> None:
     ledger = tmp_path / "releases.ledger"
     made(tmp_path)
     program = (
-        "import sys; from indistinct.release.history.ledger import reserved\n"
-        f"with reserved({str(ledger)!r}): print('mine', flush=True); sys.stdin.read()\n"
+        "import sys; from indistinct.release.history.ledger import reserve\n"
+        f"with reserve({str(ledger)!r}): print('mine', flush=True); sys.stdin.read()\n"
         "print('done', flush=True)"
     )
     child = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    waiting = "import sys; from indistinct.release.history.ledger import reserved\n"
-    waiting += f"with reserved({str(ledger)!r}): print('next', flush=True)"
+    waiting = "import sys; from indistinct.release.history.ledger import reserve\n"
+    waiting += f"with reserve({str(ledger)!r}): print('next', flush=True)"
     try:
         assert child.stdout.readline() == "mine\n"
         other = subprocess.Popen([sys.executable, "-c", waiting], stdout=subprocess.PIPE, text=True)
@@ -509,6 +508,6 @@ def test_two_runs_take_turns(tmp_path: Path) -> None:
     finally:
         child.kill()
         other.kill()
-    with reserved(ledger):
+    with reserve(ledger):
         pass
     assert not (tmp_path / ".releases.ledger.lock").exists()

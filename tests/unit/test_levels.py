@@ -10,9 +10,8 @@ from indistinct import engines
 from indistinct.engines.duckdb import DuckDB
 from indistinct.engines.levels import Room
 from indistinct.errors import InfeasibleError, InputError, OutOfMemoryError
-from indistinct.frequencies.column_values import ColumnValues
-from indistinct.frequencies.request import Request
-from indistinct.frequencies.sort_keys import KeyColumn
+from indistinct.frequencies.count import Request
+from indistinct.frequencies.levels import ColumnValues, KeyColumn
 from indistinct.tables import Reading
 
 ROOM = Room(cells=150, numbers=20, texts=50, classes=1000)

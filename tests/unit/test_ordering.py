@@ -9,19 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import indistinct.machine.parallel
+import indistinct.machine.arrays
 from indistinct.frequencies.count import group_encoded
-from indistinct.frequencies.encode import encode_column
-from indistinct.frequencies.grouping import group_rows
+from indistinct.frequencies.encode import encode_column, group_rows
 from indistinct.machine.ordering import distinct, distinct_with_places, order_numbers, text_order
-from indistinct.recoding.parts import digest_parts
+from indistinct.recoding.kinds import digest_parts
 
 
 @pytest.fixture(autouse=True, scope="module")
 def small_is_large():
     """Take the way of large arrays for all but the smallest."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(indistinct.machine.parallel, "LARGE", 4)
+        patch.setattr(indistinct.machine.arrays, "LARGE", 4)
         yield
 
 

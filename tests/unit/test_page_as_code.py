@@ -18,7 +18,7 @@ from indistinct.hierarchy import Hierarchy
 from indistinct.job.as_command import command_of
 from indistinct.job.as_python import python_of
 from indistinct.job.policy import Output, policy_from_toml, read_policy
-from indistinct.release.writing.form import Writing
+from indistinct.release.writing.delimited import Writing
 from indistinct.reproduce.datasets import generate_patients
 from indistinct.study.inspect.starter import starter_policy
 from indistinct.tables.reading import declare

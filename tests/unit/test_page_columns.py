@@ -15,7 +15,7 @@ from indistinct.errors import IndistinctError, InputError, ParameterError, Polic
 from indistinct.job.policy import policy_from_toml, policy_to_toml
 from indistinct.models import DistinctLDiversity, KAnonymity
 from indistinct.recoding.transformations import Transformation
-from indistinct.release.pseudonyms.columns import Pseudonym
+from indistinct.release.pseudonyms.making import Pseudonym
 from indistinct.schema import Role
 from indistinct.tables import Reading
 from indistinct.web import deciding

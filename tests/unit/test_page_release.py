@@ -14,7 +14,7 @@ import indistinct as ind
 from indistinct.cli import app
 from indistinct.errors import OutputError
 from indistinct.job.policy import Output, Statement, read_policy
-from indistinct.release.writing.form import Writing
+from indistinct.release.writing.delimited import Writing
 from indistinct.reproduce.datasets import generate_patients
 from indistinct.web.as_code import policy_text, portable
 from indistinct.web.files import attachment, safe_name

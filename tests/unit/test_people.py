@@ -8,7 +8,7 @@ import pytest
 
 import indistinct as ind
 from indistinct.engines import count_source
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Request
 from indistinct.models.of_people import in_people, people_as_rows
 from indistinct.models.registry import parse_model
 from indistinct.reproduce.datasets import generate_visits

@@ -9,6 +9,7 @@ import indistinct as ind
 from indistinct.errors import ParameterError
 from indistinct.study.assess.practice import Shown, findings
 from indistinct.study.assess.profiles import PROFILES, Internal, Licensed, Public, judge, parse_profile
+from indistinct.study.inspect.starter import CAREFUL_K
 from indistinct.tables.domain import Domain, Kind
 
 
@@ -65,6 +66,8 @@ def shown(**columns):
         ({"zipcode": ["021**"]}, "areas", "not checkable"),
         ({"x": ["2024-05", "2024-06"]}, "dates", "failed"),
         ({"x": ["2024", "2025"]}, "dates", "passed"),
+        ({"x": ["[2024-01-11 .. 2024-02-03] or missing"]}, "dates", "failed"),
+        ({"x": ["[5872.22-8965.96]", "[10037-10050]", "[1000-1200]"]}, "dates", "passed"),
         ({"email_address": ["*"]}, "identifiers", "failed"),
         ({"mother": ["*"]}, "identifiers", "failed"),
         ({"village": ["a"]}, "identifiers", "passed"),
@@ -72,6 +75,10 @@ def shown(**columns):
 )
 def test_the_safe_harbor_is_judged_by_columns(columns, rule, status):
     assert statuses(shown(**columns))[f"safe-harbor-{rule}"] == status
+
+
+def test_the_first_policy_asks_for_as_much_as_the_public_profile():
+    assert 1 / CAREFUL_K <= Public().highest < 1 / (CAREFUL_K - 1)
 
 
 def test_the_three_questions():

@@ -13,8 +13,7 @@ import pytest
 
 import indistinct as ind
 from indistinct.errors import InputError, ParameterError, SchemaError, VerificationError
-from indistinct.release.pseudonyms.columns import parse_pseudonym, pseudonym_from_options
-from indistinct.release.pseudonyms.making import canonical
+from indistinct.release.pseudonyms.making import canonical, parse_pseudonym, pseudonym_from_options
 
 SCHEMA = ind.Schema(identifiers=["visit"], person=["patient"], quasi=["age"], sensitive=["s"])
 MODEL = ind.KAnonymity(3)

@@ -14,7 +14,7 @@ import pytest
 import indistinct as ind
 from indistinct.engines import count_source
 from indistinct.errors import InputError, ParameterError, SchemaError
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Request
 from indistinct.hierarchy import Hierarchy
 from indistinct.recoding.columns import columns_of
 from indistinct.recoding.labels import WrittenRange, written_members, written_ranges

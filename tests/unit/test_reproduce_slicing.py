@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from indistinct.release.opened import BucketTable
+from indistinct.release.opening import BucketTable
 from indistinct.reproduce.datasets import generate_census
 from indistinct.reproduce.slicing import (
     ALL,

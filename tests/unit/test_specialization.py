@@ -12,7 +12,7 @@ from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.full_domain.tds import Specialization, TopDownSpecialization
 from indistinct.engines import count_source
 from indistinct.errors import HierarchyError, InfeasibleError, ParameterError
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Request
 from indistinct.models import KAnonymity
 from indistinct.models.base import ModelTraits
 from indistinct.recoding.columns import columns_of

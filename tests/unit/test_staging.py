@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from indistinct.errors import OutputError
-from indistinct.release.writing.atomically import write_atomically
+from indistinct.release.writing.files import write_atomically
 from indistinct.release.writing.staging import filled, publish, stage, staging
 
 

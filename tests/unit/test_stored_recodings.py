@@ -11,8 +11,8 @@ import pytest
 import indistinct as ind
 from indistinct.errors import InputError, OutputError
 from indistinct.recoding import storage
-from indistinct.recoding.parts import BLOCK, digest_parts
-from indistinct.recoding.storage import arrays_path, digest, files_of_recoding, read_recoding, recoding_from_json
+from indistinct.recoding.kinds import BLOCK, digest, digest_parts
+from indistinct.recoding.storage import arrays_path, files_of_recoding, read_recoding, recoding_from_json
 
 TABLE = pa.table(
     {

@@ -19,7 +19,7 @@ from indistinct.engines.duckdb import DuckDB
 from indistinct.engines.partitions import publish_rows
 from indistinct.engines.stored_rows import Cuts, Partitions
 from indistinct.errors import OutputError
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Request
 from indistinct.machine import spill
 from indistinct.machine.randomness import Secret, random_words
 from indistinct.tables import Reading
@@ -195,7 +195,7 @@ from pathlib import Path
 import pyarrow as pa
 from indistinct.engines.duckdb import DuckDB
 from indistinct.errors import OutputError
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Request
 from indistinct.tables import Reading
 folder = Path(sys.argv[1])
 found, done = set(), False

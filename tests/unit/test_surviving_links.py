@@ -12,7 +12,7 @@ import indistinct as ind
 from indistinct.frequencies.slices import find_contained
 from indistinct.models import LDiverseLinks, link_probability
 from indistinct.models.link_probability import Entries, expected_rows, link
-from indistinct.release.opened import BucketTable
+from indistinct.release.opening import BucketTable
 
 
 def verdicts_of(certificate, name):

@@ -7,11 +7,12 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.engines.transformed import transformed_source
+from indistinct.engines.base import transformed_source
 from indistinct.errors import HierarchyError, InputError, ParameterError, SchemaError
-from indistinct.recoding.storage import digest, recoding_from_json, recoding_to_json
+from indistinct.recoding.kinds import digest
+from indistinct.recoding.storage import recoding_from_json, recoding_to_json
 from indistinct.recoding.transformations import parse_transformation
-from indistinct.release.pseudonyms.columns import require_rows_here
+from indistinct.release.pseudonyms.making import require_rows_here
 
 SCHEMA = ind.Schema(identifiers=["id"], quasi=["age"], sensitive=["s"], insensitive=["c"])
 

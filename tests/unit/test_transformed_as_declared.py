@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 import indistinct as ind
 from indistinct.hierarchy.labels_of_levels import are_labels
-from indistinct.recoding.transformations import may_come_of, parse_transformation
+from indistinct.recoding.transformations import parse_transformation
+from indistinct.recoding.transformed_values import may_come_of
 
 RULE = "transformed-as-declared"
 SCHEMA = ind.Schema(identifiers=["id"], quasi=["age"], sensitive=["s"], insensitive=["c", "day", "note"])

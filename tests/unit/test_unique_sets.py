@@ -9,7 +9,7 @@ import pytest
 import indistinct as ind
 from indistinct.engines import count_source
 from indistinct.errors import ParameterError
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Request
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet
 from indistinct.study.assess import unique_sets as module
 from indistinct.study.assess.special_uniques import dis_risk, dis_suda, msu_score, special_uniques

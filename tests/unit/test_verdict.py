@@ -13,7 +13,7 @@ import indistinct as ind
 from indistinct.engines import open_source
 from indistinct.engines.groups import MOST_CELLS
 from indistinct.frequencies import singled_out as counting
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Request
 from indistinct.frequencies.singled_out import SingledOut, codes_of, count_apart, singled_out
 from indistinct.study.assess.profiles import Internal, Licensed, Public
 from indistinct.study.verdict import AttackFigures, Figures, verdict_of

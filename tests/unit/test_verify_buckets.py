@@ -14,7 +14,7 @@ from indistinct.errors import InputError, SchemaError, VerificationError
 from indistinct.models import LDiverseLinks
 from indistinct.models.link_probability import Entries, bound_of, link
 from indistinct.recoding.storage import recoding_from_json, recoding_to_json
-from indistinct.release.opened import BucketTable
+from indistinct.release.opening import BucketTable
 from indistinct.testing import bucket_reference as reference
 from references.publishing import bucket_table
 

@@ -16,10 +16,9 @@ from hypothesis import strategies as st
 import indistinct as ind
 from indistinct.errors import OutputError
 from indistinct.release.certificate import Certificate
-from indistinct.release.verification._kernels import STEP, spell_rows
 from indistinct.release.writing import delimited
-from indistinct.release.writing.atomically import write_table
-from indistinct.release.writing.files import write_release
+from indistinct.release.writing._delimited_kernels import STEP, spell_rows
+from indistinct.release.writing.files import write_release, write_table
 from indistinct.tables import open_table
 
 TABLE = pa.table({"age": [31, None], "city": pa.array(["Oslo", "Bergen"]).dictionary_encode()})

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 import indistinct as ind
 from indistinct.job.policy.reading import policy_from_toml
 from indistinct.job.policy.writing import policy_to_toml
-from indistinct.release.writing.as_written import read_as_written
-from indistinct.release.writing.form import is_changed, is_formula, marked
-from indistinct.release.writing.formats import producer_for
+from indistinct.release.writing.delimited import is_changed, is_formula, marked
+from indistinct.release.writing.formats import producer_for, read_as_written
 
 SCHEMA = ind.Schema(quasi=["age"], sensitive=["ill"], insensitive=["cost"])
 RISKY = [

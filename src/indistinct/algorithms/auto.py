@@ -21,11 +21,9 @@ from indistinct.algorithms.full_domain.optimal import Optimal
 from indistinct.algorithms.partition.mondrian import Mondrian
 from indistinct.errors import InfeasibleError, ParameterError
 from indistinct.frequencies.value import Key
-from indistinct.metrics import CellMetric, Metric, parse_metric
-from indistinct.metrics.cells import cell_totals
-from indistinct.metrics.people import counted_in_people
+from indistinct.metrics import Metric, parse_metric
+from indistinct.metrics.base import counted_in_people
 from indistinct.models.base import All, Model
-from indistinct.models.of_people import OfPeople
 from indistinct.recoding.assign import assign
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import Assignment
@@ -99,6 +97,19 @@ class Auto(Algorithm):
         problem.progress(0.8)
         problem.explain(trial.explanation())
         return trial.answer()
+
+    @property
+    def chooses(self) -> bool:
+        """Whether it chooses among other algorithms: always."""
+        return True
+
+    def for_reuse(self) -> Algorithm:
+        """Return the search that keeps to recodings which suit other tables."""
+        return replace(self, reuse=True)
+
+    def by_levels(self) -> Algorithm:
+        """Return the one search that needs no cells."""
+        return Mondrian()
 
     def explain_fallback(self, problem: Problem, recoding: Recoding, algorithm: Algorithm) -> Explanation:
         """Explain why the one algorithm was chosen that never needs all cells of the table at once."""
@@ -224,9 +235,9 @@ class _Trial:
 
     def _shares(self, assignment: Assignment) -> dict[str, float]:
         """Return each column's share of the loss, where the metric is a sum over cells."""
-        if not isinstance(self.metric, CellMetric):
+        charged = self.metric.column_totals(assignment)
+        if charged is None:
             return {}
-        charged = cell_totals(assignment, self.metric)
         untouched = 0.0 if self.metric.goal == "min" else float(assignment.rows)
         lost = np.abs(charged - untouched)
         names = [column.column for column in assignment.columns]
@@ -268,17 +279,17 @@ def _all(parts: tuple[Model, ...]) -> Model:
 
 def _ease_model(part: Model) -> Iterator[tuple[str, Model]]:
     """Yield a model with k, or l, one less, and in words what that is."""
-    inner: Any = part.model if isinstance(part, OfPeople) else part
+    inner: Any = part.inner
     for name in ("k", "l"):
         value = arguments_of(inner).get(name)
         if isinstance(value, int) and value > 2:
             eased = replace(inner, **{name: value - 1})
-            yield f"with {name} = {value - 1}", replace(part, model=eased) if isinstance(part, OfPeople) else eased
+            yield f"with {name} = {value - 1}", part.around(eased)
 
 
 def _name_of_model(part: Model) -> str:
     """Return a model in words, without its parameters: some are values."""
-    inner: Any = part.model if isinstance(part, OfPeople) else part
+    inner: Any = part.inner
     column = arguments_of(inner).get("sensitive")
     return f"{inner.name} of {column}" if isinstance(column, str) else str(inner.name)
 

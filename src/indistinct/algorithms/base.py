@@ -134,6 +134,23 @@ class Algorithm(CheckedArguments, ABC):
         """The histograms that the search needs beyond those of the model."""
         return ()
 
+    @property
+    def chooses(self) -> bool:
+        """Whether it chooses among other algorithms, so that its name does not say how a recoding was found."""
+        return False
+
+    def for_reuse(self) -> "Algorithm":
+        """Return the search whose recodings suit other tables as far as it can find such."""
+        return self
+
+    def by_levels(self) -> "Algorithm | None":
+        """Return the Mondrian that searches level by level over rows in its place, None if there is none."""
+        return None
+
+    def explain_fallback(self, problem: Problem, recoding: Recoding, algorithm: "Algorithm") -> Explanation | None:
+        """Explain why another algorithm was used where cells do not fit in memory; None where it was the one named."""
+        return None
+
     def require_columns(self, schema: Schema) -> None:
         """Raise `SchemaError` where parameters speak of columns that no release shows."""
 

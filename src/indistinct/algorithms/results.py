@@ -6,8 +6,7 @@ import numpy as np
 
 from indistinct.algorithms.base import Problem
 from indistinct.algorithms.full_domain.nodes import FullDomain
-from indistinct.algorithms.partition.layout import ranks_of
-from indistinct.algorithms.partition.summaries import summarize
+from indistinct.algorithms.partition.layout import ranks_of, summarize
 from indistinct.machine.arrays import Codes
 from indistinct.machine.ordering import distinct_with_places
 from indistinct.recoding.kinds import ByCell, ByColumn

@@ -101,7 +101,7 @@ def _check(name: str, *, by: Path | None) -> None:
 
 def _read_others(given: "Published", tables: Mapping[str, Path | None], earlier: Path | None) -> dict[str, Any]:
     """Return the other tables of an attacker or a judge, read as the original was, and the earlier release."""
-    from indistinct.release.reading import read_alike, read_release
+    from indistinct.release.opening import read_alike, read_release
     from indistinct.tables import open_table
 
     original = open_table(given.raw)

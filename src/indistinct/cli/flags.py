@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from indistinct.engines.base import DatabaseTable, Source
     from indistinct.job.job import Changes
     from indistinct.job.policy import Policy
-    from indistinct.release.writing.form import Writing
+    from indistinct.release.writing.delimited import Writing
     from indistinct.tables import Table
     from indistinct.tables.value import Reading
 
@@ -37,8 +37,7 @@ JOB = (*ROLES, "model", "algorithm", "hierarchy", "transform", "pseudonym", "sup
 
 def place_of(text: str | None, table: str | None = None, query: str | None = None) -> "Path | DatabaseTable | None":
     """Return what a text names: a table of a database, of which it is the address, or a file; None for no text."""
-    from indistinct.engines.base import DatabaseTable
-    from indistinct.engines.postgres.address import is_address
+    from indistinct.engines.base import DatabaseTable, is_address
 
     if text is not None and is_address(text):
         return DatabaseTable(text, table, query)
@@ -52,7 +51,7 @@ def place_of(text: str | None, table: str | None = None, query: str | None = Non
 
 def data_of(text: str, flags: Flags) -> "Path | DatabaseTable":
     """Return the table that an argument names, together with --table or --query; a file may be a database too."""
-    from indistinct.engines.postgres.address import is_address
+    from indistinct.engines.base import is_address
 
     found = place_of(text, flags.table if is_address(text) else None, flags.query)
     return Path(text) if found is None else found

@@ -24,8 +24,8 @@ def command(
     """Write a table of invented people."""
     if output is None:
         raise ParameterError("no output is given", hint=f"say where it goes, for example -o {name}.csv")
-    from indistinct.release.writing.atomically import write_table
-    from indistinct.release.writing.targets import check_format, check_targets
+    from indistinct.release.writing.files import write_table
+    from indistinct.release.writing.places import check_format, check_targets
     from indistinct.reproduce.datasets import GENERATORS
 
     check_format(output)

@@ -46,15 +46,14 @@ def command(
     found by the values of the columns and declared in the policy. Shows numbers and marks only; --show-values adds the
     most frequent values.
     """
-    from indistinct.release.writing.database import name_of
-    from indistinct.release.writing.targets import check_targets
+    from indistinct.release.writing.places import check_targets, place_at
     from indistinct.study.inspect import inspect, write_inspection_page
     from indistinct.study.inspect.starter import write_starter
 
     given = data_of(data, flags)
     targets, sources = [path for path in (output, html) if path is not None], [given] if isinstance(given, Path) else []
     check_targets(targets, sources=sources, overwrite=overwrite)
-    policy, name = policy_of(given, flags), name_of(given)
+    policy, name = policy_of(given, flags), place_at(given).name
     found = inspect(opened(policy, table=flags.table, raw=True, memory=flags.memory), unique_sets=unique_sets)
     if output is not None:
         write_starter(found, given, output, reading=found.reading, overwrite=overwrite)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from indistinct.algorithms.registry import ALGORITHMS, parse_algorithm
 from indistinct.errors import IndistinctError, OutputError, ParameterError
-from indistinct.machine import parallel
+from indistinct.machine import arrays
 from indistinct.machine.compiled import KERNELS
 from indistinct.schema import did_you_mean
 from indistinct.study.measure import measuring
@@ -43,7 +43,7 @@ def warm_up(algorithms: Sequence[str] = (), *, progress: Callable[[float], None]
                 f"{name!r} is no algorithm", hint=did_you_mean(name, ALGORITHMS) or "see `indistinct list`"
             )
     kept: dict[str, str] = {}
-    with ThreadPoolExecutor(parallel.workers()) as pool:
+    with ThreadPoolExecutor(arrays.workers()) as pool:
         for number, done in enumerate(as_completed([pool.submit(_in_child, name) for name in names]), start=1):
             kept |= done.result()
             if progress is not None:
@@ -67,13 +67,13 @@ def _in_child(name: str) -> dict[str, str]:
 def compile_kernels(name: str) -> None:
     """Run an algorithm in all its forms, as small and as large tables are run."""
     for case in _cases(name):
-        for large in (parallel.LARGE, 1):
-            usual, parallel.LARGE = parallel.LARGE, large
+        for large in (arrays.LARGE, 1):
+            usual, arrays.LARGE = arrays.LARGE, large
             try:
                 with suppress(IndistinctError):  # that there is no release is an answer as well
                     measuring.measure(publish_case(case))
             finally:
-                parallel.LARGE = usual
+                arrays.LARGE = usual
 
 
 def _cases(name: str) -> Iterator[Case]:

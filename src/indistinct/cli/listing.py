@@ -16,7 +16,7 @@ def command(as_json: options.Json = False) -> None:
     What other packages add is listed with the name of the package, and with the reason where it is broken.
     """
     from indistinct.algorithms.registry import EVERY_ALGORITHM
-    from indistinct.engines.support import ENGINES
+    from indistinct.engines import ENGINES
     from indistinct.metrics import EVERY_METRIC
     from indistinct.models.registry import EVERY_MODEL
     from indistinct.reproduce.datasets import GENERATORS

@@ -52,7 +52,7 @@ def command(
     if chart is not None:
         check_picture(chart, flag="--chart", overwrite=overwrite)
     from indistinct.recoding.outputs import MAIN
-    from indistinct.release.columns import appearance_of
+    from indistinct.release.verification.evidence import appearance_of
     from indistinct.study.measure.measuring import measure
     from indistinct.study.summary import Summary
 

@@ -35,7 +35,7 @@ def checked_path(
     output: "Path | DatabaseTable | None", *, recoding: Path | None, overwrite: bool, sources: Sequence[Path]
 ) -> "Path | DatabaseTable":
     """Return where a release goes; raise before any work if it cannot be written there."""
-    from indistinct.release.pipeline import Destination
+    from indistinct.release.writing.places import Destination
 
     if output is None:
         raise ParameterError("no output is given", hint="say where the release goes, for example -o release.csv")
@@ -45,7 +45,7 @@ def checked_path(
 
 def check_picture(path: Path, *, flag: str, overwrite: bool) -> None:
     """Raise before any work if a picture cannot be written to a path."""
-    from indistinct.release.writing.targets import check_targets
+    from indistinct.release.writing.places import check_targets
 
     if path.suffix.lower() != ".svg":
         raise ParameterError(f"the picture {path} must end in .svg", hint=f"for example {flag} picture.svg")
@@ -54,7 +54,7 @@ def check_picture(path: Path, *, flag: str, overwrite: bool) -> None:
 
 def write_text(path: Path, text: str, *, overwrite: bool) -> None:
     """Write a picture or a document: whole, or not at all."""
-    from indistinct.release.writing.atomically import write_atomically
+    from indistinct.release.writing.files import write_atomically
     from indistinct.release.writing.staging import filled
 
     write_atomically(path, filled(text), overwrite=overwrite)
@@ -65,8 +65,8 @@ def published(job: "Job", run: Callable[["Job"], "Release"]) -> "Release":
     from indistinct.recoding.outputs import SENSITIVE
     from indistinct.release.writing.files import table_path
 
-    path, ledger = job.destination.path, job.history.ledger
-    beside = table_path(path, SENSITIVE) if isinstance(path, Path) else None
+    path, ledger = job.destination.output, job.history.ledger
+    beside = table_path(path, SENSITIVE) if isinstance(path, str | Path) else None
     older, new = beside is not None and beside.is_file(), ledger is not None and not Path(ledger).exists()
     release = run(job)
     if new:

@@ -35,7 +35,7 @@ def published_file(
     the certificate beside a file calls it one in buckets.
     """
     from indistinct.job.published import describe_by_policy, reading_of_release
-    from indistinct.release.opened import buckets_told, certificate_of
+    from indistinct.release.opening import buckets_told, certificate_of
 
     job = policy_of(original or path, flags, policy=policy, beside=("model", *READING))
     own = _reading(job, flags, by_policy=policy is not None, original=original)

@@ -95,7 +95,7 @@ def command(
 
 def _check(output: Path, *, overwrite: bool, sources: "Sequence[Path]") -> None:
     """Raise before any work if a page cannot be written to a path."""
-    from indistinct.release.writing.targets import check_targets
+    from indistinct.release.writing.places import check_targets
 
     if output.suffix.lower() not in (".html", ".htm"):
         raise ParameterError(f"the report {output} must end in .html", hint="for example -o report.html")

@@ -55,7 +55,7 @@ def command(
     slicing-classification: what is learned from generalized, bucketized and sliced Adult, or from a generated table.
     all: everything, as one page without a script; takes minutes.
     """
-    from indistinct.release.writing.targets import check_targets
+    from indistinct.release.writing.places import check_targets
     from indistinct.reproduce import REPRODUCTIONS
 
     whole = name == "all"

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from indistinct.hierarchy import Hierarchy
     from indistinct.models import Model
     from indistinct.recoding.transformations import Transformation
-    from indistinct.release.pseudonyms.columns import Pseudonym
+    from indistinct.release.pseudonyms.making import Pseudonym
 
 
 def items_of(texts: Sequence[str] | None) -> list[str]:
@@ -123,7 +123,7 @@ def transformations_of(texts: Sequence[str] | None) -> dict[str, "Transformation
 
 def pseudonyms_of(texts: Sequence[str] | None) -> dict[str, "Pseudonym"]:
     """Return the pseudonyms that flags spell as COLUMN=SPEC."""
-    from indistinct.release.pseudonyms.columns import parse_pseudonym
+    from indistinct.release.pseudonyms.making import parse_pseudonym
 
     specs = _specs(texts, "pseudonym", example="--pseudonym patient=key:FILE or --pseudonym patient=random")
     return {column: parse_pseudonym(spec) for column, spec in specs.items()}

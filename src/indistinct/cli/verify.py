@@ -37,7 +37,7 @@ def command(
     if policy is None and not flags.model and not flags.algorithm:
         raise no_model()
     from indistinct.release.promise import promised_model
-    from indistinct.release.writing.database import name_of
+    from indistinct.release.writing.places import place_at
     from indistinct.study.summary import Summary
     from indistinct.study.verify import verify
 
@@ -47,7 +47,7 @@ def command(
     )
     certificate = verify(given, model=promised_model(job.model, job.algorithm, job.schema))
     summary = Summary(
-        {"published": name_of(place)},
+        {"published": place_at(place).name},
         certificate.rows,
         certificate.original_rows,
         certificate.form,

@@ -3,7 +3,7 @@
 import functools
 import logging
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -15,8 +15,7 @@ from indistinct.engines.memory import Memory
 from indistinct.engines.postgres import Postgres
 from indistinct.engines.spark import Spark
 from indistinct.errors import InputError, ParameterError
-from indistinct.frequencies.count import Counted
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Counted, Request
 from indistinct.machine.memory import free_bytes
 from indistinct.machine.spill import remove_leftovers
 from indistinct.machine.stages import enter
@@ -28,8 +27,11 @@ from indistinct.tables.input_files import no_file
 from indistinct.tables.opening import is_out_of_proportion
 
 __all__ = [
+    "ENGINES",
+    "MEANINGS",
     "NAMES",
     "bytes_of",
+    "check_support",
     "chosen_engine",
     "closes_sources",
     "count_source",
@@ -67,6 +69,19 @@ def engines(memory: int = DEFAULT_MEMORY, *, allowed: int | None = None) -> tupl
 
 
 NAMES = ("auto", *(engine.name for engine in engines()))
+
+
+ENGINES: Mapping[str, Engine] = {engine.name: engine for engine in engines()}
+"""Every engine by name; the support matrix, `indistinct list` and refusals are made of this."""
+
+MEANINGS = {
+    "by-column": "each column on its own: levels, cuts, subtrees",
+    "by-region": "regions of vectors",
+    "by-cell": "listed vectors",
+    "by-row": "rows with equal values that part",
+    "by-bucket": "buckets in which links are broken",
+}
+"""What kinds of recodings say, in few words."""
 
 
 def open_source(
@@ -196,6 +211,18 @@ def _not_opened(source: Any, engine: Engine) -> InputError:
             hint="leave out the engine to have it found",
         )
     return InputError(f"the engine {engine.name} cannot read {what}", hint="give Parquet, or use the engine memory")
+
+
+def check_support(engine: Engine, recodings: Collection[str]) -> None:
+    """Raise `ParameterError` unless an engine publishes recodings of every kind that a search may find."""
+    missing = [kind for kind in MEANINGS if kind in recodings and kind not in engine.supports]
+    if not missing:
+        return
+    able = [name for name, kind in ENGINES.items() if kind.supports.issuperset(recodings)]
+    raise ParameterError(
+        f"the engine {engine.name} cannot publish {' or '.join(MEANINGS[kind] for kind in missing)}",
+        hint=f"use the engine {' or '.join(able)}, or an algorithm of another kind; see the support matrix",
+    )
 
 
 def bytes_of(memory: str | int) -> int:

@@ -4,21 +4,25 @@ A *source* is a table where it lives: in memory, in files, in a database, on a c
 release, batch by batch.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
+from urllib.parse import parse_qsl, urlsplit
 
 import pyarrow as pa
 
 from indistinct.errors import OutOfMemoryError, ParameterError
-from indistinct.frequencies.count import Counted
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Counted, Request
+from indistinct.hierarchy import Hierarchy
 from indistinct.machine.randomness import Secret
-from indistinct.recoding.outputs import Assignment
+from indistinct.recoding.outputs import MAIN, Assignment
 from indistinct.recoding.storage import KINDS
+from indistinct.recoding.transformations import Transformation, Transformed, check_transformations, transformed_columns
+from indistinct.schema import Schema
 from indistinct.tables.domain import Kind
-from indistinct.tables.value import Labels, Reading
+from indistinct.tables.value import Labels, Reading, is_table
 
 EVERY_RECODING = frozenset(KINDS)
 """What an engine declares that publishes recodings of every kind."""
@@ -63,6 +67,36 @@ class DatabaseTable:
             )
 
 
+def require_table(source: Any) -> None:
+    """Raise if an address comes without a table."""
+    if is_address(source):
+        raise ParameterError(
+            "the address of a database says nothing of a table",
+            hint='name one: ind.open(address, table="clinic.visits"), or --table clinic.visits; or give a query',
+        )
+
+
+def further_table(place: DatabaseTable, name: str) -> DatabaseTable:
+    """Return where a table of a release lies in a database.
+
+    >>> further_table(DatabaseTable("postgresql://host/db", 'clinic."Release"'), "sensitive").table
+    'clinic."Release_sensitive"'
+    """
+    table = place.table or ""
+    if table.endswith('"'):
+        return DatabaseTable(place.database, f'{table_name(table[:-1], name)}"') if name != MAIN else place
+    return DatabaseTable(place.database, table_name(table, name))
+
+
+def table_name(table: str, name: str) -> str:
+    """Return the name of a table of a release: the first has the release's, others begin with it.
+
+    >>> table_name("release", "sensitive")
+    'release_sensitive'
+    """
+    return table if name == MAIN else f"{table}_{name}"
+
+
 @dataclass(frozen=True, slots=True)
 class PublishedFile:
     """Files of a release: every line is a row, whatever it looks like."""
@@ -97,6 +131,10 @@ class Source(Protocol):
     @property
     def arrow(self) -> pa.Schema:
         """Return the Arrow types of the columns."""
+
+    @property
+    def in_memory(self) -> pa.Table | None:
+        """Return the whole table where this process holds it, None where rows are read where they lie."""
 
     @property
     def path(self) -> Path | None:
@@ -221,3 +259,92 @@ class Engine(Protocol):
 
     def publish(self, source: Any, assignment: Assignment, sink: Sink, *, secret: Secret) -> None:
         """Give a sink the published tables: rows regrouped by class, in an order inside it that `secret` decides."""
+
+
+SCHEMES = ("postgresql://", "postgres://")
+# Of what stands behind the question mark only these are shown; a password may stand there too.
+SHOWN = ("host", "port", "dbname", "user", "service")
+# What users, hosts and databases look like. Anything else may be a password that is in the wrong place.
+NAME = r"[\w.~-]*"
+HOST = rf"(?:{NAME}|\[[\da-fA-F:.]*\])(?::\d*)?"
+PLACE = re.compile(rf"(?P<user>{NAME}@)?(?P<hosts>{HOST}(?:,{HOST})*)")
+VALUE = re.compile(r"[\w.,:/~-]*")
+
+
+def is_address(source: Any) -> bool:
+    """Return whether a text is the address of a PostgreSQL database.
+
+    >>> is_address("postgresql://host/clinic"), is_address("clinic.csv")
+    (True, False)
+    """
+    return isinstance(source, str) and source.startswith(SCHEMES) and not isinstance(source, Path)
+
+
+def without_password(address: str) -> str:
+    """Return an address that leads to the same database and holds no password, nor options.
+
+    Of one that is not well formed nothing is shown: its password may stand anywhere.
+
+    >>> without_password("postgresql://ann:se%40cret@host:5433/clinic?sslpassword=x&user=bob")
+    'postgresql://ann@host:5433/clinic?user=bob'
+    >>> without_password("postgresql://ann:secret%40host/clinic")
+    'postgresql://'
+    """
+    try:
+        parts = urlsplit(address)
+        user, mark, place = parts.netloc.rpartition("@")
+        options = [(key, value) for key, value in parse_qsl(parts.query) if key in SHOWN]
+    except ValueError:
+        return "postgresql://"
+    netloc, path = f"{user.partition(':')[0]}{mark}{place}", parts.path
+    plain = PLACE.fullmatch(netloc) and VALUE.fullmatch(path) and all(VALUE.fullmatch(value) for _, value in options)
+    if not plain or "@" in address.replace(parts.netloc, "", 1):
+        return "postgresql://"  # a password with a bare mark in it was cut in the wrong place
+    told = "&".join(f"{key}={value}" for key, value in options)
+    return f"postgresql://{netloc.removeprefix('@')}{path}" + (f"?{told}" if told else "")
+
+
+@runtime_checkable
+class Transformable(Protocol):
+    """A source beyond memory that transforms the columns of its groups and batches as it gives them away."""
+
+    @property
+    def arrow(self) -> pa.Schema:
+        """Return the Arrow types of the columns."""
+
+    def groups(self, columns: Sequence[str]) -> Any:
+        """Return the distinct combinations of some columns, and how many rows have each."""
+
+    def transformed(self, transformed: Transformed) -> Source:
+        """Return the same source with columns that are transformed."""
+
+
+def transformed_source(source: Source, transformations: Mapping[str, Transformation]) -> tuple[Source, Transformed]:
+    """Return a source with transformed columns, and what was done to them.
+
+    Raises where a column is not what its transformation is for, or where the source cannot transform.
+    """
+    if is_table(source):
+        data = source.data
+        made = transformed_columns(transformations, {each.name: each.type for each in data.schema}, data.column)
+        return (replace(source, data=made.table(data), learned={}) if transformations else source), made
+    if not transformations:
+        return source, Transformed({}, {}, {})
+    if not isinstance(source, Transformable):
+        raise ParameterError(
+            f"a {type(source).__name__} transforms no columns yet: {', '.join(map(repr, transformations))}",
+            hint="use the engine memory, duckdb or postgres, or transform the columns in the frame itself",
+        )
+    types = {each.name: each.type for each in source.arrow}
+    made = transformed_columns(transformations, types, lambda name: source.groups([name]).table[name])
+    return source.transformed(made), made
+
+
+def transform_source(
+    source: Source,
+    schema: Schema,
+    hierarchies: Mapping[str, Hierarchy],
+    transformations: Mapping[str, Transformation] | None,
+) -> tuple[Source, Transformed]:
+    """Return a source whose columns are transformed as it is declared, and what was done to them."""
+    return transformed_source(source, check_transformations(transformations or {}, schema, hierarchies))

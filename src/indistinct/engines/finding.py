@@ -9,8 +9,7 @@ import pyarrow as pa
 
 from indistinct.engines import _finding_kernels
 from indistinct.errors import UnseenValueError
-from indistinct.machine.arrays import Codes, run_starts
-from indistinct.machine.parallel import is_large
+from indistinct.machine.arrays import Codes, is_large, run_starts
 from indistinct.tables.domain import Domain
 
 # The last bit stays free, so that words of any chunk of columns compare as signed numbers do.

@@ -22,10 +22,9 @@ from indistinct.engines.memory.count import (
     with_population,
 )
 from indistinct.errors import InputError
-from indistinct.frequencies.count import Counted, group_encoded, join_columns, parts_of
+from indistinct.frequencies.count import Counted, Request, group_encoded, join_columns, parts_of
 from indistinct.frequencies.encode import Encoded, encode_column, not_finite
-from indistinct.frequencies.request import Request
-from indistinct.frequencies.singled_out import MOST_CELLS, SingledOut, count_apart
+from indistinct.frequencies.singled_out import MOST_CELLS, SingledOut, count_apart, rows_alone
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Joint, Key
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.machine.arrays import Codes
@@ -211,3 +210,20 @@ def _cells(
     known = histogram.owners() * width + histogram.codes
     places = np.searchsorted(known, ids.astype(np.int64) * width + column.codes)
     return replace(cells, joint=Joint(histogram, parts_of(column, keys))), places
+
+
+def alone_in_groups(fetch: Fetch, column: str) -> int:
+    """Return how many rows have a value of a transformed column that no other row has."""
+    found = fetch([column])
+    cells, counts = found.table[column], found.counts
+    # A group of several rows stands for no row alone: twice is enough to say so.
+    return rows_alone(cells.take(pa.array(np.repeat(np.arange(len(counts)), np.minimum(counts, 2)))))
+
+
+def once_in_groups(fetch: Fetch, columns: Sequence[str]) -> int:
+    """Return how many rows have a combination of values, transformed ones too, that no other row has."""
+    found = fetch(columns)
+    rows = pa.table({f"c{place}": found.table[name] for place, name in enumerate(columns)})
+    rows = rows.append_column("rows", pa.array(found.counts))
+    united = rows.group_by(rows.column_names[:-1]).aggregate([("rows", "sum")])
+    return int((united["rows_sum"].to_numpy() == 1).sum())

@@ -16,8 +16,9 @@ import pyarrow as pa
 
 from indistinct.engines.partitions import Rows
 from indistinct.errors import UnseenValueError
-from indistinct.frequencies.column_values import ColumnValues, values_of
 from indistinct.frequencies.levels import (
+    ColumnValues,
+    KeyColumn,
     KeyTree,
     Ranges,
     Scale,
@@ -25,17 +26,19 @@ from indistinct.frequencies.levels import (
     Segments,
     Survey,
     Within,
+    has_keys,
+    key_matrix,
     keys_behind,
+    plain_type,
     rows_by_segment,
     rows_within,
     survey_rows,
+    values_of,
 )
-from indistinct.frequencies.sort_keys import KeyColumn, has_keys, key_matrix, plain_type
 from indistinct.frequencies.value import Key
-from indistinct.machine.arrays import Codes
-from indistinct.machine.parallel import spread, workers
+from indistinct.machine.arrays import Codes, spread, workers
 from indistinct.machine.spill import disk_errors, nameless_file
-from indistinct.recoding.regions import Cuts
+from indistinct.recoding.kinds import Cuts
 from indistinct.tables.domain import Domain
 
 LOG = logging.getLogger("indistinct.levels")

@@ -4,14 +4,17 @@ Rows are keys (`sort_keys.py`), parts are leaves of a tree of cuts. Nothing here
 engines may run them one after the other, or beside each other and add up what came of it.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
+import pyarrow as pa
 
-from indistinct.frequencies.sort_keys import LAST
+from indistinct.errors import InputError
+from indistinct.frequencies.encode import check_finite
 from indistinct.frequencies.value import Key
 from indistinct.machine.arrays import Codes, run_starts, starts_of
+from indistinct.tables.domain import Domain, plain_column
 
 NOBODY = -1
 """The part of a row that nobody asks about."""
@@ -234,3 +237,169 @@ def _by_part(parts: Codes, size: int) -> tuple[Codes, Codes, Codes, Codes]:
     owners = parts[order]
     starts = run_starts(owners)[:-1] if len(order) else np.zeros(0, dtype=np.int64)
     return np.bincount(owners, minlength=size), order, starts, owners
+
+
+MISSING = 0
+"""The key of a missing value in a column without a domain: below all others."""
+SIGN = np.uint64(1 << 63)
+LAST = np.uint64((1 << 64) - 1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeyColumn:
+    """A column as sort keys: the ranks of its codes where there is a `domain`, else a bit pattern of each value.
+
+    `kind` is the Arrow type that values have in a domain.
+
+    >>> numbers = KeyColumn("height", pa.float64())
+    >>> keys = numbers.keys(pa.chunked_array([[1.5, None, -0.0, 0.0, -2.0]]))
+    >>> np.argsort(keys, kind="stable").tolist(), numbers.values(keys).to_pylist()
+    ([1, 4, 2, 3, 0], [1.5, None, 0.0, 0.0, -2.0])
+    """
+
+    name: str
+    kind: pa.DataType
+    domain: Domain | None = None
+    ranks: Codes | None = None
+
+    def keys(self, cells: pa.ChunkedArray) -> Codes:
+        """Return the key of every cell; raise `UnseenValueError` for a value outside the domain."""
+        if self.domain is not None and self.ranks is not None:
+            return self.ranks[self.domain.encode(cells)].astype(np.uint64)
+        plain = plain_column(self.name, cells)
+        numbers = plain.cast(_counting(self.kind))
+        absent = numbers.is_null().to_numpy() if numbers.null_count else None
+        found = (numbers if absent is None else numbers.fill_null(0)).to_numpy()
+        keys = self._ordered(found)
+        if not pa.types.is_floating(self.kind) and (keys == LAST).any():
+            raise InputError(
+                f"column {self.name!r} holds the largest number of its type, which leaves no room for missing values",
+                hint="make such marks missing (null), or give the column another type",
+                column=self.name,
+            )
+        keys += np.uint64(1)
+        if absent is not None:
+            keys[absent] = MISSING
+        return keys
+
+    def _ordered(self, numbers: Codes) -> Codes:
+        """Return 64 bits for each number that ascend as the numbers do."""
+        if pa.types.is_unsigned_integer(self.kind):
+            return numbers.astype(np.uint64)
+        if not pa.types.is_floating(self.kind):
+            return numbers.astype(np.int64).view(np.uint64) ^ SIGN
+        if not np.isfinite(numbers).all():
+            check_finite(self.name, numbers)
+        bits = (numbers + 0.0).view(np.int64)  # -0.0 and 0.0 are one value
+        # Negative numbers ascend as their bits descend: all bits of those are turned, else the sign alone.
+        return (bits ^ (bits >> 63 | SIGN.view(np.int64))).view(np.uint64)
+
+    def values(self, keys: Codes) -> pa.Array:
+        """Return the values that keys of a column without a domain stand for, null for missing ones."""
+        absent, bits = keys == MISSING, keys - np.uint64(1)
+        if pa.types.is_unsigned_integer(self.kind):
+            numbers = bits
+        elif pa.types.is_floating(self.kind):
+            numbers = np.where(bits >= SIGN, bits ^ SIGN, ~bits).view(np.float64)
+        else:
+            numbers = (bits ^ SIGN).view(np.int64)
+        numbers = np.where(absent, numbers.dtype.type(0), numbers)
+        return pa.array(numbers, mask=absent).cast(_narrow(self.kind)).cast(self.kind)
+
+
+def has_keys(kind: pa.DataType) -> bool:
+    """Return whether values of a type can be ordered by 64 bits."""
+    return (
+        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_date(kind) or pa.types.is_timestamp(kind)
+    )
+
+
+def plain_type(name: str, kind: pa.DataType) -> pa.DataType:
+    """Return the type that values of a column have in a domain."""
+    return plain_column(name, pa.chunked_array([], type=kind)).type
+
+
+def key_matrix(batch: pa.Table, columns: Sequence[KeyColumn], needed: Iterable[int]) -> Codes:
+    """Return the keys of a batch, one row of the matrix for each row of it; only some columns are filled."""
+    keys = np.empty((batch.num_rows, len(columns)), dtype=np.uint64, order="F")
+    for index in needed:
+        keys[:, index] = columns[index].keys(batch[columns[index].name])
+    return keys
+
+
+def _counting(kind: pa.DataType) -> pa.DataType:
+    """Return the type of numbers that the bits of keys are taken from."""
+    if pa.types.is_unsigned_integer(kind):
+        return pa.uint64()
+    if pa.types.is_floating(kind):
+        return pa.float64()
+    return pa.int32() if pa.types.is_date32(kind) else pa.int64()
+
+
+def _narrow(kind: pa.DataType) -> pa.DataType:
+    """Return the type of numbers from which values are made."""
+    return pa.int32() if pa.types.is_date32(kind) else kind if not pa.types.is_timestamp(kind) else pa.int64()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ColumnValues:
+    """What is known of a column's values: the distinct ones, None where they are more than `most`.
+
+    Of a column that is `keyed` the smallest and the largest key are known, and whether some are missing.
+    """
+
+    name: str
+    kind: pa.DataType
+    most: int
+    distinct: pa.ChunkedArray | None
+    keyed: bool = False
+    low: int = int(LAST)
+    high: int = 0
+    missing: bool = False
+
+    @classmethod
+    def nothing(cls, name: str, kind: pa.DataType, most: int, *, keyed: bool) -> "ColumnValues":
+        """Return what is known of a column of an Arrow type before its first row."""
+        plain = plain_type(name, kind)
+        plain = plain.value_type if isinstance(plain, pa.DictionaryType) else plain
+        return cls(name, plain, most, pa.chunked_array([], type=plain), keyed)
+
+    def plus(self, cells: pa.ChunkedArray) -> "ColumnValues":
+        """Return what is known after some more rows."""
+        low, high, missing = self.low, self.high, self.missing
+        if self.keyed:
+            keys = KeyColumn(self.name, self.kind).keys(cells)
+            known: Codes = keys[keys != MISSING]
+            low, high = min(low, int(known.min(initial=LAST))), max(high, int(known.max(initial=np.uint64(0))))
+            missing = missing or len(known) < len(keys)
+        more = (
+            self.distinct
+            if self.distinct is None
+            else _join_distinct(self.distinct, _own_cells(self.name, self.kind, cells))
+        )
+        return replace(self, distinct=self._if_few(more), low=low, high=high, missing=missing)
+
+    def merged(self, other: "ColumnValues") -> "ColumnValues":
+        """Return what is known of the rows of both."""
+        both = None
+        if self.distinct is not None and other.distinct is not None:
+            both = _join_distinct(self.distinct, other.distinct)
+        low, high = min(self.low, other.low), max(self.high, other.high)
+        return replace(self, distinct=self._if_few(both), low=low, high=high, missing=self.missing or other.missing)
+
+    def _if_few(self, distinct: pa.ChunkedArray | None) -> pa.ChunkedArray | None:
+        return None if distinct is None or len(distinct) > self.most else distinct
+
+
+def values_of(known: Mapping[str, ColumnValues], batch: pa.Table, columns: Sequence[str]) -> dict[str, ColumnValues]:
+    """Return what is known of columns after the rows of one more batch."""
+    return {name: known[name].plus(batch[name]) for name in columns}
+
+
+def _own_cells(name: str, kind: pa.DataType, cells: pa.ChunkedArray) -> pa.ChunkedArray:
+    found = plain_column(name, cells).unique()
+    return pa.chunked_array([found.cast(kind) if found.type != kind else found])
+
+
+def _join_distinct(one: pa.ChunkedArray, other: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pa.chunked_array([pa.chunked_array([*one.chunks, *other.chunks], one.type).unique()])

@@ -11,7 +11,7 @@ from itertools import combinations
 
 import numpy as np
 
-from indistinct.frequencies.grouping import group_rows
+from indistinct.frequencies.encode import group_rows
 from indistinct.machine.arrays import Codes
 from indistinct.machine.ordering import distinct
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from indistinct.errors import InputError
-from indistinct.frequencies.grouping import pack
+from indistinct.frequencies.encode import pack
 from indistinct.frequencies.value import PERSON, POPULATION, Classes, FrequencySet, Histogram
 from indistinct.machine.arrays import Codes
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from indistinct.frequencies.grouping import WORD, group_rows, pack
+from indistinct.frequencies.encode import WORD, group_rows, pack
 from indistinct.machine.arrays import Codes
 
 

@@ -12,8 +12,7 @@ import numpy as np
 
 from indistinct.frequencies import _kernels
 from indistinct.hierarchy.value import Taxonomy
-from indistinct.machine.arrays import Codes, run_entries, starts_of
-from indistinct.machine.parallel import is_large
+from indistinct.machine.arrays import Codes, is_large, run_entries, starts_of
 
 Key = tuple[str, ...]
 PERSON = ""

@@ -8,14 +8,14 @@ from pathlib import Path
 
 from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.registry import parse_algorithm
-from indistinct.engines.postgres.address import without_password
+from indistinct.engines.base import without_password
 from indistinct.errors import IndistinctError
 from indistinct.hierarchy import Explicit, Hierarchy
 from indistinct.hierarchy.readers import hierarchy_from_spec
 from indistinct.job.policy import Policy
 from indistinct.models.registry import parse_model
 from indistinct.recoding.transformations import Transformation, parse_transformation
-from indistinct.release.pseudonyms.columns import Pseudonym
+from indistinct.release.pseudonyms.making import Pseudonym
 from indistinct.schema import Schema
 from indistinct.spelling import spell
 from indistinct.tables.addresses import address_of

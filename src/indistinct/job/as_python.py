@@ -8,11 +8,9 @@ from typing import Any
 
 import indistinct
 from indistinct.algorithms.auto import Auto
-from indistinct.engines.base import DatabaseTable
-from indistinct.engines.postgres.address import without_password
+from indistinct.engines.base import without_password
 from indistinct.hierarchy import Hierarchy
 from indistinct.job.policy import Policy
-from indistinct.models import Model
 from indistinct.schema import ROLES
 from indistinct.spelling import spell
 from indistinct.tables.addresses import address_of
@@ -117,9 +115,9 @@ def _options(policy: Policy) -> dict[str, str]:
     """Return what `anonymize` is given beside table and roles."""
     given: dict[str, str] = {}
     if policy.models:
-        given["model"] = " & ".join(map(_made, policy.models))
+        given["model"] = " & ".join(_construct(each, each.spec()) for each in policy.models)
     if policy.algorithm != Auto():
-        given["algorithm"] = _made(policy.algorithm)
+        given["algorithm"] = _construct(policy.algorithm, spell(policy.algorithm))
     if policy.hierarchies:
         given["hierarchies"] = "hierarchies"
     if policy.transformations:
@@ -145,8 +143,8 @@ def _pseudonym(pseudonym: Any) -> str:
     return _call("ind.Pseudonym", [], {key: _literal(value) for key, value in named.items() if value})
 
 
-def _made(value: Any) -> str:
-    """Return a model or an algorithm as its class makes it; as a spelling if that class is not public."""
+def _construct(value: Any, spelling: str) -> str:
+    """Return a model or an algorithm as its class makes it; as it is spelled if that class is not public."""
     kind = type(value)
     if getattr(indistinct, kind.__name__, None) is kind:
         named = {each.name: getattr(value, each.name) for each in fields(value)}
@@ -155,7 +153,7 @@ def _made(value: Any) -> str:
             return _call(f"ind.{kind.__name__}", [], {name: _literal(part) for name, part in given.items()})
         except TypeError:  # a value that is no plain one: a fraction, or another algorithm
             pass
-    return _literal(value.spec() if isinstance(value, Model) else spell(value))
+    return _literal(spelling)
 
 
 def _hierarchy(hierarchy: Hierarchy) -> str:
@@ -172,7 +170,7 @@ def _hierarchy(hierarchy: Hierarchy) -> str:
 
 def _target(policy: Policy) -> str:
     place = policy.output.database
-    if isinstance(place, DatabaseTable):
+    if place is not None:
         named = {"table": place.table} if place.table else {}
         return _call(
             "ind.DatabaseTable",

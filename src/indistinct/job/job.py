@@ -1,25 +1,33 @@
-"""A job: everything that a run needs to make a release, from the table to where the release goes."""
+"""A job: everything that a run needs to make a release, and whether its table, roles, model and hierarchies fit."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
-from indistinct.algorithms.base import Algorithm, Progress
-from indistinct.engines.base import DatabaseTable
+import numpy as np
+
+from indistinct.algorithms.base import Algorithm, Problem, Progress
+from indistinct.engines.base import DatabaseTable, Source
+from indistinct.errors import InputError, ParameterError, SchemaError
+from indistinct.frequencies.count import Counted
+from indistinct.frequencies.population import with_population
+from indistinct.frequencies.value import PERSON, Key
 from indistinct.hierarchy import Hierarchy
 from indistinct.job.policy.value import Policy
 from indistinct.models import Model
+from indistinct.models.of_people import people_as_rows
+from indistinct.recoding.columns import columns_of
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.transformations import Transformation
+from indistinct.release.certificate import SMALLEST
 from indistinct.release.history.overlap import History
-from indistinct.release.kinds import reading_again
-from indistinct.release.pipeline import Destination
-from indistinct.release.pseudonyms.columns import Pseudonym
-from indistinct.release.writing.database import Place
-from indistinct.release.writing.form import Writing
-from indistinct.release.writing.small_counts import SMALLEST
-from indistinct.schema import Schema
+from indistinct.release.promise import check_notations, reading_again
+from indistinct.release.pseudonyms.making import Pseudonym
+from indistinct.release.writing.delimited import Writing
+from indistinct.release.writing.places import Destination, Place
+from indistinct.schema import Schema, did_you_mean
 from indistinct.tables import Reading
 from indistinct.tables.addresses import address_of
 
@@ -174,3 +182,78 @@ def _history(policy: Policy, changes: Changes) -> History:
         accept_overlap=changes.get("accept_overlap", False),
         fresh=changes.get("fresh") or policy.fresh,
     )
+
+
+def check_job(
+    table: Source,
+    schema: Schema,
+    model: Model,
+    hierarchies: Mapping[str, Hierarchy],
+    *,
+    extra: Sequence[Key] = (),
+    decided: bool = False,
+) -> None:
+    """Raise unless table, schema, model and hierarchies speak of the same columns; `extra` are further ones in use.
+
+    Roles that are `decided` come with a recoding.
+    """
+    schema.check(table.columns, decided=decided)
+    if not table.rows:
+        raise InputError("the table has no rows", hint="check that this is the right file")
+    check_notations(table, (*schema.quasi, *schema.sensitive), hierarchies=hierarchies)
+    for name in hierarchies:
+        if name not in schema.columns:
+            raise SchemaError(
+                f"a hierarchy is given for column {name!r}, which the schema does not name",
+                hint=did_you_mean(name, schema.columns) or f"the schema names: {', '.join(schema.columns)}",
+            )
+    for name in dict.fromkeys(name for key in extra for name in key):
+        if name not in schema.columns:
+            raise SchemaError(
+                f"column {name!r} is to be predicted, but the schema does not name it",
+                hint=did_you_mean(name, schema.columns) or f"the schema names: {', '.join(schema.columns)}",
+            )
+    for name in dict.fromkeys(name for key in model.table_keys for name in key if name != PERSON):
+        if name not in schema.columns:
+            raise SchemaError(
+                f"the model {model.spec()} needs column {name!r}, which the schema does not name",
+                hint=did_you_mean(name, schema.columns) or f"the schema names: {', '.join(schema.columns)}",
+            )
+        if name in schema.quasi:
+            raise SchemaError(
+                f"the model {model.spec()} protects column {name!r}, which is a quasi-identifier and will be recoded",
+                hint="give the column the role sensitive",
+            )
+
+
+def problem_of(
+    counted: Counted,
+    model: Model,
+    hierarchies: Mapping[str, Hierarchy],
+    *,
+    suppression: float,
+    parts_rows: bool = False,
+) -> Problem:
+    """Return what a search is given; one that parts rows with equal values must see rows, any other may see people."""
+    frequencies = counted.frequencies
+    cells, judge = (frequencies, model) if parts_rows else people_as_rows(frequencies, model)
+    everybody, everywhere = frequencies, None
+    if counted.population is not None:
+        everybody = with_population(frequencies, counted.population, absent=True)
+        everywhere, _ = people_as_rows(everybody, model)
+    allowed = budget(suppression, frequencies.members)
+    if judge is not model and (not allowed or model.traits.absorbing):
+        # What a search says of cells that hold people it would say of rows.
+        model.check(everybody.classes.regroup(np.zeros(len(everybody), dtype=np.int32), 1))
+    columns = columns_of(counted.domains, hierarchies)
+    unit = frequencies.classes.unit
+    return Problem(cells, columns, judge, suppression=allowed, unit=unit, with_absent=everywhere)
+
+
+def budget(suppression: float, members: int) -> int:
+    """Return how many rows, or people, a share of all of them allows to drop."""
+    if isinstance(suppression, bool) or not 0 <= suppression <= 1:
+        raise ParameterError(
+            f"`suppression` must be a share from 0 to 1; got {suppression!r}", hint="0.02 allows two rows in a hundred"
+        )
+    return int(Fraction(str(suppression)) * members)

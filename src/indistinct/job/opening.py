@@ -5,10 +5,9 @@ from pathlib import Path
 from typing import Any, Unpack, overload
 
 from indistinct.engines import lives_elsewhere, open_source
-from indistinct.engines.base import Source
-from indistinct.engines.transformed import transformed_source
+from indistinct.engines.base import transform_source
 from indistinct.hierarchy import Hierarchy
-from indistinct.recoding.transformations import Transformation, Transformed, check_transformations
+from indistinct.recoding.transformations import Transformation
 from indistinct.schema import Schema
 from indistinct.tables import Reading, Table, open_table
 from indistinct.tables.reading import Declarations, declare
@@ -72,13 +71,3 @@ def transform(
     `anonymize`, `apply` and `verify` do so themselves, and want the table as it is.
     """
     return transform_source(open_source(table)[1], schema, hierarchies or {}, transformations)[0]
-
-
-def transform_source(
-    source: Source,
-    schema: Schema,
-    hierarchies: Mapping[str, Hierarchy],
-    transformations: Mapping[str, Transformation] | None,
-) -> tuple[Source, Transformed]:
-    """Return a source whose columns are transformed as it is declared, and what was done to them."""
-    return transformed_source(source, check_transformations(transformations or {}, schema, hierarchies))

@@ -7,11 +7,11 @@ every class in place of those of the table.
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.base import Algorithm, Problem, Progress
 from indistinct.algorithms.explanation import Explanation
 from indistinct.algorithms.partition.by_levels import Judge, Top, cut_by_levels
@@ -32,14 +32,11 @@ from indistinct.engines.finding import Learned
 from indistinct.engines.levels import Levels, PartedRows, RegionFinder, RowPasses
 from indistinct.engines.memory.count import encoded_column
 from indistinct.errors import OutOfMemoryError
-from indistinct.frequencies.column_values import ColumnValues
-from indistinct.frequencies.count import Counted
-from indistinct.frequencies.levels import NOBODY, KeyTree, Segments
-from indistinct.frequencies.request import Request
-from indistinct.frequencies.sort_keys import MISSING, KeyColumn
+from indistinct.frequencies.count import Counted, Request
+from indistinct.frequencies.levels import MISSING, NOBODY, ColumnValues, KeyColumn, KeyTree, Segments
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Key
 from indistinct.hierarchy import Hierarchy
-from indistinct.job.problem import budget
+from indistinct.job.job import budget
 from indistinct.machine.memory import needs_memory
 from indistinct.models import Model
 from indistinct.recoding.columns import columns_of
@@ -124,16 +121,15 @@ def search_by_levels(beyond: BeyondMemory, request: Request, search: Search) -> 
     _remember(levels, made, passes)
     quasi = columns_of(counted.domains, search.hierarchies)
     problem = replace(problem, frequencies=counted.frequencies, columns=quasi)
-    auto = search.algorithm if isinstance(search.algorithm, Auto) else None
-    why = None if auto is None else auto.explain_fallback(problem, made.recoding, mondrian)
+    why = search.algorithm.explain_fallback(problem, made.recoding, mondrian)
     return Found(counted, problem, made.recoding, mondrian, wanted, warnings, why)
 
 
 def _required(beyond: BeyondMemory, request: Request, search: Search) -> tuple[Levels, Mondrian]:
     """Return the passes, and the form of Mondrian that goes by them; raise where something else was asked for."""
-    if not isinstance(search.algorithm, Mondrian | Auto):
+    found: Any = search.algorithm.by_levels()
+    if found is None:
         raise beyond.error(hint=f"{COARSER}; {MONDRIAN}")
-    found = Mondrian() if isinstance(search.algorithm, Auto) else search.algorithm
     several = any(len(key) > 1 for key in request.keys)
     refused = {
         "relaxed=true": found.relaxed,

@@ -12,17 +12,15 @@ from indistinct.job.policy.value import Policy
 from indistinct.job.running import run_job
 from indistinct.models import Model
 from indistinct.recoding.kinds import Recoding
-from indistinct.recoding.storage import read_recoding
+from indistinct.recoding.storage import recoding_of
 from indistinct.recoding.transformations import Transformation
+from indistinct.release.certificate import SMALLEST
 from indistinct.release.history.overlap import History
-from indistinct.release.kinds import reading_again
-from indistinct.release.pipeline import Destination
-from indistinct.release.promise import promise_of
-from indistinct.release.pseudonyms.columns import Pseudonym
+from indistinct.release.promise import promise_of, reading_again
+from indistinct.release.pseudonyms.making import Pseudonym
 from indistinct.release.release import Release
-from indistinct.release.writing.database import Place
-from indistinct.release.writing.form import Writing
-from indistinct.release.writing.small_counts import SMALLEST
+from indistinct.release.writing.delimited import Writing
+from indistinct.release.writing.places import Destination, Place
 from indistinct.schema import Schema, require_schema
 
 
@@ -132,7 +130,7 @@ def apply(
 
     Where it goes, which releases came before and where it runs are said as to `anonymize`.
     """
-    found = recoding if isinstance(recoding, Recoding) else read_recoding(recoding)
+    found = recoding_of(recoding)
     schema, _ = promise_of(found, model)
     return run_job(
         Job(

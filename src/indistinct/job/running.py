@@ -9,24 +9,19 @@ from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.base import Algorithm, run_search, unused_settings
 from indistinct.algorithms.explanation import Explanation
 from indistinct.algorithms.registry import parse_algorithm
-from indistinct.engines import closes_sources, using_source
-from indistinct.engines.base import Engine, Source
-from indistinct.engines.support import check_support
+from indistinct.engines import check_support, closes_sources, using_source
+from indistinct.engines.base import Engine, Source, transform_source
 from indistinct.errors import InfeasibleError, VerificationError
-from indistinct.frequencies.count import Counted
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Counted, Request
 from indistinct.hierarchy import Hierarchy
-from indistinct.job.job import Job
-from indistinct.job.opening import transform_source
+from indistinct.job.job import Job, budget, check_job, problem_of
 from indistinct.job.parts import Found, Search, search_by_levels
-from indistinct.job.problem import budget, check_job, problem_of
 from indistinct.machine.randomness import Secret
 from indistinct.machine.stages import enter
 from indistinct.models import Model
 from indistinct.recoding.assign import keys_of
 from indistinct.recoding.columns import QuasiColumn
-from indistinct.recoding.extend import with_hierarchies
-from indistinct.recoding.kinds import Recoding
+from indistinct.recoding.kinds import Recoding, with_hierarchies
 from indistinct.recoding.storage import NAMES as KIND_NAMES
 from indistinct.recoding.transformations import Transformation, kept_hierarchies
 from indistinct.release.fit import Fit, explained, fit, suppressed_within, within_budget
@@ -37,11 +32,16 @@ from indistinct.release.history.overlap import (
     hold_people_back,
     publish_beside,
 )
-from indistinct.release.kinds import check_kinds, check_orders, check_same_kinds, settled
-from indistinct.release.pipeline import Publication
-from indistinct.release.promise import promise_of, promised_model
-from indistinct.release.pseudonyms.columns import check_pseudonyms, require_rows_here
-from indistinct.release.release import Release
+from indistinct.release.promise import (
+    check_kinds,
+    check_orders,
+    check_same_kinds,
+    promise_of,
+    promised_model,
+    settle_reading,
+)
+from indistinct.release.pseudonyms.making import check_pseudonyms, require_rows_here
+from indistinct.release.release import Publication, Release
 from indistinct.release.verification.population import Population, count_beside, fit_beside, unused, using_population
 from indistinct.spelling import spell
 
@@ -115,7 +115,7 @@ def _algorithm_of(job: Job) -> Algorithm:
     """
     named = job.algorithm
     algorithm = parse_algorithm(named) if isinstance(named, str) else named or Auto()
-    return replace(algorithm, reuse=True) if job.keeps_recoding and isinstance(algorithm, Auto) else algorithm
+    return algorithm.for_reuse() if job.keeps_recoding else algorithm
 
 
 def _request(opened: _OpenJob, algorithm: Algorithm) -> Request:
@@ -180,7 +180,7 @@ def _recoding_to_keep(
         schema=job.schema,
         promise=opened.model.spec(),
         suppression=job.share,
-        reading=settled(table, (*job.schema.published, *job.pseudonyms)),
+        reading=settle_reading(table, (*job.schema.published, *job.pseudonyms)),
         transformations=transformations or None,
     )
 

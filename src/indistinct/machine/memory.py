@@ -102,8 +102,10 @@ def needs_memory(step: str) -> Callable[[Callable[Arguments, Result]], Callable[
         def run(*arguments: Arguments.args, **options: Arguments.kwargs) -> Result:
             try:
                 return function(*arguments, **options)
+            except OutOfMemoryError:
+                raise
             except (MemoryError, OSError, RuntimeError, SystemError) as error:
-                if isinstance(error, OutOfMemoryError) or not is_memory(error):
+                if not is_memory(error):
                     raise
                 wanted, size = wanted_bytes(error), _size_of((*arguments, *options.values()))
             # Outside, so that what the failed step had is free again.

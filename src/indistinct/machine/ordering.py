@@ -13,8 +13,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.machine import _ordering_kernels
-from indistinct.machine.arrays import BLOCK, Codes, empty_large, repeat_values, run_starts
-from indistinct.machine.parallel import blocks, is_large, spread, workers
+from indistinct.machine.arrays import (
+    BLOCK,
+    Codes,
+    blocks,
+    empty_large,
+    is_large,
+    repeat_values,
+    run_starts,
+    spread,
+    workers,
+)
 
 BITS = 64
 SIGN = np.uint64(1 << 63)

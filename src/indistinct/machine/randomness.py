@@ -14,8 +14,7 @@ import numpy as np
 
 from indistinct.errors import ParameterError
 from indistinct.machine import _randomness_kernels
-from indistinct.machine.arrays import Codes
-from indistinct.machine.parallel import blocks, spread
+from indistinct.machine.arrays import Codes, blocks, spread
 
 
 @dataclass(frozen=True, slots=True, repr=False)

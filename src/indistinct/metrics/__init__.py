@@ -12,13 +12,27 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from indistinct.extension import Registry
-from indistinct.metrics.base import BETTER, Goal, Metric
+from indistinct.metrics.base import BETTER, CellMetric, Goal, Measurements, Metric, measure_all
 from indistinct.metrics.buckets import BUCKET_METRICS
-from indistinct.metrics.cells import CellMetric
-from indistinct.metrics.classes import AverageClassSize, Discernibility, SizeMetric
-from indistinct.metrics.hierarchical import (
+from indistinct.metrics.information import (
+    AverageClassSize,
+    ClassificationMetric,
+    Discernibility,
+    NonUniformEntropy,
+    SizeMetric,
+    igpl,
+    information_gain,
+    information_gain_per_loss,
+    privacy_loss,
+)
+from indistinct.metrics.loss import (
+    GCP,
+    NCP,
     Distortion,
     GeneralizedTuple,
+    GeometricLoss,
+    ILoss,
+    Loss,
     Precision,
     class_distance,
     closest_common,
@@ -26,16 +40,6 @@ from indistinct.metrics.hierarchical import (
     tuple_distortion,
     weighted_hierarchical_distance,
 )
-from indistinct.metrics.information import (
-    ClassificationMetric,
-    NonUniformEntropy,
-    igpl,
-    information_gain,
-    information_gain_per_loss,
-    privacy_loss,
-)
-from indistinct.metrics.loss import GCP, NCP, GeometricLoss, ILoss, Loss
-from indistinct.metrics.measurements import Measurements, measure_all
 from indistinct.metrics.workload import WorkloadError
 from indistinct.spelling import parse
 

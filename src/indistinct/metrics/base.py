@@ -1,11 +1,19 @@
 """A metric says how much a recoding costs: one set of metrics serves the search and the report."""
 
+import logging
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import ClassVar, Literal
 
-from indistinct.recoding.outputs import Assignment
+import numpy as np
+
+from indistinct.errors import ParameterError
+from indistinct.frequencies.value import PERSON
+from indistinct.machine.arrays import Codes
+from indistinct.recoding.outputs import Assignment, PublishedColumn
 
 Goal = Literal["min", "max"]
 BETTER: Mapping[Goal, str] = MappingProxyType({"min": "lower", "max": "higher"})
@@ -39,3 +47,155 @@ class Metric(ABC):
     def keys(self) -> tuple[tuple[str, ...], ...]:
         """The histograms that the metric needs, as tuples of column names."""
         return ()
+
+    def column_totals(self, assignment: Assignment) -> Codes | None:
+        """Return what each column costs over all rows, None for a metric that does not add up cells."""
+        return None
+
+
+class CellMetric(Metric):
+    """A metric that charges every cell on its own and combines the columns' totals.
+
+    Because the charge of a cell depends on its published value alone, a search can know the cost of a whole column at
+    a level before it counts a single class.
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def charge(self, column: PublishedColumn) -> Codes:
+        """Return the cost of each published value of a column."""
+
+    def dropped(self, column: PublishedColumn) -> float:
+        """Return the cost of a suppressed cell of a column."""
+        return 1.0
+
+    @abstractmethod
+    def combine(self, totals: Codes, *, rows: int) -> Codes:
+        """Return the metric from totals by column, on the last axis; a larger total never gives a better value."""
+
+    def value(self, assignment: Assignment) -> float:
+        """Return the metric of a recoded table: 0 rows cost nothing."""
+        return float(self.combine(self.column_totals(assignment), rows=assignment.rows))
+
+    def column_totals(self, assignment: Assignment) -> Codes:
+        """Return the sum of the charges over all rows, one total a column."""
+        sizes, totals = assignment.classes.sizes, np.empty(len(assignment.columns))
+        for index, column in enumerate(assignment.columns):
+            rows = np.bincount(assignment.values[:, index], weights=sizes, minlength=len(column))
+            totals[index] = float(rows @ self.charge(column)) + assignment.suppressed * self.dropped(column)
+        return totals
+
+
+class SummedMetric(CellMetric):
+    """A metric of cells that adds up rows and columns; `weights` are the columns', in quasi-identifier order."""
+
+    __slots__ = ()
+    weights: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if any(not math.isfinite(weight) or weight < 0 for weight in self.weights):
+            raise ParameterError.of(
+                type(self).__name__,
+                "weights",
+                "must be finite and not negative",
+                hint="leave `weights` out to count every column once",
+            )
+
+    def combine(self, totals: Codes, *, rows: int) -> Codes:
+        """Return the sum over rows and columns."""
+        return weighted_sum(totals, self.weights)
+
+
+def mean_per_cell(totals: Codes, *, rows: int) -> Codes:
+    """Return the mean over all cells of the original table, suppressed ones too; 0 for an empty table."""
+    return np.asarray(totals.sum(axis=-1) / max(rows * totals.shape[-1], 1))
+
+
+def weighted_sum(totals: Codes, weights: Sequence[float]) -> Codes:
+    """Return the sum of column totals under weights in their order; without weights each counts once."""
+    if not weights:
+        return np.asarray(totals.sum(axis=-1))
+    if len(weights) != totals.shape[-1]:
+        raise ParameterError(
+            f"`weights` must hold one number for each of {totals.shape[-1]} quasi-identifiers; got {len(weights)}",
+            hint="give the weights in the order of the schema's quasi-identifiers, or none at all",
+        )
+    return np.asarray(totals @ np.asarray(weights, dtype=np.float64))
+
+
+def counted_in_people(assignment: Assignment) -> Assignment:
+    """Return an assignment in which people count, not rows; the same one where people were not counted.
+
+    Somebody counts once in every cell of a class: several rows with the same values cost no more than one.
+    """
+    cells = assignment.frequencies.classes
+    if (PERSON,) not in cells.histograms:
+        return assignment
+    pieces = _one_of_each(assignment)
+    counts = cells.members[pieces.cells] if pieces.joint is None else np.ones(len(pieces.cells), dtype=np.int64)
+    kept = pieces.class_ids >= 0
+    sizes = np.bincount(pieces.class_ids[kept], counts[kept], len(assignment.classes)).astype(np.int64)
+    whole = np.bincount(pieces.cells, counts, len(cells)).astype(np.int64)
+    frequencies = replace(assignment.frequencies, classes=replace(cells, sizes=whole))
+    classes = replace(assignment.classes, sizes=sizes)
+    return replace(pieces, frequencies=frequencies, counts=counts, classes=classes)
+
+
+def _one_of_each(assignment: Assignment) -> Assignment:
+    """Return an assignment with one piece for every person, cell and class; whole cells are left as they are."""
+    joint = assignment.frequencies.joint
+    if assignment.joint is None or joint is None:
+        return assignment
+    keys = (joint.codes[(PERSON,)][assignment.joint], assignment.cells, assignment.class_ids)
+    order = np.lexsort(keys)
+    again = np.logical_and.reduce([np.diff(key[order]) == 0 for key in keys])
+    first = np.sort(np.delete(order, 1 + np.flatnonzero(again)))
+    return replace(
+        assignment,
+        cells=assignment.cells[first],
+        class_ids=assignment.class_ids[first],
+        joint=assignment.joint[first],
+    )
+
+
+LOG = logging.getLogger("indistinct.measure")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measurements(Mapping[str, float]):
+    """Metric values by registered name, in the order in which they were asked for; an immutable mapping.
+
+    >>> Measurements((("discernibility", 12.0), ("gcp", 0.2)))["gcp"]
+    0.2
+    """
+
+    pairs: tuple[tuple[str, float], ...] = ()
+
+    def __getitem__(self, name: str) -> float:
+        return dict(self.pairs)[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return (key for key, _ in self.pairs)
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def to_json(self) -> dict[str, float | None]:
+        """Return plain JSON values; a value that is not finite, which JSON cannot spell, becomes None."""
+        return {key: value if math.isfinite(value) else None for key, value in self.pairs}
+
+
+def measure_all(assignment: Assignment, metrics: Sequence[Metric]) -> Measurements:
+    """Return the value of each metric of a recoded table, in people where they were counted."""
+    names = [metric.name for metric in metrics]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ParameterError(
+            f"each metric is measured once; asked for twice: {', '.join(twice)}",
+            hint="measure the same metric with other parameters in a second call",
+        )
+    LOG.info("measuring %d metrics of %d rows", len(metrics), assignment.rows)
+    people = counted_in_people(assignment)
+    values = [metric.value(assignment if metric.counts_rows else people) for metric in metrics]
+    return Measurements(tuple(zip(names, values, strict=True)))

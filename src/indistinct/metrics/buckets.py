@@ -7,8 +7,7 @@ import numpy as np
 
 from indistinct.frequencies.slices import Links
 from indistinct.machine.ordering import distinct_with_places
-from indistinct.metrics.base import Goal
-from indistinct.metrics.measurements import Measurements
+from indistinct.metrics.base import Goal, Measurements
 
 BUCKET_METRICS: Mapping[str, tuple[Goal, str]] = MappingProxyType(
     {

@@ -1,23 +1,17 @@
-"""Metrics that judge a recoding by how much of its column's domain each published value covers.
+"""Metrics that judge a recoding by how far each cell moved: over its column's domain, or up its hierarchy."""
 
-The definitions in use differ in their denominators. For a published value that covers `leaves` of `size`
-values, or the stretch `high - low` of a line of length `span`:
-
-| | names | columns measured along their line | suppressed cell |
-|---|---|---|---|
-| LM (Iyengar 2002) | (leaves - 1) / (size - 1) | (high - low) / span | 1 |
-| ILoss (Xiao and Tao 2006) | (leaves - 1) / size | (leaves - 1) / size | (size - 1) / size |
-| NCP (Xu et al. 2006) | 0 for one leaf, else leaves / size | (high - low) / span | 1 |
-"""
-
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
+from indistinct.errors import HierarchyError, ParameterError
+from indistinct.hierarchy.value import Taxonomy
 from indistinct.machine.arrays import Codes
-from indistinct.metrics.cells import CellMetric, SummedMetric, mean_per_cell
+from indistinct.metrics.base import CellMetric, Goal, SummedMetric, mean_per_cell, weighted_sum
 from indistinct.recoding.outputs import PublishedColumn
+from indistinct.schema import did_you_mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,3 +104,185 @@ def ncp_fractions(column: PublishedColumn) -> Codes:
 
 def _widths(column: PublishedColumn) -> Codes:
     return (column.high - column.low) / column.span if column.span else np.zeros(len(column))
+
+
+Scheme = Literal["uniform", "height"]
+
+
+@dataclass(frozen=True, slots=True)
+class Precision(CellMetric):
+    """Sweeney's precision (2002): 1 is untouched, 0 is everything at the top of its hierarchy.
+
+    1 minus the mean over all cells of level / height; a suppressed cell counts as the top.
+    """
+
+    name: ClassVar[str] = "precision"
+    meaning: ClassVar[str] = "1 is untouched, 0 all at the top"
+    goal: ClassVar[Goal] = "max"
+    bounds: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
+
+    def charge(self, column: PublishedColumn) -> Codes:
+        """Charge level / height; a suppressed cell counts 1."""
+        return column.levels / column.height if column.height else np.zeros(len(column))
+
+    def combine(self, totals: Codes, *, rows: int) -> Codes:
+        """Return 1 minus the mean of level / height."""
+        return 1.0 - mean_per_cell(totals, rows=rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Distortion(SummedMetric):
+    """Distortion of Li et al. (2006): how far every cell moved up its hierarchy, summed over all rows.
+
+    `scheme` weighs the edges of a hierarchy: "uniform", or "height" with exponent `beta`, in which an edge
+    costs more the nearer it is to the root. `weights` are the columns', in quasi-identifier order.
+    """
+
+    name: ClassVar[str] = "distortion"
+    meaning: ClassVar[str] = "steps up the hierarchies, all cells"
+    scheme: Scheme = "uniform"
+    beta: float = 1.0
+    weights: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        SummedMetric.__post_init__(self)
+        edge_weights(1, scheme=self.scheme, beta=self.beta)
+
+    def charge(self, column: PublishedColumn) -> Codes:
+        """Charge the distance from the raw value to the published one; a suppressed cell counts 1."""
+        return step_costs(column.height, scheme=self.scheme, beta=self.beta)[column.levels]
+
+
+@dataclass(frozen=True, slots=True)
+class GeneralizedTuple:
+    """A row, or a class of rows, as nodes of hierarchies.
+
+    In each column, the node on level `levels[j]` above the raw value `codes[j]`; any raw value below it
+    will do. A row of the original table has level 0 everywhere.
+    """
+
+    codes: tuple[int, ...]
+    levels: tuple[int, ...]
+
+    @classmethod
+    def raw(cls, codes: Sequence[int]) -> "GeneralizedTuple":
+        """Return an original row."""
+        return cls(tuple(codes), (0,) * len(codes))
+
+
+def edge_weights(height: int, *, scheme: Scheme = "uniform", beta: float = 1.0) -> Codes:
+    """Return the weight of every edge on the way from a leaf up to the root."""
+    if scheme not in get_args(Scheme):
+        known = ", ".join(get_args(Scheme))
+        raise ParameterError(
+            f"`scheme` must be one of {known}; got {scheme!r}", hint=did_you_mean(scheme, get_args(Scheme))
+        )
+    if not beta >= 1:
+        raise ParameterError(
+            f"`beta` must be at least 1; got {beta}", hint="1 is the usual choice; more makes high edges dearer"
+        )
+    # By height, the edge between levels j and j-1, counted from the root, weighs 1/(j-1)^beta.
+    return np.ones(height) if scheme == "uniform" else np.arange(height, 0, -1, dtype=np.float64) ** -beta
+
+
+def step_costs(height: int, *, scheme: Scheme = "uniform", beta: float = 1.0) -> Codes:
+    """Return the distance from a leaf to its ancestor on each level, raw (0) to top (1)."""
+    climbed = np.concatenate([np.zeros(1), np.cumsum(edge_weights(height, scheme=scheme, beta=beta))])
+    return climbed / climbed[-1] if height else climbed
+
+
+def weighted_hierarchical_distance(
+    p: int, q: int, *, height: int, scheme: Scheme = "uniform", beta: float = 1.0
+) -> float:
+    """Return WHD(p, q): the share of a hierarchy's edge weights that lies between two of its levels.
+
+    Levels are counted from the root: 1 is the root, `height + 1` a leaf, and `p` is the more specific one.
+
+    >>> weighted_hierarchical_distance(6, 4, height=5)
+    0.4
+    """
+    leaf = height + 1
+    if not 1 <= q <= p <= leaf:
+        raise ParameterError(
+            f"levels counted from the root must satisfy 1 <= q <= p <= {leaf}; got p = {p}, q = {q}",
+            hint="a level counted upward from raw is `height + 1 - level` here",
+        )
+    if p == q:
+        return 0.0
+    weights = edge_weights(height, scheme=scheme, beta=beta)
+    return float(weights[leaf - p : leaf - q].sum() / weights.sum())
+
+
+def closest_common(
+    first: GeneralizedTuple, second: GeneralizedTuple, *, taxonomies: Sequence[Taxonomy]
+) -> GeneralizedTuple:
+    """Return the closest common generalization of two tuples, column by column."""
+    levels = []
+    for place, taxonomy in enumerate(taxonomies):
+        floor = max(first.levels[place], second.levels[place])
+        mine, yours = taxonomy.ancestors[[first.codes[place], second.codes[place]], floor:]
+        shared = np.flatnonzero(mine == yours)
+        if not len(shared):
+            raise HierarchyError(
+                f"the hierarchy of column {taxonomy.column!r} has no common root",
+                hint="add a level on which every value is the same",
+            )
+        levels.append(floor + int(shared[0]))
+    return GeneralizedTuple(first.codes, tuple(levels))
+
+
+def tuple_distortion(
+    specific: GeneralizedTuple,
+    general: GeneralizedTuple,
+    *,
+    taxonomies: Sequence[Taxonomy],
+    scheme: Scheme = "uniform",
+    beta: float = 1.0,
+    weights: Sequence[float] = (),
+) -> float:
+    """Return how far a tuple is from a generalization of it: the weighted sum of its columns' distances."""
+    heights = [taxonomy.height for taxonomy in taxonomies]
+    climbs = [
+        weighted_hierarchical_distance(top + 1 - below, top + 1 - above, height=top, scheme=scheme, beta=beta)
+        for top, below, above in zip(heights, specific.levels, general.levels, strict=True)
+    ]
+    return float(weighted_sum(np.array(climbs), weights))
+
+
+def tuple_distance(
+    first: GeneralizedTuple,
+    second: GeneralizedTuple,
+    *,
+    taxonomies: Sequence[Taxonomy],
+    scheme: Scheme = "uniform",
+    beta: float = 1.0,
+    weights: Sequence[float] = (),
+) -> float:
+    """Return Dist(t1, t2): what both tuples lose on the way to their closest common generalization.
+
+    On original rows it is a metric: symmetric, 0 only for equal rows (under positive weights), and it obeys
+    the triangle inequality.
+    """
+    return class_distance(first, second, sizes=(1, 1), taxonomies=taxonomies, scheme=scheme, beta=beta, weights=weights)
+
+
+def class_distance(
+    first: GeneralizedTuple,
+    second: GeneralizedTuple,
+    *,
+    sizes: tuple[int, int],
+    taxonomies: Sequence[Taxonomy],
+    scheme: Scheme = "uniform",
+    beta: float = 1.0,
+    weights: Sequence[float] = (),
+) -> float:
+    """Return Dist(C1, C2): `tuple_distance` with each side's loss counted for each of its rows.
+
+    The distortion of a release is not the sum of such distances over the merges that led to it; measure it
+    with `Distortion`, from the original rows.
+    """
+    common = closest_common(first, second, taxonomies=taxonomies)
+    return sum(
+        size * tuple_distortion(side, common, taxonomies=taxonomies, scheme=scheme, beta=beta, weights=weights)
+        for size, side in zip(sizes, (first, second), strict=True)
+    )

@@ -16,7 +16,7 @@ import math
 import numpy as np
 
 from indistinct.machine import compiled
-from indistinct.models.histogram_test import DISTINCT, ENTROPY, EQUAL, HIERARCHICAL, ORDERED, RECURSIVE, SHARE
+from indistinct.models.base import DISTINCT, ENTROPY, EQUAL, HIERARCHICAL, ORDERED, RECURSIVE, SHARE
 
 inner = compiled.inner(error_model="numpy")
 

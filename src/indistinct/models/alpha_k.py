@@ -12,8 +12,7 @@ from indistinct.frequencies.value import Classes, Histogram
 from indistinct.machine.arrays import Codes
 from indistinct.models import parameters
 from indistinct.models.arithmetic import cross_multiplied, exact_ratio, per_class, whole_rows
-from indistinct.models.base import SensitiveModel
-from indistinct.models.histogram_test import SHARE, SIZE, HistogramTest
+from indistinct.models.base import SHARE, SIZE, HistogramTest, SensitiveModel
 from indistinct.models.k_anonymity import K_HINT, KAnonymity
 
 
@@ -125,6 +124,12 @@ class AlphaK(SensitiveModel):
         if self.protected:
             counts = np.where(self._protected_codes(histogram)[histogram.codes], counts, 0)
         return per_class(np.maximum, counts, indptr=histogram.indptr)
+
+    def protects(self, histogram: Histogram) -> Codes:
+        """Mark the protected values of a histogram: those that are named, all where none is."""
+        if not self.protected:
+            return np.ones(len(histogram.reference), dtype=bool)
+        return np.array([text in self.protected for text in histogram.texts])
 
     def _protected_codes(self, histogram: Histogram) -> Codes:
         absent = [text for text in self.protected if text not in histogram.texts]

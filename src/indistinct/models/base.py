@@ -11,8 +11,31 @@ from indistinct.errors import Feasible, InfeasibleError
 from indistinct.frequencies.slices import Links
 from indistinct.frequencies.value import POPULATION, Classes, Histogram, Key
 from indistinct.machine.arrays import Codes
-from indistinct.models.histogram_test import HistogramTest
 from indistinct.spelling import spell
+
+# What a test looks at: the size of a class, the number of different values, the largest share of a value, entropy, the
+# most frequent value against the rare ones, or a distance from the whole table.
+SIZE, DISTINCT, SHARE, ENTROPY, RECURSIVE, EQUAL, ORDERED, HIERARCHICAL = range(8)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HistogramTest:
+    """One test of a class.
+
+    `least` is the number of rows or values that it asks for, `ratio` a fraction that is compared without rounding,
+    `limit` what a rounded number is compared with. `table` holds a number for every code: whether it is protected, or
+    its share of the whole table; for ordered values the cumulative shares and their running sum; for a hierarchy the
+    share of every node, and `nodes` has the nodes of every code, level by level. For an entropy it holds, for each
+    count below `least`, its product with its logarithm.
+    """
+
+    kind: int
+    key: Key | None = None
+    least: int = 1
+    ratio: tuple[int, int] = (0, 1)
+    limit: float = 0.0
+    table: Codes = field(default_factory=lambda: np.zeros(0))
+    nodes: Codes = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +134,19 @@ class Model(ABC):
     def people(self, classes: Classes) -> Codes:
         """Return how many people the model sees in each class: its rows, unless it counts something else."""
         return classes.sizes
+
+    @property
+    def inner(self) -> "Model":
+        """The model that judges what is counted: itself, unless it counts people instead of rows."""
+        return self
+
+    def around(self, inner: "Model") -> "Model":
+        """Return a model that counts as this one does, rows or people, and asks for what `inner` does."""
+        return inner
+
+    def protects(self, histogram: Histogram) -> Codes:
+        """Mark the values of a histogram that the model protects: all, unless it names some."""
+        return np.ones(len(histogram.reference), dtype=bool)
 
     @property
     def caution(self) -> str | None:

@@ -8,8 +8,7 @@ import numpy as np
 
 from indistinct.frequencies.value import PERSON, Classes, Histogram, Key
 from indistinct.machine.arrays import Codes, starts_of
-from indistinct.models.base import Model
-from indistinct.models.histogram_test import DISTINCT, SIZE, HistogramTest
+from indistinct.models.base import DISTINCT, SIZE, HistogramTest, Model
 
 
 class CompiledTest(NamedTuple):

@@ -10,8 +10,7 @@ from indistinct.errors import Feasible, InfeasibleError
 from indistinct.frequencies.value import Classes
 from indistinct.machine.arrays import Codes
 from indistinct.models import parameters
-from indistinct.models.base import ModelTraits, SensitiveModel
-from indistinct.models.histogram_test import DISTINCT, HistogramTest
+from indistinct.models.base import DISTINCT, HistogramTest, ModelTraits, SensitiveModel
 
 L_HINT = "l is the number of sensitive values that a class keeps possible, for example l=3"
 

@@ -11,9 +11,8 @@ from indistinct.frequencies.value import Classes, Histogram
 from indistinct.machine.arrays import Codes
 from indistinct.models import parameters
 from indistinct.models.arithmetic import per_class
-from indistinct.models.base import ModelTraits, SensitiveModel
+from indistinct.models.base import ENTROPY, HistogramTest, ModelTraits, SensitiveModel
 from indistinct.models.distinct_l_diversity import L_HINT
-from indistinct.models.histogram_test import ENTROPY, HistogramTest
 
 # Rounding in a sum of logarithms must not refuse a uniform class; no real difference is this small.
 _NOISE = 1e-9

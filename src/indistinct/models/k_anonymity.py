@@ -10,8 +10,7 @@ from indistinct.errors import Feasible, InfeasibleError
 from indistinct.frequencies.value import Classes
 from indistinct.machine.arrays import Codes
 from indistinct.models import parameters
-from indistinct.models.base import Model, ModelTraits
-from indistinct.models.histogram_test import SIZE, HistogramTest
+from indistinct.models.base import SIZE, HistogramTest, Model, ModelTraits
 
 K_HINT = "k is the number of rows that share one published combination, for example k=5"
 

@@ -11,8 +11,7 @@ from indistinct.errors import Feasible, InfeasibleError, ParameterError
 from indistinct.frequencies.value import POPULATION, Classes, Key
 from indistinct.machine.arrays import Codes
 from indistinct.models import parameters
-from indistinct.models.base import Model, ModelTraits
-from indistinct.models.histogram_test import SIZE, HistogramTest
+from indistinct.models.base import SIZE, HistogramTest, Model, ModelTraits
 from indistinct.models.of_population import sample_and_population
 
 Estimator = Literal["zero-truncated-poisson", "poisson"]

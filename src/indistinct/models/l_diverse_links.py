@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from indistinct.errors import Feasible, InfeasibleError, SchemaError
-from indistinct.frequencies.grouping import group_rows
+from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.slices import Links
 from indistinct.frequencies.value import Classes, Key
 from indistinct.machine.arrays import Codes

@@ -11,9 +11,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from indistinct.frequencies.grouping import group_rows
-from indistinct.machine.arrays import Codes, run_starts, starts_of
-from indistinct.machine.parallel import blocks, spread
+from indistinct.frequencies.encode import group_rows
+from indistinct.machine.arrays import Codes, blocks, run_starts, spread, starts_of
 from indistinct.models import _link_probability_kernels as kernels
 
 # Below this many tuples starting a thread costs more than it saves.

@@ -74,6 +74,15 @@ class OfPeople(Model):
         return self.model.smallest
 
     @property
+    def inner(self) -> Model:
+        """The model that judges people as if they were rows."""
+        return self.model
+
+    def around(self, inner: Model) -> Model:
+        """Return a model of people that asks for what `inner` does."""
+        return replace(self, model=inner)
+
+    @property
     def caution(self) -> str | None:
         """What the model cautions of."""
         return self.model.caution

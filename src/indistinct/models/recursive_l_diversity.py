@@ -13,9 +13,8 @@ from indistinct.frequencies.value import Classes, Histogram
 from indistinct.machine.arrays import Codes
 from indistinct.models import parameters
 from indistinct.models.arithmetic import cross_multiplied, exact_ratio, per_class
-from indistinct.models.base import SensitiveModel
+from indistinct.models.base import RECURSIVE, HistogramTest, SensitiveModel
 from indistinct.models.distinct_l_diversity import L_HINT, DistinctLDiversity
-from indistinct.models.histogram_test import RECURSIVE, HistogramTest
 
 
 @dataclass(frozen=True, slots=True)

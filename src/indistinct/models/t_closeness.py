@@ -12,8 +12,7 @@ from indistinct.hierarchy.value import Taxonomy
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.models import parameters
 from indistinct.models.arithmetic import per_class, rows_above, whole_rows
-from indistinct.models.base import SensitiveModel
-from indistinct.models.histogram_test import EQUAL, HIERARCHICAL, ORDERED, HistogramTest
+from indistinct.models.base import EQUAL, HIERARCHICAL, ORDERED, HistogramTest, SensitiveModel
 from indistinct.schema import did_you_mean
 
 Distance = Literal["equal", "ordered", "hierarchical"]

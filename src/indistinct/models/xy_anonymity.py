@@ -10,8 +10,7 @@ from indistinct.errors import Feasible, InfeasibleError
 from indistinct.frequencies.value import Classes, Key
 from indistinct.machine.arrays import Codes
 from indistinct.models import parameters
-from indistinct.models.base import Model, ModelTraits
-from indistinct.models.histogram_test import DISTINCT, HistogramTest
+from indistinct.models.base import DISTINCT, HistogramTest, Model, ModelTraits
 
 
 @dataclass(frozen=True, slots=True)

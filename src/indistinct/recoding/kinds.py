@@ -1,32 +1,116 @@
-"""The closed union of recodings.
+"""The closed union of recodings: their values, how two are compared, and what a digest commits to."""
 
-A *recoding* says what to publish for each combination of quasi-identifier values. An *algorithm* finds one, an
-*engine* applies it, a *model* judges the result.
-
-    ByColumn   each column on its own: full-domain levels, single-dimensional cuts, subtrees
-    ByRegion   a tree of cuts over vectors: strict multidimensional partitioning
-    ByCell     a list of vectors, each with its class: clustering
-    ByRow      equal vectors may go to different classes: relaxed partitioning, stubs
-    ByBucket   rows go to buckets, inside which the links between columns are broken: anatomy, multisets, slicing
-
-Recodings hold the original values, so a stored recoding is as confidential as the table.
-"""
-
+import hashlib
+import json
 import secrets
 from abc import ABC
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from itertools import zip_longest
 
-from indistinct.hierarchy.value import Hierarchy
-from indistinct.machine.arrays import Codes
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from indistinct.hierarchy import Hierarchy, Suppression
+from indistinct.hierarchy.builders import declared_order
+from indistinct.machine.arrays import Codes, blocks, is_large, spread
+from indistinct.recoding import _kernels
 from indistinct.recoding.outputs import Form
-from indistinct.recoding.parts import LATER, same_parts
-from indistinct.recoding.regions import Cuts
 from indistinct.recoding.summary import ColumnSummary
-from indistinct.recoding.transformations.value import Transformation
+from indistinct.recoding.transformations import Transformation
 from indistinct.schema import Schema
 from indistinct.tables.domain import Domain
 from indistinct.tables.value import Reading
+
+LATER = {"later": True}
+"""Metadata of a field that came after the first release: where it is None, digests stay what they were before."""
+
+
+# A cell takes as long as so many rows that are counted: it goes down the tree step by step.
+STEPS = 4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cuts:
+    """A binary tree over ranks. Node 0 is the root; an inner node sends ranks up to `cut` to its left child.
+
+    Where `cut` is negative it names a set: -1 the first, -2 the second. Ranks of that set go to the left child, all
+    others to the right. `members` has the sets as compressed sparse rows of ranks, which ascend inside a set.
+    A leaf has axis -1 and its class in `left`; classes are numbered from left to right.
+    """
+
+    axis: Codes
+    cut: Codes
+    left: Codes
+    right: Codes
+    members: tuple[Codes, Codes] | None = field(default=None, metadata=LATER)
+
+    @property
+    def classes(self) -> int:
+        """Return the number of leaves."""
+        return int((self.axis < 0).sum())
+
+    def numbered(self) -> "Cuts":
+        """Return the same tree with leaves numbered by the run of rows that `left` held during the search."""
+        leaves = np.flatnonzero(self.axis < 0)
+        left, right = self.left.copy(), self.right.copy()
+        left[leaves[np.argsort(self.left[leaves], kind="stable")]] = np.arange(len(leaves))
+        right[leaves] = -1
+        cut = np.where(self.axis < 0, 0, self.cut).astype(np.int32)
+        return Cuts(self.axis, cut, left.astype(np.int32), right.astype(np.int32), self.members)
+
+    def locate(self, ranks: Codes) -> Codes:
+        """Return the class of every row of a matrix of ranks."""
+        if not is_large(STEPS * len(ranks)):
+            return self._descend(ranks)
+        class_ids = np.empty(len(ranks), dtype=np.int32)
+        # One row a node keeps the four numbers of a step in one cache line.
+        nodes = np.stack([self.axis, self.cut, self.left, self.right], axis=1).astype(np.int32)
+        starts, members = self._sets()
+        spread(
+            lambda block: _kernels.locate(nodes, starts, members, ranks[block], class_ids[block]),
+            blocks(len(ranks), least=1),
+        )
+        return class_ids
+
+    def _descend(self, ranks: Codes) -> Codes:
+        """Return the class of every row, all rows one step down the tree at a time."""
+        nodes, moving = np.zeros(len(ranks), dtype=np.intp), np.arange(len(ranks))
+        moving = moving[self.axis[nodes] >= 0]
+        while len(moving):
+            here = nodes[moving]
+            goes_left = self._goes_left(here, ranks[moving, self.axis[here]])
+            nodes[moving] = np.where(goes_left, self.left[here], self.right[here])
+            moving = moving[self.axis[nodes[moving]] >= 0]
+        return self.left[nodes].astype(np.int32)
+
+    def _goes_left(self, nodes: Codes, ranks: Codes) -> Codes:
+        """Return whether each inner node sends its rank to the left."""
+        cut = self.cut[nodes]
+        goes_left = ranks <= cut
+        by_set = cut < 0
+        if by_set.any():
+            starts, members = self._sets()
+            size = 1 + max(int(members.max(initial=0)), int(ranks.max(initial=0)))
+            known = np.repeat(np.arange(len(starts) - 1), np.diff(starts)) * size + members
+            wanted = (-1 - cut[by_set].astype(np.int64)) * size + ranks[by_set]
+            at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+            goes_left[by_set] = known[at] == wanted
+        return goes_left
+
+    def _sets(self) -> tuple[Codes, Codes]:
+        """Return the sets as compiled loops take them."""
+        starts, members = self.members or (np.zeros(1), np.zeros(0))
+        return starts.astype(np.int64), members.astype(np.int32)
+
+    def bounds(self, sizes: tuple[int, ...]) -> tuple[Codes, Codes]:
+        """Return the lowest and highest rank of every class's region; a tree that is cut at sets has none."""
+        low = np.zeros((self.classes, len(sizes)), dtype=np.int32)
+        high = np.zeros((self.classes, len(sizes)), dtype=np.int32)
+        high[0] = np.array(sizes) - 1
+        _kernels.region_bounds(self.axis, self.cut, self.left, self.right, low, high)
+        return low, high
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -193,3 +277,112 @@ class ByBucket(Recoding):
     def names(self) -> tuple[str, ...]:
         """Return the attributes that are not sensitive."""
         return tuple(domain.column for domain in self.domains)
+
+
+def with_hierarchies(recoding: Recoding, hierarchies: Mapping[str, Hierarchy]) -> Recoding:
+    """Return a recoding whose columns know the hierarchies that give labels to further values.
+
+    Listed vectors and rows need none: no label is true of a vector that is not listed.
+    """
+    if not isinstance(recoding, ByColumn | ByRegion):
+        return recoding
+    columns = []
+    for column in recoding.columns:
+        declared = hierarchies.get(column.domain.column)
+        if is_tree(column.summary):
+            declared = declared or Suppression()
+        elif declared_order(declared) is None:
+            declared = None
+        labelling = None if declared is None else declared.complete_for(column.domain)
+        columns.append(replace(column, hierarchy=labelling))
+    return replace(recoding, columns=tuple(columns))
+
+
+def is_tree(summary: ColumnSummary) -> bool:
+    """Return whether the published values of a column are nodes of a hierarchy."""
+    return not summary.published.ranged and summary.members is None and not summary.regions
+
+
+def digest(recoding: Recoding) -> str:
+    """Return a SHA-256 commitment to a recoding, nonce included."""
+    return digest_parts(recoding, nonce=recoding.nonce)
+
+
+# Rows of an array that are hashed at a time: a whole array would be copied.
+BLOCK = 1 << 16
+# What JSON writes in another way than it is.
+ESCAPED = r'["\\\x00-\x1f\x7f]'
+
+
+def parts_of(value: object, path: str = "") -> Iterator[tuple[str, object]]:
+    """Yield the path and the content of every array, text and number inside a dataclass, in the order of its fields.
+
+    A field that takes no part in comparisons is left out, and so is a later one that is None.
+    """
+    if is_dataclass(value):
+        yield path, type(value).__name__
+        for field in fields(value):
+            if field.compare and not ("later" in field.metadata and getattr(value, field.name) is None):
+                yield from parts_of(getattr(value, field.name), f"{path}/{field.name}")
+    elif isinstance(value, Mapping):
+        yield path, sorted(value)
+        for key in sorted(value):
+            yield from parts_of(value[key], f"{path}/{key}")
+    elif isinstance(value, tuple | list):
+        yield path, len(value)
+        for index, each in enumerate(value):
+            yield from parts_of(each, f"{path}/{index}")
+    else:
+        yield path, value
+
+
+def same_parts(one: object, other: object) -> bool:
+    """Return whether two dataclasses have the same parts; the width of integers does not matter."""
+    pairs = zip_longest(parts_of(one), parts_of(other), fillvalue=("", None))
+    return all(path == where and _same(mine, theirs) for (path, mine), (where, theirs) in pairs)
+
+
+def digest_parts(value: object, *, nonce: str) -> str:
+    """Return a SHA-256 commitment to the parts of a dataclass; the width of integers does not matter."""
+    state = hashlib.sha256(nonce.encode())
+    for path, part in parts_of(value):
+        state.update(f"\n{path}:".encode())
+        match part:
+            case np.ndarray():
+                kind = _width(part)
+                state.update(f"{part.shape}{kind}".encode())
+                for start in range(0, len(part), BLOCK):
+                    state.update(np.ascontiguousarray(part[start : start + BLOCK], dtype=kind).tobytes())
+            case pa.Array():
+                blocks = [part.slice(start, BLOCK) for start in range(0, len(part), BLOCK)]
+                inside = b", ".join(spread(_json_items, blocks))
+                state.update(b"[%s, [%s]]" % (json.dumps(str(part.type)).encode(), inside))
+            case _:
+                state.update(json.dumps(part, ensure_ascii=False).encode())
+    return state.hexdigest()
+
+
+def _json_items(block: pa.Array) -> bytes:
+    """Return values as items of a JSON list of texts, `"a", null, "b"`; only what people have written needs escapes."""
+    texts = block.cast(pa.string())
+    if pa.types.is_string(block.type) and pc.any(pc.match_substring_regex(texts, ESCAPED)).as_py():
+        return json.dumps(texts.to_pylist(), ensure_ascii=False)[1:-1].encode()
+    quoted = pc.fill_null(pc.binary_join_element_wise('"', texts, '"', ""), "null")
+    return bytes(pc.binary_join(pa.ListArray.from_arrays(pa.array([0, len(texts)]), quoted), ", ")[0].as_buffer())
+
+
+def _same(mine: object, theirs: object) -> bool:
+    if isinstance(mine, np.ndarray):
+        return isinstance(theirs, np.ndarray) and np.array_equal(mine, theirs, equal_nan=mine.dtype.kind == "f")
+    if isinstance(mine, pa.Array):
+        return isinstance(theirs, pa.Array) and mine.equals(theirs)
+    return bool(mine == theirs) if not isinstance(theirs, np.ndarray) else False
+
+
+def _width(part: Codes) -> str:
+    """Return the narrowest type that holds the numbers of an array, whatever type they have."""
+    if part.dtype.kind == "f":
+        return "<f8"
+    low, high = (int(part.min()), int(part.max())) if part.size else (0, 0)
+    kinds = ("<i1", "<i2", "<i4", "<i8")
+    return next(kind for kind in kinds if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max)

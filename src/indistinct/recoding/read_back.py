@@ -13,8 +13,7 @@ import pyarrow as pa
 
 from indistinct.errors import InputError, OriginalError, SchemaError
 from indistinct.frequencies.count import histogram_of, join_columns
-from indistinct.frequencies.encode import Encoded, encode_column
-from indistinct.frequencies.grouping import Grouping, group_rows
+from indistinct.frequencies.encode import Encoded, Grouping, encode_column, group_rows
 from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Key
 from indistinct.machine.arrays import Codes
 from indistinct.recoding.columns import QuasiColumn

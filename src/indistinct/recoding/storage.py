@@ -20,8 +20,7 @@ import pyarrow as pa
 from indistinct.errors import HierarchyError, InputError, ParameterError
 from indistinct.hierarchy import Hierarchy, hierarchy_from_json
 from indistinct.machine.arrays import Codes, empty_large
-from indistinct.recoding.kinds import ByBucket, ByCell, ByColumn, ByRegion, ByRow, Recoding
-from indistinct.recoding.parts import digest_parts, parts_of
+from indistinct.recoding.kinds import ByBucket, ByCell, ByColumn, ByRegion, ByRow, Recoding, parts_of
 from indistinct.recoding.validation import check_recoding
 from indistinct.tables.input_files import read_ordinary
 
@@ -43,11 +42,6 @@ UNREADABLE = (
     pa.ArrowException,
 )
 """What reading a document raises that indistinct did not write; `OSError` is a matter of the disk."""
-
-
-def digest(recoding: Recoding) -> str:
-    """Return a SHA-256 commitment to a recoding, nonce included."""
-    return digest_parts(recoding, nonce=recoding.nonce)
 
 
 def recoding_to_json(recoding: Recoding) -> str:
@@ -82,6 +76,11 @@ def read_recoding(path: str | Path) -> Recoding:
     except UnicodeDecodeError:
         raise InputError(f"{path} is not a recoding", hint="it must be a file that indistinct wrote") from None
     return _read(text, lambda: _bytes_of(arrays_path(path)))
+
+
+def recoding_of(given: Recoding | str | Path) -> Recoding:
+    """Return a recoding as it is, or the one that was written to a path."""
+    return given if isinstance(given, Recoding) else read_recoding(given)
 
 
 def arrays_path(path: str | Path) -> Path:

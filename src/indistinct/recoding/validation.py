@@ -14,12 +14,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.errors import InputError, ParameterError
-from indistinct.frequencies.grouping import pack
+from indistinct.frequencies.encode import pack
 from indistinct.machine.arrays import Codes
-from indistinct.recoding.kinds import ByBucket, ByCell, ByColumn, ByRegion, ByRow, RecodedColumn, Recoding
+from indistinct.recoding.kinds import (
+    BLOCK,
+    ByBucket,
+    ByCell,
+    ByColumn,
+    ByRegion,
+    ByRow,
+    Cuts,
+    RecodedColumn,
+    Recoding,
+    same_parts,
+)
 from indistinct.recoding.outputs import Form
-from indistinct.recoding.parts import BLOCK, same_parts
-from indistinct.recoding.regions import Cuts
 from indistinct.recoding.summary import ColumnSummary
 from indistinct.tables.domain import Domain, ascends
 from indistinct.tables.reading import check_reading

@@ -13,8 +13,7 @@ import numpy as np
 from indistinct.engines.base import Engine, Source
 from indistinct.errors import Feasible, InfeasibleError, UnseenValueError, VerificationError
 from indistinct.figures import Sentence, literal, share_above
-from indistinct.frequencies.count import Counted
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Counted, Request
 from indistinct.frequencies.value import Key
 from indistinct.hierarchy import Hierarchy
 from indistinct.machine.arrays import Codes

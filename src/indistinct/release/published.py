@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar, Unpack
 
-from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.base import Algorithm
 from indistinct.algorithms.registry import parse_algorithm
 from indistinct.engines import open_source
@@ -22,21 +21,20 @@ from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import MAIN, Buckets
 from indistinct.recoding.storage import read_recoding
 from indistinct.recoding.transformations import Transformation, check_transformations, kept_hierarchies
-from indistinct.release.columns import published_schema
-from indistinct.release.kinds import reading_again
-from indistinct.release.opened import (
+from indistinct.release.opening import (
     BucketTable,
     OpenedTables,
     belongs_to,
     certificate_of,
     open_published,
     published_tables,
+    read_release,
 )
-from indistinct.release.promise import judging, promised_model
-from indistinct.release.pseudonyms.columns import Pseudonym, kinds_of
-from indistinct.release.reading import read_release
+from indistinct.release.promise import judging, promised_model, reading_again
+from indistinct.release.pseudonyms.making import Pseudonym, kinds_of
 from indistinct.release.release import Release
-from indistinct.release.verification.transformed import not_shown, transformed_alike
+from indistinct.release.verification.check import not_shown, transformed_alike
+from indistinct.release.verification.evidence import published_schema
 from indistinct.schema import Schema, require_schema
 from indistinct.tables.addresses import address_of
 from indistinct.tables.value import Reading
@@ -318,7 +316,7 @@ def _read_certificate(tables: OpenedTables) -> tuple[Mapping[str, Any], bool]:
 def _named_algorithm(known: Knowledge) -> Algorithm | None:
     """Return the algorithm that somebody names; one that chooses among others does not say which it was."""
     named = _parse(known.get("algorithm"), parse_algorithm)
-    return None if isinstance(named, Auto) else named
+    return None if named is not None and named.chooses else named
 
 
 def _open(

@@ -10,7 +10,7 @@ from indistinct.figures import number, percent
 from indistinct.job.as_command import pseudonym_flags, write_flags
 from indistinct.job.policy.writing import policy_to_toml
 from indistinct.markup import Cell, Document, grid
-from indistinct.release.certificate_grids import counted_grid, groups_of, verdict_grid
+from indistinct.release.certificate import counted_grid, groups_of, verdict_grid
 from indistinct.reporting.content import Block, Code, Listing, Notice, Paragraph, Section, Terms, Tone, sentence
 from indistinct.reporting.facts import Facts
 from indistinct.reporting.flags import flags_of

@@ -15,9 +15,9 @@ from typing import Any, get_args
 
 from indistinct.errors import InputError, ParameterError
 from indistinct.markup import Document
+from indistinct.release.certificate import ALWAYS_SHOWN, FIGURES, SAMPLE_SIZE, SMALLEST_GROUPS, for_others
+from indistinct.release.certificate import HIDDEN as NOT_TOLD
 from indistinct.release.published import Published
-from indistinct.release.writing.small_counts import ALWAYS_SHOWN, FIGURES, SAMPLE_SIZE, SMALLEST_GROUPS, for_others
-from indistinct.release.writing.small_counts import HIDDEN as NOT_TOLD
 from indistinct.reporting.columns import AS_IT_IS, published_codes
 from indistinct.reporting.content import EDITIONS, Edition
 from indistinct.reporting.facts import Facts

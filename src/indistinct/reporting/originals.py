@@ -13,7 +13,7 @@ from indistinct.frequencies.encode import encode_column
 from indistinct.hierarchy.builders import declared_order
 from indistinct.recoding.columns import columns_of
 from indistinct.recoding.read_back import read_column
-from indistinct.release.columns import require_columns
+from indistinct.release.verification.evidence import require_columns
 from indistinct.reporting.subject import Subject
 from indistinct.spelling import arguments_of
 from indistinct.tables import open_table

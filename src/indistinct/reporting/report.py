@@ -10,7 +10,7 @@ from indistinct.engines import closes_sources
 from indistinct.job.policy.value import Policy
 from indistinct.machine.memory import needs_memory
 from indistinct.release.published import Knowledge
-from indistinct.release.writing.atomically import write_atomically
+from indistinct.release.writing.files import write_atomically
 from indistinct.release.writing.staging import filled
 from indistinct.reporting import beginning, closing, risk, utility
 from indistinct.reporting.content import Content, Section

@@ -6,7 +6,7 @@ from indistinct.drawing.class_sizes import draw_class_sizes, draw_cumulative
 from indistinct.figures import number, percent
 from indistinct.markup import Cell, Document, grid
 from indistinct.models.registry import parse_model_or_none
-from indistinct.release.certificate_grids import groups_of
+from indistinct.release.certificate import groups_of
 from indistinct.reporting.content import Block, Listing, Notice, Paragraph, Picture, Section, sentence
 from indistinct.reporting.facts import Facts
 from indistinct.spelling import arguments_of

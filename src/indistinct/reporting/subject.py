@@ -17,12 +17,12 @@ from indistinct.job.policy.value import Policy, Statement
 from indistinct.job.policy.writing import policy_to_toml
 from indistinct.job.published import published
 from indistinct.recoding.outputs import MAIN
-from indistinct.release.columns import appearance_of
-from indistinct.release.opened import belongs_to, read_certificate
-from indistinct.release.pseudonyms.columns import Pseudonym
+from indistinct.release.certificate import SMALLEST, check_smallest
+from indistinct.release.opening import belongs_to, read_certificate
+from indistinct.release.pseudonyms.making import Pseudonym
 from indistinct.release.published import Knowledge, Published, describe_release
 from indistinct.release.release import Release
-from indistinct.release.writing.small_counts import SMALLEST, check_smallest
+from indistinct.release.verification.evidence import appearance_of
 from indistinct.release.writing.staging import digest_of
 from indistinct.schema import Schema
 from indistinct.study.attack.attacking import require_time

@@ -14,7 +14,7 @@ from indistinct.algorithms.registry import parse_algorithm
 from indistinct.drawing.charts import draw
 from indistinct.drawing.lines import Scale, line_charts
 from indistinct.engines import count_source
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Request
 from indistinct.metrics import AverageClassSize, Discernibility
 from indistinct.models import KAnonymity
 from indistinct.recoding.assign import assign

@@ -8,7 +8,7 @@ import pyarrow as pa
 from indistinct.algorithms.base import Problem
 from indistinct.algorithms.registry import parse_algorithm
 from indistinct.engines import count_source
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Request
 from indistinct.machine.arrays import Codes
 from indistinct.models import KAnonymity
 from indistinct.recoding.assign import assign

@@ -21,7 +21,7 @@ from indistinct.errors import InfeasibleError, InputError
 from indistinct.frequencies.encode import Encoded, encode_column
 from indistinct.job.publishing import anonymize
 from indistinct.machine.arrays import Codes
-from indistinct.release.opened import BucketTable
+from indistinct.release.opening import BucketTable
 from indistinct.reproduce.base import Cell, Reproduction
 from indistinct.reproduce.datasets import generate_census, load_adult
 from indistinct.reproduce.datasets.adult import WHERE

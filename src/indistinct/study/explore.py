@@ -16,17 +16,15 @@ from indistinct.drawing.levels import level_meanings
 from indistinct.engines import closes_sources, open_source
 from indistinct.errors import Feasible, InfeasibleError, ParameterError
 from indistinct.figures import number, plural, share_above
-from indistinct.frequencies.lattice import Lattice, Node
-from indistinct.frequencies.request import Request
-from indistinct.frequencies.rollup import RolledUp
+from indistinct.frequencies.count import Request
+from indistinct.frequencies.lattice import Lattice, Node, RolledUp
 from indistinct.hierarchy import Hierarchy
-from indistinct.job.problem import check_job, problem_of
+from indistinct.job.job import check_job, problem_of
 from indistinct.machine.arrays import Codes
 from indistinct.markup import grid, piece
 from indistinct.metrics import Metric, parse_metric
 from indistinct.models import Model
-from indistinct.release.kinds import check_kinds
-from indistinct.release.promise import judging
+from indistinct.release.promise import check_kinds, judging
 from indistinct.release.verification.population import count_beside, using_population
 from indistinct.schema import Schema, did_you_mean
 

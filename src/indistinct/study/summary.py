@@ -10,7 +10,7 @@ from indistinct.metrics import Measurements
 from indistinct.recoding.outputs import MAIN
 from indistinct.release.certificate import Certificate
 from indistinct.release.release import Release
-from indistinct.release.writing.database import Place, names_of_release
+from indistinct.release.writing.places import Place, place_at
 from indistinct.schema import Schema
 from indistinct.study.assess.membership import Membership
 from indistinct.study.verdict import Verdict, figures_of_certificate, verdict_of
@@ -96,11 +96,11 @@ def summary_of_release(
 ) -> Summary:
     """Return what a run published at a place; `recoding` and `report` are where it wrote these."""
     others = [name for name in release.assignment.layout.tables if name != MAIN]
-    output, further, certificate = names_of_release(place, others)
+    where = place_at(place)
     files: dict[str, Files] = {
-        "output": output,
-        "other_outputs": further,
-        "certificate_path": certificate,
+        "output": where.name,
+        "other_outputs": tuple(where.further(name).name for name in others),
+        "certificate_path": where.certificate,
         "recoding_path": recoding,
         "report_path": report,
     }

@@ -9,9 +9,9 @@ from indistinct.models import Model
 from indistinct.release.certificate import About, Certificate
 from indistinct.release.pseudonyms.unkeyed import without_hashes
 from indistinct.release.published import Making, Published, describe_release
+from indistinct.release.verification.by_label import people_by_class, reference_of
 from indistinct.release.verification.check import Check
 from indistinct.release.verification.evidence import RowComparison
-from indistinct.release.verification.originals import people_by_class, reference_of
 from indistinct.release.verification.population import Population, count_people, using_population
 from indistinct.release.verification.row_comparison import compare_rows
 from indistinct.schema import Schema

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from indistinct.errors import InputError
 from indistinct.machine.arrays import Codes
 from indistinct.machine.memory import Allowance, is_memory
-from indistinct.tables.declared import read_column, without_texts
+from indistinct.tables.declared_marks import without_texts
 from indistinct.tables.dialect import (
     LONGEST_LINE,
     NAMELESS,
@@ -27,14 +27,14 @@ from indistinct.tables.dialect import (
     find_dialect,
     guess_note,
     line_numbers,
-    nul_error,
     open_bytes,
 )
-from indistinct.tables.dictionaries import TEXT
+from indistinct.tables.dictionaries import TEXT, compact
+from indistinct.tables.evidence import check_forms, read_column
 from indistinct.tables.inference import has_several_spellings, maybe_grouped, settle, spellings
 from indistinct.tables.layout import TableBytes, encoding_of_cut, is_cut
-from indistinct.tables.leftovers import Kept, without_leftovers
-from indistinct.tables.misfits import MisfitError, no_column
+from indistinct.tables.leftovers import Survey
+from indistinct.tables.misfits import MisfitError
 from indistinct.tables.notation import check_marks
 from indistinct.tables.several import check_alike
 from indistinct.tables.value import Labels, Reading, choose
@@ -129,7 +129,7 @@ def read_cells(path: Path, reading: Reading) -> tuple[pa.Table, str]:
         if dialect.bare:
             return pa.table([pa.array([], TEXT) for _ in names], names=shown), encoding
         dialect, columns = _read_text(path, dialect, reading.missing, names, Guard(Allowance.of([path])))
-        _check_content(path, dialect, dict(zip(names, map(settle, columns), strict=True)))
+        survey_table(path, dialect, pa.table(columns, names=names))
         return pa.table(columns, names=shown), encoding
 
     return in_its_encoding(path, reading, read)
@@ -187,20 +187,39 @@ def _texts_of(
     if columns is not None or any('"' in text for text in missing):
         # A quote in a column that is not read, or in a missing value, would not be seen.
         dialect = replace(dialect, quoted=True)
-    # The last column is read in any case, because a quote that never ends shows there.
-    nameless = [name for name in dialect.names if name.startswith(NAMELESS) and columns is None]
-    names = list(dict.fromkeys([*wanted, *nameless, dialect.names[-1]]))
+    names = names_to_read(dialect, columns)
     with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as threads:
         dialect, columns_read = _read_text(path, dialect, missing, names, guard)
         texts = list(threads.map(settle, columns_read))
-        if not dialect.quoted and any(holds(column, '"') for column in texts):
+        if not dialect.quoted and any(_holds_quote(column) for column in texts):
             dialect, columns_read = _read_text(path, replace(dialect, quoted=True), missing, names, guard)
             texts = list(threads.map(settle, columns_read))
     del columns_read
-    found = dict(zip(names, texts, strict=True))
-    _check_content(path, dialect, found)
-    found, left_out = Kept(found) if published and not nameless else without_leftovers(path, dialect, found)
+    table = pa.table(texts, names=names)
+    empty, left_out = survey_table(path, dialect, table).find_leftovers(path, published=published)
+    found = {name: table[name] for name in wanted}
+    if len(empty):
+        keep = np.ones(table.num_rows, dtype=bool)
+        keep[empty] = False
+        found = {name: pa.chunked_array([compact(column.filter(pa.array(keep)))]) for name, column in found.items()}
     return Texts(path, dialect, found, left_out)
+
+
+def names_to_read(dialect: Dialect, columns: Sequence[str] | None) -> list[str]:
+    """Return the names of a file that must be read for some columns, or for all.
+
+    The last one is read in any case, because a quote that never ends shows there.
+    """
+    nameless = [name for name in dialect.names if name.startswith(NAMELESS) and columns is None]
+    return list(dict.fromkeys([*choose(dialect.columns, columns), *nameless, dialect.names[-1]]))
+
+
+def survey_table(path: Path, dialect: Dialect, table: pa.Table) -> Survey:
+    """Return what a file shows that was read whole; raise `InputError` where its text is broken."""
+    survey = Survey(dialect)
+    survey.add(table)
+    survey.check_text(path)
+    return survey
 
 
 def _type_columns(parts: Sequence[Texts], wanted: list[str], reading: Reading, *, every: bool) -> Delimited:
@@ -213,14 +232,12 @@ def _type_columns(parts: Sequence[Texts], wanted: list[str], reading: Reading, *
             read = list(threads.map(lambda name: read_column(name, found[name], reading), wanted))
         except MisfitError as misfit:
             raise misfit_error(misfit, [(part.path, part.dialect, part.rows) for part in parts]) from None
-    if every and all(len(spellings(text)) for text in found.values()):
-        used = [each.form for each in read]
-        if unused := [form for form in reading.dates if form not in used]:
-            raise no_column(unused[0], {name: spellings(found[name]) for name in wanted})
+    evidence = dict(zip(wanted, (each for each, _ in read), strict=True))
+    check_forms(evidence, reading, excused=not every or not all(each.texts for each in evidence.values()))
     foreign = reading.decimal or reading.thousands
-    both = [(name, found[name], each.column.type) for name, each in zip(wanted, read, strict=True)]
+    both = [(name, found[name], column.type) for name, (_, column) in zip(wanted, read, strict=True)]
     return Delimited(
-        pa.table([each.column for each in read], names=wanted),
+        pa.table([column for _, column in read], names=wanted),
         tuple(name for name, text, kind in both if not foreign and has_several_spellings(text, kind)),
         tuple(name for name, text, kind in both if not foreign and maybe_grouped(text, kind)),
         left_out_of([(part.path, part.left_out) for part in parts]),
@@ -264,22 +281,14 @@ def _read_text(
     while True:
         try:
             table = _read_blocks(path, dialect, missing, names, guard, block_size=size)
-        except pa.ArrowKeyError:  # two readers of the header disagree, as about a second byte order mark
-            raise unreadable(path) from None
-        except pa.ArrowInvalid as error:
-            text = str(error)
-            if text.startswith("In CSV column") and "invalid UTF8" in text:
-                raise UnicodeError from None
-            if not dialect.quoted:
+        except (pa.ArrowKeyError, pa.ArrowInvalid) as error:
+            if not dialect.quoted and not _is_other_encoding(error):
                 dialect = replace(dialect, quoted=True)
-                continue
-            wrong = diagnose(path, dialect)
-            size *= 16
-            if wrong or not text.startswith("straddling") or size > LARGEST_BLOCK_BYTES:
-                raise wrong or unreadable(path) from None
+            else:
+                size = enlarge_blocks(path, dialect, error, size=size)
         else:
             if table.column_names != names or any(kind != TEXT for kind in table.schema.types):
-                raise unreadable(path)
+                raise _unreadable(path)
             return dialect, list(table.columns)
 
 
@@ -396,39 +405,25 @@ def csv_options(dialect: Dialect, missing: Sequence[str], names: list[str], *, b
     }
 
 
-def _check_content(path: Path, dialect: Dialect, texts: Mapping[str, pa.ChunkedArray]) -> None:
-    """Raise `InputError` for NUL bytes and for quotes that swallowed the lines after them.
-
-    The fast reader takes a quote that never ends, or ends in the middle of a field, as it comes. Its traces are a line
-    break in the very last field, or a value with both a line break and a quote; only then is the slow, strict reader
-    asked.
-    """
-    if any(holds(column, "\0") for column in texts.values()):
-        raise nul_error()
-    if not dialect.quoted:
-        return
-    ends = texts[dialect.names[-1]]
-    last = (ends[-1].as_py() if len(ends) else None) or ""
-    if "\n" in last or "\r" in last or any(has_broken_quotes(column) for column in texts.values()):
-        wrong = diagnose(path, dialect)
-        if wrong:
-            raise wrong
+def _holds_quote(column: pa.ChunkedArray) -> bool:
+    return bool(pc.any(pc.match_substring(spellings(column), '"')).as_py())
 
 
-def holds(column: pa.ChunkedArray, character: str) -> bool:
-    """Return whether a text of a column holds a character."""
-    return bool(pc.any(pc.match_substring(spellings(column), character)).as_py())
+def enlarge_blocks(path: Path, dialect: Dialect, error: pa.ArrowException, *, size: int) -> int:
+    """Return a size of blocks into which a long record fits; raise what else keeps Arrow from reading a file."""
+    if _is_other_encoding(error):
+        raise UnicodeError from None
+    wrong = diagnose(path, dialect)
+    if wrong or "straddl" not in str(error) or 16 * size > LARGEST_BLOCK_BYTES:
+        raise wrong or _unreadable(path) from None
+    return 16 * size
 
 
-def has_broken_quotes(column: pa.ChunkedArray) -> bool:
-    """Return whether a text has both a line break and a quote, as one has that swallowed the lines after it."""
-    values = spellings(column)
-    broken = values.filter(pc.match_substring_regex(values, "[\r\n]"))
-    return bool(pc.any(pc.match_substring(broken, '"')).as_py())
-
-
-def unreadable(path: Path) -> InputError:
-    """Return the error of a file that is no delimited text."""
+def _unreadable(path: Path) -> InputError:
     return InputError(
         f"{path} cannot be read as delimited text", hint="check its delimiter, its quotes and its header line"
     )
+
+
+def _is_other_encoding(error: pa.ArrowException) -> bool:
+    return str(error).startswith("In CSV column") and "invalid UTF8" in str(error)

@@ -1,46 +1,56 @@
-"""A column's reading, decided on texts that come block by block, so that an engine need not hold them all.
+"""How a column of text is read: the one rule by which texts become numbers, dates or missing, or stay text.
 
-What `declared` decides on a whole column at once is decided here in two passes, by the same rules: the first one
-gathers evidence, the second one converts. A law compares both.
+Evidence is gathered in blocks, and a plan that is decided on it converts the blocks. A table in memory is one block;
+engines that hold no table whole go over theirs twice. Both get the same columns.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from indistinct.errors import InputError
 from indistinct.machine.arrays import Codes
-from indistinct.tables.declared import ISO, MEANT, marks_of, without_texts, without_values
-from indistinct.tables.dictionaries import TEXT, is_text
+from indistinct.tables.declared_marks import framed_marks, marks_of, without_texts, without_values
+from indistinct.tables.dictionaries import TEXT, compact, is_text
 from indistinct.tables.domain import Kind, kind_of
 from indistinct.tables.inference import KINDS, MOMENTS, convert_values, spellings
-from indistinct.tables.misfits import LINES, FutureError, MisfitError
+from indistinct.tables.misfits import LINES, FutureError, MisfitError, no_column
 from indistinct.tables.notation import CLOCK, is_future, moments, plain_numbers, signs_of, without_signs
 from indistinct.tables.value import Reading
 
+ISO = {
+    "date": ("%Y-%m-%d",),
+    "datetime": ("%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M"),
+}
 # Numbers become wider, dates and times have nothing in common with anything.
 WIDENING = (pa.int64(), pa.decimal128(38, 0), pa.float64())
 WHOLE, INTEGERS = "^-?[0-9]+$", "^-?[0-9]{1,18}$"
+# A format for all columns that fits this share of a column's distinct texts is meant for it.
+MEANT = 0.5
 # Texts of a column that are kept, to say what it looks like.
 KEPT = 1000
+NONE: Codes = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(slots=True)
 class Misfits:
-    """Cells that do not fit, as they are met: how many, the first of them, and of how many."""
+    """Cells that do not fit, as they are met: how many, the first of them, and of how many; the same of late dates."""
 
-    count: int = 0
-    late: int = 0
-    first: list[int] = field(default_factory=list)
     cells: int = 0
+    count: int = 0
+    first: list[int] = field(default_factory=list)
+    late: int = 0
+    first_late: list[int] = field(default_factory=list)
 
     def add(self, column: pa.ChunkedArray, lost: Codes, late: Codes, *, start: int) -> None:
         """Take what a block of cells lost, and which of its dates lie in the future."""
         self.cells += len(column) - column.null_count
         self.count, self.late = self.count + len(lost), self.late + len(late)
-        self.first += [start + int(row) for row in (lost if self.count else late)[: LINES + 1 - len(self.first)]]
+        for first, rows in ((self.first, lost), (self.first_late, late)):
+            first += [start + int(row) for row in rows[: LINES + 1 - len(first)]]
 
 
 @dataclass(slots=True)
@@ -48,15 +58,15 @@ class Evidence:
     """What the texts of one column say so far; `framed` is a column that has the type text, and stays so by default.
 
     `kind` is the narrowest type that all texts have in the notation that was declared, None before the first text, and
-    text where there is none. `fitting` and `straying` count the texts that fit each date format, or do not.
+    text where there is none. `marked` says that a decimal or thousands mark occurs. `fitting` and `straying` count the
+    texts that fit each date format, or do not.
     """
 
     name: str
     reading: Reading
     framed: bool = False
     kind: pa.DataType | None = None
-    shown: bool = False
-    empty: bool = False
+    marked: bool = False
     integers: bool | None = None
     first: str | None = None
     signs: set[str] = field(default_factory=set)
@@ -64,19 +74,48 @@ class Evidence:
     straying: dict[str, int] = field(default_factory=dict)
     texts: list[pa.Array] = field(default_factory=list)
 
+    @property
+    def stays_text(self) -> bool:
+        """Return whether the column is text whatever it holds."""
+        reading, declared = self.reading, self.reading.types.get(self.name)
+        if self.name in reading.text or declared == "text":
+            return True
+        named = declared is not None or self.name in reading.dates_in
+        return self.framed and not (named or reading.decimal or reading.thousands or reading.dates)
+
+    def drop_marks(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
+        """Return a block of the column without its marks; in a text file those for all columns are missing already."""
+        own = framed_marks(self.name, self.reading) if self.framed else self.reading.missing_in.get(self.name, ())
+        return without_texts(column, own) if own else column
+
+    def encode(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
+        """Return a block of the column as codes of the texts that it holds, unless it stays text anyway."""
+        if self.stays_text or (not self.framed and column.type == TEXT):
+            return column
+        return pa.chunked_array([compact(column)])
+
+    def prepare(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
+        """Return a block of the column as it is added and read: without its marks, and encoded."""
+        return self.encode(self.drop_marks(column))
+
     def add(self, column: pa.ChunkedArray) -> None:
-        """Take a block of a text column, in which marks for missing are missing."""
-        texts = pc.drop_null(spellings(column)).unique()
+        """Take a block of the column that is prepared."""
+        if self.framed and self.stays_text:
+            return
+        texts = pc.drop_null(spellings(column))
         if not len(texts):
             return
         if sum(map(len, self.texts)) < KEPT:
-            self.texts.append(texts.slice(0, KEPT))
-        reading, declared = self.reading, self.reading.types.get(self.name)
-        self.empty |= bool(pc.any(pc.equal(texts, "")).as_py())
-        texts = texts.filter(pc.not_equal(texts, ""))
-        if not len(texts) or self._is_text():
+            self.texts.append(texts.slice(0, KEPT).unique())
+        if self.stays_text:
+            return
+        empty = pc.equal(texts, "")
+        if pc.any(empty).as_py():  # nothing at all is no number and no date, whatever the marks for missing are
+            texts = texts.filter(pc.invert(empty))
+        if not len(texts):
             return
         self.first = texts[0].as_py() if self.first is None else self.first
+        reading, declared = self.reading, self.reading.types.get(self.name)
         for form in self.forms():
             strays = moments(texts, form).null_count
             self.fitting[form] = self.fitting.get(form, 0) + len(texts) - strays
@@ -84,13 +123,13 @@ class Evidence:
         if self.name in reading.dates_in or declared in ISO:
             return
         if declared is not None:
+            texts = texts.combine_chunks()
             self.signs |= signs_of(texts)
-            plain = self._numbers(texts, signed=True)
-            whole = bool(pc.all(pc.match_substring_regex(plain, INTEGERS)).as_py())
-            self.integers = whole and self.integers is not False
+            whole = pc.all(pc.match_substring_regex(self.spell_numbers(texts, signed=True), INTEGERS)).as_py()
+            self.integers = bool(whole) and self.integers is not False
             return
         marks = [mark for mark in (reading.decimal, reading.thousands) if mark]
-        self.shown |= any(pc.any(pc.match_substring(texts, mark)).as_py() for mark in marks)
+        self.marked = self.marked or any(pc.any(pc.match_substring(texts, mark)).as_py() for mark in marks)
         if self.kind is None or not is_text(self.kind):
             self.kind = _wider(self.kind, self._kind_of(texts))
 
@@ -108,18 +147,19 @@ class Evidence:
     def decide(self) -> "Plan":
         """Return how the column is read, now that all texts were seen."""
         declared, marks = self.reading.types.get(self.name), marks_of(self.name, self.reading, framed=self.framed)
-        if self._is_text():
+        if self.stays_text:
             return Plan(self, None)
+        # Of several formats the one that the fewest texts do not fit.
+        best = min(self.forms(), key=lambda form: self.straying.get(form, 0), default=None)
         if self.name in self.reading.dates_in:
-            return Plan(self, None, self._best(), f"the date format {self._best()!r}", marks=marks)
+            return Plan(self, None, best, f"the date format {best!r}", marks=marks)
         if declared in ISO:
-            return Plan(self, None, self._best(), f"the type {declared}", marks=marks)
+            return Plan(self, None, best, f"the type {declared}", marks=marks)
         if declared is not None:
             kind = pa.int64() if self.integers else pa.float64()
             return Plan(self, kind, declared=f"the type {declared}", marks=marks)
         if self.kind is not None and not is_text(self.kind):
             return Plan(self, self.kind if self._is_wanted() else None, marks=marks)
-        best = self._best()
         if best and self.fitting.get(best):
             return Plan(self, None, best, f"the date format {best!r}", doubtful=self.straying[best] > 0, marks=marks)
         return Plan(self, None, marks=marks)
@@ -130,43 +170,32 @@ class Evidence:
         plan = self.decide()
         if plan.form is not None:
             return None if plan.doubtful else plan.form
-        if plan.kind is None or kind_of(plan.kind) is not Kind.DATE or self.first is None:
-            return None
-        first = pa.array([self.first])
-        return next((form for form in self.reading.dates if moments(first, form).null_count == 0), None)
+        return self._form_of_first() if plan.kind is not None and kind_of(plan.kind) is Kind.DATE else None
 
-    def _is_text(self) -> bool:
-        return self.name in self.reading.text or self.reading.types.get(self.name) == "text"
+    def _form_of_first(self) -> str | None:
+        """Return the declared format that dates in the notation of ISO 8601 fit as well."""
+        first = pa.array([self.first], pa.string())
+        return next((form for form in self.reading.dates if moments(first, form).null_count == 0), None)
 
     def _is_wanted(self) -> bool:
         """Return whether a column that was text already becomes what its texts spell."""
         if not self.framed or self.kind is None:
             return True
-        if kind_of(self.kind) is Kind.NUMBER:
-            return self.shown
-        first = pa.array([self.first])
-        return any(moments(first, form).null_count == 0 for form in self.reading.dates)
+        return self.marked if kind_of(self.kind) is Kind.NUMBER else self._form_of_first() is not None
 
-    def _best(self) -> str | None:
-        return min(self.forms(), key=lambda form: self.straying.get(form, 0), default=None)
-
-    def _kind_of(self, texts: pa.Array) -> pa.DataType:
-        values, kinds = self._values(texts), KINDS
-        if values is None:
-            values, kinds = texts, MOMENTS
-        found = convert_values(pa.chunked_array([values]), kinds)
+    def _kind_of(self, texts: pa.ChunkedArray) -> pa.DataType:
+        reading, kinds = self.reading, KINDS
+        if reading.decimal or reading.thousands:
+            plain = plain_numbers(texts, reading.decimal, reading.thousands)
+            texts, kinds = (texts, MOMENTS) if plain.null_count else (plain, KINDS)
+        found = convert_values(texts, kinds)
         return pa.string() if found is None else found[0].type
 
-    def _values(self, texts: pa.Array) -> pa.Array | None:
-        """Return texts with numbers as computers write them; None if one is no number in the declared notation."""
-        reading = self.reading
-        if not (reading.decimal or reading.thousands):
-            return texts
-        plain = plain_numbers(texts, reading.decimal, reading.thousands)
-        return None if plain.null_count > texts.null_count else plain
+    def spell_numbers(self, texts: pa.Array, *, signed: bool) -> pa.Array:
+        """Return what was declared to be numbers as computers write them, missing where it is none.
 
-    def _numbers(self, texts: pa.Array, *, signed: bool) -> pa.Array:
-        """Return what was declared to be numbers as computers write them, missing where it is none."""
+        What the file says decides, and never what its cells happen to look like: next month's may look otherwise.
+        """
         reading, kind = self.reading, self.reading.types[self.name]
         marks = (None, None) if kind == "plain-number" else (reading.decimal, reading.thousands)
         plain = plain_numbers(without_signs(texts) if signed else texts, *marks)
@@ -180,7 +209,8 @@ class Evidence:
 class Plan:
     """How a column is read: as a type, in a date format, or else as text.
 
-    `doubtful` says that some texts do not fit the format, and that the share of those that do decides.
+    `doubtful` says that some texts do not fit the format, and that the share of those that do decides whether it was
+    meant for the column: if so, they are an error.
     """
 
     evidence: Evidence
@@ -199,45 +229,132 @@ class Plan:
         return pa.string() if self.kind is None else self.kind
 
     def read(self, column: pa.ChunkedArray, *, start: int) -> pa.ChunkedArray:
-        """Return a block of the column, whose rows begin at `start`; what does not fit is noted, and missing."""
+        """Return a prepared block of the column as values; what does not fit is noted, and missing.
+
+        Its rows begin at `start`. Text comes back as it is.
+        """
         if is_text(self.type):
-            return column.cast(pa.string())
-        column = without_texts(column.cast(TEXT), ("",))
-        parts = [self._converted(chunk.dictionary).take(chunk.indices) for chunk in column.chunks]
+            return column
+        column = without_texts(column, ("",))
+        parts = [self._convert(chunk.dictionary).take(chunk.indices) for chunk in column.chunks]
         read = pa.chunked_array(parts, self.type)
-        late = np.zeros(0, dtype=np.int64)
+        late = lost = NONE
         if self.form is not None and "%y" in self.form:
             late = np.flatnonzero(is_future(read).fill_null(False).to_numpy())
-        lost = np.zeros(0, dtype=np.int64)
         if read.null_count > column.null_count:
             lost = np.flatnonzero(pc.and_(pc.is_valid(column), pc.is_null(read)).to_numpy())
         self.misfits.add(column, lost, late, start=start)
         return without_values(read, self.marks)
 
-    def misfit(self) -> MisfitError | None:
-        """Return the error of the cells that do not fit, None if all do."""
-        rows, count = np.array(self.misfits.first, dtype=np.int64), self.misfits.count
-        name, cells = self.evidence.name, self.misfits.cells
-        if count:
-            texts = pa.chunked_array(self.evidence.texts, pa.string())
-            return MisfitError(name, self.declared, rows, cells=cells, texts=texts, count=count)
-        if self.misfits.late:
-            return FutureError(name, self.form or "", rows, cells=cells, count=self.misfits.late)
-        return None
+    def check_misfits(self) -> None:
+        """Raise `MisfitError` if cells that were read do not fit."""
+        name, found = self.evidence.name, self.misfits
+        if found.count:
+            texts, rows = pa.chunked_array(self.evidence.texts, pa.string()), np.array(found.first, dtype=np.int64)
+            raise MisfitError(name, self.declared, rows, cells=found.cells, texts=texts, count=found.count)
+        if found.late:
+            rows = np.array(found.first_late, dtype=np.int64)
+            raise FutureError(name, self.form or "", rows, cells=found.cells, count=found.late)
 
-    def _converted(self, texts: pa.Array) -> pa.Array:
-        evidence = self.evidence
+    def check_doubt(self, distinct: Iterable[pa.Array], blocks: Iterable[pa.ChunkedArray]) -> None:
+        """Raise `MisfitError` if a format fits enough of the distinct texts of the column to be meant, but not all."""
+        fitting, count = dict.fromkeys(self.evidence.forms(), 0), 0
+        for texts in distinct:
+            count += len(texts)
+            for form in fitting:
+                fitting[form] += len(texts) - moments(texts, form).null_count
+        best = max(fitting, key=lambda form: fitting[form])
+        if fitting[best] < MEANT * count:
+            return
+        sure = replace(self, form=best, declared=f"the date format {best!r}", doubtful=False)
+        start = 0
+        for block in blocks:
+            sure.read(block, start=start)
+            start += len(block)
+        sure.check_misfits()
+
+    def _convert(self, texts: pa.Array) -> pa.Array:
+        """Return distinct texts as values of the type of the column."""
+        evidence, reading = self.evidence, self.evidence.reading
         if self.form is not None:
             return moments(texts, self.form)
         if self.declared:
-            return evidence._numbers(texts, signed=len(evidence.signs) < 2).cast(self.type)
-        values = evidence._values(texts)
-        return (texts if values is None else values).cast(self.type)
+            return evidence.spell_numbers(texts, signed=len(evidence.signs) < 2).cast(self.type)
+        if kind_of(self.type) is Kind.NUMBER and (reading.decimal or reading.thousands):
+            texts = plain_numbers(texts, reading.decimal, reading.thousands)
+        return texts.cast(self.type)
 
 
-def is_meant(share: float) -> bool:
-    """Return whether a format for all columns that fits this share of a column's distinct texts is meant for it."""
-    return share >= MEANT
+def read_column(
+    name: str, column: pa.ChunkedArray, reading: Reading, *, framed: bool = False
+) -> tuple[Evidence, pa.ChunkedArray]:
+    """Return a whole column of text as it was declared or, if it was not, with the type that all of its values have.
+
+    Its evidence comes with it. Raises `MisfitError` where cells are not as declared.
+    """
+    evidence = Evidence(name, reading, framed=framed)
+    column = evidence.drop_marks(column)
+    texts = evidence.encode(column)
+    evidence.add(texts)
+    plan = evidence.decide()
+    if plan.doubtful:
+        plan.check_doubt([pc.drop_null(spellings(texts)).unique()], [texts])
+    if is_text(plan.type):
+        return evidence, column if framed or column.num_chunks == 1 else column.cast(pa.string())
+    read = plan.read(texts, start=0)
+    plan.check_misfits()
+    return evidence, pa.chunked_array([read.combine_chunks()], read.type)
+
+
+def read_frame(table: pa.Table, reading: Reading) -> pa.Table:
+    """Return a table that has types already, with what was declared: marks for missing, and types of text columns.
+
+    Marks are compared with numbers by size and with anything else by its text.
+    """
+    columns, evidence = [], {}
+    for name in table.column_names:
+        column = table[name]
+        if is_text(column.type):
+            evidence[name], column = read_column(name, column, reading, framed=True)
+        else:
+            check_type(name, column.type, reading)
+            column = without_values(column, marks_of(name, reading, framed=True))
+        columns.append(column)
+    check_forms(evidence, reading, excused=any(kind_of(column.type) is Kind.DATE for column in columns))
+    return pa.table(columns, names=table.column_names)
+
+
+def cast_texts(table: pa.Table, reading: Reading) -> pa.Table:
+    """Return a table in which columns that were declared to be text are."""
+    for index, each in enumerate(table.schema):
+        declared = each.name in reading.text or reading.types.get(each.name) == "text"
+        if declared and not is_text(each.type):
+            table = table.set_column(index, each.name, table[each.name].cast(pa.string()))
+    return table
+
+
+def check_forms(evidence: Mapping[str, Evidence], reading: Reading, *, excused: bool) -> None:
+    """Raise `InputError` for a date format for all columns that none has, unless that is excused."""
+    if not reading.dates or excused:
+        return
+    used = {each.form for each in evidence.values()}
+    unused = [form for form in reading.dates if form not in used]
+    if unused:
+        fitting = {name: each.fitting.get(unused[0], 0) for name, each in evidence.items()}
+        texts = {name: pa.chunked_array(each.texts, pa.string()) for name, each in evidence.items()}
+        raise no_column(unused[0], fitting, texts)
+
+
+def check_type(name: str, kind: pa.DataType, reading: Reading) -> None:
+    """Raise if a column that has a type already was declared to be another; what is text is made so elsewhere."""
+    kinds = {Kind.NUMBER: ("number", "plain-number", "integer"), Kind.DATE: ("date", "datetime"), Kind.TEXT: ()}
+    declared = "date" if name in reading.dates_in else reading.types.get(name, "text")
+    if declared != "text" and declared not in kinds[kind_of(kind)]:
+        raise InputError(
+            f"column {name!r} was declared to be a {declared}, but it has the type {kind} already",
+            hint="leave the declaration out: it is for columns of text",
+            column=name,
+        )
 
 
 def _wider(one: pa.DataType | None, other: pa.DataType) -> pa.DataType:
@@ -247,14 +364,3 @@ def _wider(one: pa.DataType | None, other: pa.DataType) -> pa.DataType:
     if one in WIDENING and other in WIDENING:
         return max(one, other, key=WIDENING.index)
     return pa.string()
-
-
-def looks_empty(texts: Sequence[pa.ChunkedArray]) -> Codes:
-    """Return the rows that have no text in any column, or a mark for missing."""
-    blank: np.ndarray | None = None
-    for column in texts:
-        none = pc.or_kleene(pc.is_null(column), pc.equal(column.cast(pa.string()), "")).fill_null(True).to_numpy()
-        blank = none if blank is None else blank & none
-        if not blank.any():
-            break
-    return np.flatnonzero(blank) if blank is not None else np.zeros(0, dtype=np.int64)

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.tables.dictionaries import assemble
-from indistinct.tables.notation import moments, plain_numbers
+from indistinct.tables.notation import moments
 
 # Written in digits, be it a number or a code such as 02138.
 DIGITS = r"^[+-]?[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?$"
@@ -42,29 +42,6 @@ def settle(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def spellings(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return every value of a dictionary-encoded text column at least once."""
     return pa.chunked_array([chunk.dictionary for chunk in column.chunks], pa.string())
-
-
-def infer_type(column: pa.ChunkedArray, *, decimal: str | None = None, thousands: str | None = None) -> pa.ChunkedArray:
-    """Return a settled text column with the type that all of its values have.
-
-    Integers become int64 (decimal128 up to 38 digits), other numbers float64, ISO dates date32, ISO
-    timestamps without a zone timestamp[us]. Text keeps a common dictionary; without one it becomes plain
-    strings. With marks for decimals or thousands, numbers in another notation are none.
-    """
-    values, kinds = spellings(column), KINDS
-    if decimal or thousands:
-        plain = plain_numbers(values, decimal, thousands)
-        values, kinds = (plain, KINDS) if plain.null_count == 0 else (values, MOMENTS)
-    found = convert_values(values, kinds)
-    if found is None:
-        return as_text(column)
-    cells = [values.take(chunk.indices) for values, chunk in zip(found, column.chunks, strict=True)]
-    return pa.chunked_array([pa.chunked_array(cells).combine_chunks()])
-
-
-def as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a settled text column as it is, whatever its values spell."""
-    return column if column.num_chunks == 1 else column.cast(pa.string())
 
 
 def has_several_spellings(column: pa.ChunkedArray, kind: pa.DataType) -> bool:

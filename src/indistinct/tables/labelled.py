@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.errors import InputError, MissingExtraError
-from indistinct.tables.declared import marks_of
+from indistinct.tables.declared_marks import marks_of
 from indistinct.tables.program_dates import ProgramFormat, format_of, from_numbers, note_of
 from indistinct.tables.value import Labels, Reading, check_names, choose
 

@@ -5,16 +5,16 @@ No engine may count a total as a person, and a line without any value is none.
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.errors import InputError
-from indistinct.tables.dialect import NAMELESS, Dialect, empty_rows, line_numbers
-from indistinct.tables.dictionaries import compact
+from indistinct.machine.arrays import Codes
+from indistinct.tables.dialect import NAMELESS, Dialect, diagnose, empty_rows, line_numbers, nul_error
 from indistinct.tables.inference import spellings
 from indistinct.tables.value import check_names
 
@@ -22,31 +22,111 @@ TOTAL = re.compile(
     "(?:grand |sub)?totals?|sum|summe|gesamt|gesamtsumme|gesamtergebnis|insgesamt|somme|total général|ensemble|totale"
     "|totaal|suma|somma|soma|итого|всего|合計|総計|小計|总计|合计|합계|총계"
 )
+# Every one of them is looked at again, and remembered: a small file may have thousands of millions.
+MOST_BLANK = 1 << 24
+NONE: Codes = np.zeros(0, dtype=np.int64)
 
 
-class Kept(NamedTuple):
-    """The columns of a file without what is nobody's row, and what was left out, in words."""
+@dataclass(slots=True)
+class Survey:
+    """What the blocks of a text file show beside the values of people; a file in memory is one block.
 
-    columns: dict[str, pa.ChunkedArray]
-    left_out: tuple[str, ...] = ()
-
-
-def without_leftovers(path: Path, dialect: Dialect, texts: Mapping[str, pa.ChunkedArray]) -> Kept:
-    """Return the columns without empty lines; raise `InputError` for values below no name and for totals at the end.
-
-    Only text columns come in, as the file has them.
+    `blank` are the rows that look empty, `last` is the last one that does not, and `end` the very last field.
+    `nameless` has texts of columns without a name.
     """
-    nameless = [name for name in dialect.names if name.startswith(NAMELESS) and name in texts]
-    check_nameless(dialect, {name: spellings(texts[name]) for name in nameless})
-    kept = {name: column for name, column in texts.items() if name not in nameless}
-    empty = _empty(path, dialect, kept)
-    if len(empty):
-        keep = np.ones(len(next(iter(kept.values()))), dtype=bool)
-        keep[empty] = False
-        kept = {name: pa.chunked_array([compact(column.filter(pa.array(keep)))]) for name, column in kept.items()}
-    last = [column[-1].as_py() or "" for column in kept.values() if len(column)]
-    check_total(path, dialect, last, rows=len(next(iter(kept.values()))) if kept else 0)
-    return Kept(kept, left_out_words(len(nameless), len(empty), valued=dialect.dropped))
+
+    dialect: Dialect
+    rows: int = 0
+    blank: list[Codes] = field(default_factory=list)
+    last: tuple[int, list[str]] = (-1, [])
+    end: str = ""
+    holds_nul: bool = False
+    swallows_lines: bool = False
+    nameless: dict[str, list[pa.Array]] = field(default_factory=dict)
+
+    def add(self, table: pa.Table) -> None:
+        """Take a block: columns of text, as the file has them."""
+        if not table.num_rows:
+            return
+        for name in table.column_names:
+            texts = spellings(table[name])
+            self.holds_nul = self.holds_nul or bool(pc.any(pc.match_substring(texts, "\0")).as_py())
+            self.swallows_lines = self.swallows_lines or _swallows_lines(texts)
+            if name.startswith(NAMELESS):
+                self.nameless.setdefault(name, []).append(_longest(texts))
+        columns = [table[name] for name in table.column_names if not name.startswith(NAMELESS)]
+        blank = _find_blank(columns) if len(self.dialect.names) > 1 else NONE
+        self.blank.append(blank + self.rows)
+        if sum(map(len, self.blank)) > MOST_BLANK:
+            raise InputError(
+                f"the file has more than {MOST_BLANK:,} lines without any value",
+                hint="check that this is the right file; save it without its empty lines",
+            )
+        full = np.setdiff1d(np.arange(table.num_rows), blank) if len(blank) else [table.num_rows - 1]
+        if len(full):
+            row = int(full[-1])
+            self.last = self.rows + row, [column[row].as_py() or "" for column in columns]
+        self.end = table[self.dialect.names[-1]][-1].as_py() or ""
+        self.rows += table.num_rows
+
+    def check_text(self, path: Path) -> None:
+        """Raise `InputError` for NUL bytes and for quotes that swallowed the lines after them.
+
+        The fast reader takes a quote that never ends, or ends in the middle of a field, as it comes. Its traces are a
+        line break in the very last field, or a value with both a line break and a quote; only then is the slow, strict
+        reader asked.
+        """
+        if self.holds_nul:
+            raise nul_error()
+        if self.dialect.quoted and (self.swallows_lines or "\n" in self.end or "\r" in self.end):
+            wrong = diagnose(path, self.dialect)
+            if wrong:
+                raise wrong
+
+    def find_leftovers(self, path: Path, *, published: bool) -> tuple[Codes, tuple[str, ...]]:
+        """Return the rows without any value, and what is left out of the file in words; nothing of a published one.
+
+        Raises `InputError` for values below no name and for totals at the end.
+        """
+        if published and not self.nameless:
+            return NONE, ()
+        dialect = self.dialect
+        check_nameless(dialect, {name: pa.chunked_array(texts, pa.string()) for name, texts in self.nameless.items()})
+        blank = np.concatenate([NONE, *self.blank])
+        # Marks for missing and columns that were not read look empty too.
+        empty = np.array(empty_rows(path, dialect, blank.tolist()), dtype=np.int64) if len(blank) else NONE
+        if self.last[0] > max(np.setdiff1d(blank, empty), default=-1):
+            check_total(path, dialect, self.last[1], rows=self.rows - len(empty))
+        return empty, left_out_words(len(self.nameless), len(empty), valued=dialect.dropped)
+
+
+def _swallows_lines(texts: pa.ChunkedArray) -> bool:
+    """Return whether a text has both a line break and a quote, as one has that swallowed the lines after it."""
+    broken = texts.filter(pc.match_substring_regex(texts, "[\r\n]"))
+    return bool(pc.any(pc.match_substring(broken, '"')).as_py())
+
+
+def _longest(texts: pa.ChunkedArray) -> pa.Array:
+    """Return the longest of some texts, which tells whether there is any beside blanks."""
+    distinct = pc.drop_null(texts.unique())
+    order = pc.array_sort_indices(pc.utf8_length(pc.utf8_trim_whitespace(distinct)), order="descending")
+    return distinct.take(order[:1])
+
+
+def _find_blank(columns: Sequence[pa.ChunkedArray]) -> Codes:
+    """Return the rows that have no text in any column, or a mark for missing."""
+    rows: np.ndarray | None = None
+    for column in columns:
+        holds = pc.any(pc.equal(spellings(column), "")).as_py()
+        if not column.null_count and not holds:
+            return NONE
+        blank = pc.is_null(column).to_numpy()
+        if holds:
+            blank |= pc.equal(column.cast(pa.string()), "").fill_null(False).to_numpy()
+        rows = blank if rows is None else rows & blank
+        if not rows.any():
+            return NONE
+    return NONE if rows is None else np.flatnonzero(rows)
 
 
 def check_nameless(dialect: Dialect, texts: Mapping[str, pa.ChunkedArray]) -> None:
@@ -67,25 +147,6 @@ def left_out_words(columns: int, lines: int, *, valued: bool = False) -> tuple[s
     nameless = f"{columns:,} column{'s' * (columns > 1)} without a name{' and without a value' * (not valued)}"
     empty = f"{lines:,} empty line{'s' * (lines > 1)}"
     return (*[nameless][:columns], *[empty][:lines])
-
-
-def _empty(path: Path, dialect: Dialect, texts: Mapping[str, pa.ChunkedArray]) -> list[int]:
-    """Return the rows that have no value in any column of the file."""
-    if len(dialect.names) == 1:
-        return []
-    rows: np.ndarray | None = None
-    for column in texts.values():
-        holds = pc.any(pc.equal(spellings(column), "")).as_py()
-        if not column.null_count and not holds:
-            return []
-        blank = pc.is_null(column).to_numpy()
-        if holds:
-            blank |= pc.equal(column.cast(pa.string()), "").fill_null(False).to_numpy()
-        rows = blank if rows is None else rows & blank
-        if not rows.any():
-            return []
-    # Marks for missing and columns that were not read look empty too.
-    return [] if rows is None else empty_rows(path, dialect, np.flatnonzero(rows).tolist())
 
 
 def check_total(path: Path, dialect: Dialect, last: Sequence[str], *, rows: int) -> None:

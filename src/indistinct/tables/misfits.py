@@ -3,12 +3,10 @@
 from collections.abc import Callable, Mapping
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from indistinct.errors import InputError
 from indistinct.machine.arrays import Codes
 from indistinct.tables.likely import likely_notation
-from indistinct.tables.notation import moments
 
 LINES = 5
 
@@ -73,9 +71,11 @@ def locate_rows(
     )
 
 
-def no_column(form: str, texts: Mapping[str, pa.ChunkedArray]) -> InputError:
-    """Return the error of a format for all columns that fits none, with a format that does fit one."""
-    fitting = {name: len(pc.drop_null(moments(each, form))) for name, each in texts.items()}
+def no_column(form: str, fitting: Mapping[str, int], texts: Mapping[str, pa.ChunkedArray]) -> InputError:
+    """Return the error of a format for all columns that fits none, with a format that does fit one.
+
+    `fitting` are the texts of each column that it fits, `texts` some of those that the column has.
+    """
     best = max(fitting, key=lambda name: fitting[name], default="")
     some = fitting.get(best, 0) > 0
     better = next((found for name in ([best] if some else texts) if (found := _better(name, texts[name]))), None)

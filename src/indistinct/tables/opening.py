@@ -12,11 +12,10 @@ import pyarrow as pa
 from indistinct.errors import InputError, OutOfMemoryError
 from indistinct.machine.arrays import Codes
 from indistinct.machine.memory import Allowance, needed_for, needs_memory, rows_words
-from indistinct.tables.declared import read_frame
 from indistinct.tables.delimited import Delimited, read_delimited, readable
 from indistinct.tables.dialect import Dialect, encodings, find_dialect, line_numbers
-from indistinct.tables.dictionaries import is_text
 from indistinct.tables.domain import days_of
+from indistinct.tables.evidence import cast_texts, read_frame
 from indistinct.tables.extents import count_spans
 from indistinct.tables.fetched import named_as_given
 from indistinct.tables.files import categories_in, head_of_parquet, read_arrow, read_parquet
@@ -266,11 +265,7 @@ def delimited_reading(path: Path, reading: Reading) -> Reading:
 def _apply_reading(table: pa.Table, reading: Reading) -> pa.Table:
     """Return a table that has types already, as it was declared to be."""
     choose(table.column_names, reading.named_columns)
-    texts = [name for name in table.column_names if name in reading.text or reading.types.get(name) == "text"]
-    for name in texts:
-        if not is_text(table[name].type):
-            index = table.column_names.index(name)
-            table = table.set_column(index, name, table[name].cast(pa.string()))
+    table = cast_texts(table, reading)
     if reading.of_cells == Reading(text=reading.text):
         return table
     try:

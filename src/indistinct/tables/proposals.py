@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.errors import InputError
-from indistinct.tables.dictionaries import TEXT, is_text
+from indistinct.tables.dictionaries import is_text
 from indistinct.tables.domain import Kind, kind_of
-from indistinct.tables.inference import are_dates, infer_type, mixture_of
+from indistinct.tables.inference import KINDS, are_dates, convert_values, mixture_of
 from indistinct.tables.likely import FEW, JUDGED, Notation, likely_notation
 from indistinct.tables.marks import are_marks, date_marks, is_mark, number_marks
 from indistinct.tables.notation import is_future, moments
@@ -109,7 +109,7 @@ def _look_at_text(name: str, column: pa.ChunkedArray, found: _Proposals) -> None
         found.among_dates[name] = {text: counts[text] for text in strange}
         rest = rest.filter(pc.invert(pc.is_in(rest, value_set=pa.array(strange, pa.string()))))
         notation = likely_notation(rest)
-    plain = len(rest) and not is_text(infer_type(pa.chunked_array([rest.cast(TEXT)])).type)
+    plain = convert_values(pa.chunked_array([rest], pa.string()), KINDS) is not None
     refused = None if notation is None else _reason_against(notation, counts)
     if refused is not None:
         found.text.append(name)

@@ -21,7 +21,7 @@ from indistinct.errors import InputError, MissingExtraError
 from indistinct.machine.memory import is_memory
 from indistinct.schema import did_you_mean
 from indistinct.tables.binary_workbooks import BOOK, count_merged_areas
-from indistinct.tables.declared import framed_marks
+from indistinct.tables.declared_marks import framed_marks
 from indistinct.tables.headers import is_data
 from indistinct.tables.layout import DECLARE
 from indistinct.tables.leftovers import is_total, left_out_words

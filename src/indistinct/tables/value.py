@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import pyarrow as pa
 
@@ -119,14 +119,19 @@ class SourceDetails:
     `path` is where it lies if that is one file, and `files` are all that it was read from. `left_out` says what of a
     text file is nobody's row, such as empty lines, and `notes` what else a reader must know. `respelled` names columns
     in which a text file spells one number in several ways, `grouped` those that were read as numbers with three
-    decimals, and may have groups of thousands instead. `labels` are what is said of columns beyond their values,
+    decimals, and may have groups of thousands instead. `in_memory` is the whole table where this process holds it,
+    None where rows are read where they lie. `labels` are what is said of columns beyond their values,
     `samples` texts of columns of text where these are not at hand, and `comment` is that of a table of a database.
     """
 
     __slots__ = ()
 
     @property
-    def path(self) -> Path | None:  # noqa: D102 (as the class says, here and below)
+    def in_memory(self) -> pa.Table | None:  # noqa: D102 (as the class says, here and below)
+        return None
+
+    @property
+    def path(self) -> Path | None:  # noqa: D102
         return None
 
     @property
@@ -196,6 +201,11 @@ class Table(SourceDetails):
         return f"<Table of {self.rows} rows: {', '.join(self.columns)}>"
 
     @property
+    def in_memory(self) -> pa.Table:
+        """Return the whole table."""
+        return self.data
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """Return the column names in order."""
         return tuple(self.data.column_names)
@@ -214,6 +224,11 @@ class Table(SourceDetails):
     def rows(self) -> int:
         """Return the number of rows."""
         return int(self.data.num_rows)
+
+
+def is_table(source: Any) -> TypeGuard[Table]:
+    """Return whether anything that a user gives is a table that was opened into memory."""
+    return isinstance(source, Table)
 
 
 def check_width(columns: int) -> None:

@@ -11,13 +11,13 @@ from typing import Any
 from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.full_domain.node import ChosenNode
 from indistinct.errors import ParameterError
-from indistinct.frequencies.uniqueness import is_nearly_unique
+from indistinct.frequencies.singled_out import is_nearly_unique
 from indistinct.hierarchy import Hierarchy
 from indistinct.job.policy import Policy
 from indistinct.job.policy.value import relative_path
 from indistinct.models import DistinctLDiversity
 from indistinct.recoding.transformations import Transformation, check_transformations
-from indistinct.release.pseudonyms.columns import Pseudonym
+from indistinct.release.pseudonyms.making import Pseudonym
 from indistinct.schema import Role, Schema
 from indistinct.study.inspect.starter import MANY_VALUES
 

@@ -15,7 +15,7 @@ from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
 from indistinct.algorithms.bucket import _kernels
 from indistinct.algorithms.bucket.diversity import require_diversity
 from indistinct.errors import Feasible, InfeasibleError, ParameterError, SchemaError
-from indistinct.frequencies.grouping import distinct_codes
+from indistinct.frequencies.encode import distinct_codes
 from indistinct.frequencies.pieces import Pieces
 from indistinct.machine.arrays import Codes, empty_large, narrowest, repeat_values, run_starts, starts_of
 from indistinct.machine.ordering import sort_words

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from indistinct.algorithms.base import Progress
-from indistinct.frequencies.grouping import distinct_codes
+from indistinct.frequencies.encode import distinct_codes
 from indistinct.machine.arrays import Codes
 
 # Equal correlations must stay equal however values are numbered and sums are ordered: ties are decided by name.

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from indistinct.errors import ParameterError
-from indistinct.frequencies.grouping import distinct_codes
+from indistinct.frequencies.encode import distinct_codes
 from indistinct.frequencies.value import FrequencySet, Histogram
 from indistinct.machine.arrays import Codes
-from indistinct.recoding.projection import project
+from indistinct.recoding.assign import project
 
 # Sums of many products of shares: above 1 / l by less than this is rounding.
 TOLERANCE = 1e-10

@@ -29,11 +29,10 @@ from indistinct.models.alpha_k import AlphaK
 from indistinct.models.base import Model
 from indistinct.models.k_anonymity import KAnonymity
 from indistinct.models.l_diverse_links import LDiverseLinks
-from indistinct.recoding.assign import assign
+from indistinct.recoding.assign import assign, project
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import ByBucket, Recoding
 from indistinct.recoding.outputs import Buckets, Form
-from indistinct.recoding.projection import project
 from indistinct.schema import Schema
 from indistinct.spelling import split
 

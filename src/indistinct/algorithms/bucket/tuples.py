@@ -17,7 +17,7 @@ from indistinct.algorithms.base import Problem
 from indistinct.algorithms.bucket import _kernels
 from indistinct.algorithms.bucket.diversity import DiversityCheck, Links
 from indistinct.errors import InfeasibleError
-from indistinct.frequencies.grouping import distinct_codes, group_rows
+from indistinct.frequencies.encode import distinct_codes, group_rows
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.models.base import Model
 from indistinct.recoding.columns import QuasiColumn

@@ -12,7 +12,7 @@ import numpy as np
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
 from indistinct.algorithms.cluster.merge_nearest import forest_of, merge_by_model, merge_by_size
 from indistinct.algorithms.cluster.tree_space import ClusterSpace, recoding_of
-from indistinct.metrics.hierarchical import Scheme, edge_weights
+from indistinct.metrics.loss import Scheme, edge_weights
 from indistinct.recoding.kinds import Recoding
 
 

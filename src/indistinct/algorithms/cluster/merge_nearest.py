@@ -15,7 +15,7 @@ from indistinct.algorithms.base import Progress
 from indistinct.algorithms.cluster import _merge_nearest_kernels as _kernels
 from indistinct.algorithms.cluster._merge_nearest_kernels import ABSENT, ASKED, BLOCK, NOBODY, Forest, State
 from indistinct.algorithms.cluster.tree_space import ClusterSpace, Tree
-from indistinct.frequencies.grouping import WORD
+from indistinct.frequencies.encode import WORD
 from indistinct.frequencies.pieces import Pieces
 from indistinct.frequencies.value import Classes, Histogram, Key
 from indistinct.machine.arrays import Codes, starts_of

@@ -9,8 +9,7 @@ from indistinct.algorithms.cluster._refine_kernels import Charges, Units, fill, 
 from indistinct.algorithms.cluster._refine_pair_kernels import IMPROVE, REDIVIDE, SPLIT, run_sweep
 from indistinct.algorithms.cluster._refine_sweep_kernels import LINES, MANY, TRANSACTIONS, Sweep, undo
 from indistinct.algorithms.cluster.refine_charges import charges_of
-from indistinct.algorithms.partition.layout import ranks_of
-from indistinct.algorithms.partition.summaries import summarize
+from indistinct.algorithms.partition.layout import ranks_of, summarize
 from indistinct.frequencies.pieces import Pieces
 from indistinct.frequencies.value import Classes
 from indistinct.machine.arrays import Codes
@@ -35,8 +34,7 @@ class LocalSearch:
 
     def __init__(self, problem: Problem, start: Recoding, assignment: Assignment, *, metric: CellMetric) -> None:
         self.problem, self.cells, self.counts = problem, assignment.cells, assignment.counts
-        self.joint = start.joint if isinstance(start, ByRow) else None
-        self.divided = isinstance(start, ByRow)
+        self.joint, self.divided = assignment.joint, assignment.split
         self.ranks = ranks_of(problem.columns, problem.frequencies.vectors)[assignment.cells].astype(np.int32)
         self.classes = unit_classes(problem, assignment, self.joint)
         charges = charges_of(problem.columns, metric)

@@ -14,9 +14,8 @@ from indistinct.algorithms.cluster.top_down_parts import Parts
 from indistinct.algorithms.cluster.tree_space import ClusterSpace, recoding_of
 from indistinct.errors import ParameterError
 from indistinct.frequencies.pieces import Pieces, join_pieces
-from indistinct.machine.arrays import Codes
-from indistinct.machine.parallel import spread, workers
-from indistinct.metrics.hierarchical import Scheme, edge_weights
+from indistinct.machine.arrays import Codes, spread, workers
+from indistinct.metrics.loss import Scheme, edge_weights
 from indistinct.recoding.kinds import Recoding
 
 

@@ -10,7 +10,6 @@ from indistinct.algorithms.cluster.tree_space import ClusterSpace
 from indistinct.frequencies.pieces import Pieces
 from indistinct.frequencies.value import Key
 from indistinct.machine.arrays import Codes
-from indistinct.models.alpha_k import AlphaK
 from indistinct.models.base import Model
 
 
@@ -71,11 +70,7 @@ class Leaving:
         histograms = self.space.problem.frequencies.classes.histograms
         for part in self.model.parts():
             for key in part.keys:
-                texts = histograms[key].texts
-                chosen = np.ones(len(histograms[key].reference), dtype=bool)
-                if isinstance(part, AlphaK) and part.protected:
-                    chosen = np.array([text in part.protected for text in texts])
-                found[key] = found.get(key, False) | chosen
+                found[key] = found.get(key, False) | part.protects(histograms[key])
         return found
 
     def rarity(self, kinds: Codes, rest: Codes) -> Codes:

@@ -12,13 +12,12 @@ from math import lcm
 import numpy as np
 
 from indistinct.algorithms.base import Problem
-from indistinct.algorithms.partition.layout import ranks_of
-from indistinct.algorithms.partition.summaries import summarize
+from indistinct.algorithms.partition.layout import ranks_of, summarize
 from indistinct.frequencies.pieces import Pieces
 from indistinct.hierarchy import check_rooted
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.machine.arrays import Codes
-from indistinct.metrics.hierarchical import Scheme, step_costs
+from indistinct.metrics.loss import Scheme, step_costs
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import ByCell, ByRow
 from indistinct.recoding.summary import Style, tight_bounds

@@ -20,10 +20,10 @@ from indistinct.algorithms.cluster.leftovers import attach
 from indistinct.algorithms.cluster.refine_charges import at_level, cell_metric
 from indistinct.algorithms.cluster.tree_space import ClusterSpace, recoding_of
 from indistinct.errors import ParameterError
-from indistinct.frequencies.grouping import group_rows
+from indistinct.frequencies.encode import group_rows
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.metrics import CellMetric
-from indistinct.metrics.hierarchical import Scheme, edge_weights
+from indistinct.metrics.loss import Scheme, edge_weights
 from indistinct.recoding.kinds import Recoding
 from indistinct.schema import did_you_mean
 

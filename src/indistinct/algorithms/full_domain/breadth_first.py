@@ -13,8 +13,7 @@ from typing import ClassVar, Literal
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem, Progress
 from indistinct.algorithms.full_domain.nodes import FullDomain, precision_of
 from indistinct.errors import ParameterError
-from indistinct.frequencies.lattice import Node, specializations
-from indistinct.frequencies.rollup import OUT, RolledUp
+from indistinct.frequencies.lattice import OUT, Node, RolledUp, specializations
 from indistinct.recoding.kinds import Recoding
 
 Marking = Literal["direct", "transitive"]

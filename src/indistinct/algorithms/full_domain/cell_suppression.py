@@ -24,7 +24,7 @@ from indistinct.algorithms.full_domain.samarati import Samarati
 from indistinct.algorithms.full_domain.subtrees import SubtreeCut, group_equal
 from indistinct.errors import Feasible, InfeasibleError, ParameterError
 from indistinct.figures import share_above
-from indistinct.frequencies.grouping import pack
+from indistinct.frequencies.encode import pack
 from indistinct.frequencies.lattice import Node
 from indistinct.frequencies.value import Classes, Key
 from indistinct.machine.arrays import Codes

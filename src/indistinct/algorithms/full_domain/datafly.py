@@ -9,7 +9,7 @@ from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.errors import InfeasibleError, ParameterError
 from indistinct.figures import share_above
-from indistinct.frequencies.rollup import RolledUp
+from indistinct.frequencies.lattice import RolledUp
 from indistinct.machine.arrays import Codes
 from indistinct.recoding.kinds import Recoding
 

@@ -21,8 +21,7 @@ from indistinct.algorithms.full_domain.breadth_first import (
 )
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.errors import ParameterError
-from indistinct.frequencies.lattice import Node
-from indistinct.frequencies.rollup import OUT, RolledUp
+from indistinct.frequencies.lattice import OUT, Node, RolledUp
 
 Variant = Literal["basic", "super-roots", "cube"]
 Columns = tuple[int, ...]

@@ -10,8 +10,7 @@ import numpy as np
 from indistinct.algorithms.base import Problem
 from indistinct.errors import Feasible, InfeasibleError, ParameterError
 from indistinct.figures import share_above
-from indistinct.frequencies.lattice import Lattice, Node, down_set
-from indistinct.frequencies.rollup import Cells, RolledUp
+from indistinct.frequencies.lattice import Cells, Lattice, Node, RolledUp, down_set
 from indistinct.hierarchy import check_rooted
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.machine.arrays import Codes, starts_of

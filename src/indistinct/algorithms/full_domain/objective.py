@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from indistinct.algorithms.full_domain.nodes import FullDomain, recoded_column
-from indistinct.frequencies.rollup import RolledUp
+from indistinct.frequencies.lattice import RolledUp
 from indistinct.machine.arrays import Codes
 from indistinct.metrics import (
     AverageClassSize,

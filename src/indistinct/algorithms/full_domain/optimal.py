@@ -26,8 +26,7 @@ from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.full_domain.objective import CellObjective, Objective, objective_of
 from indistinct.algorithms.full_domain.sweep import can_sweep, survey_lattice
 from indistinct.errors import InfeasibleError, ParameterError
-from indistinct.frequencies.lattice import Node, down_set, up_set
-from indistinct.frequencies.rollup import RolledUp
+from indistinct.frequencies.lattice import Node, RolledUp, down_set, up_set
 from indistinct.frequencies.value import Key
 from indistinct.machine.arrays import Codes
 from indistinct.machine.randomness import Secret

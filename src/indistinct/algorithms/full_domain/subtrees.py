@@ -11,7 +11,7 @@ import numpy as np
 
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.frequencies import _kernels
-from indistinct.frequencies.grouping import pack
+from indistinct.frequencies.encode import pack
 from indistinct.frequencies.value import Classes
 from indistinct.machine.arrays import Codes
 from indistinct.models.dropping import classes_to_drop

@@ -11,8 +11,7 @@ from indistinct.algorithms.full_domain import _kernels
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.full_domain.objective import CellObjective, EntropyObjective, Objective, SizeObjective
 from indistinct.frequencies.lattice import Node
-from indistinct.machine.arrays import Codes
-from indistinct.machine.parallel import spread
+from indistinct.machine.arrays import Codes, spread
 from indistinct.metrics import AverageClassSize
 
 # A survey takes three numbers and one for each column of every node.

@@ -9,11 +9,11 @@ from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.full_domain.subtrees import SubtreeCut, group_equal
 from indistinct.errors import ParameterError
-from indistinct.frequencies.grouping import distinct_codes
+from indistinct.frequencies.encode import distinct_codes
 from indistinct.frequencies.value import Key
 from indistinct.machine.arrays import Codes
 from indistinct.metrics import igpl, information_gain, information_gain_per_loss, privacy_loss
-from indistinct.metrics.hierarchical import step_costs
+from indistinct.metrics.loss import step_costs
 from indistinct.recoding.kinds import Recoding
 
 Score = Literal["igpl", "igpl-original", "ig", "distortion"]

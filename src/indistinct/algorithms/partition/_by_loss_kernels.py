@@ -15,11 +15,14 @@ from collections import namedtuple
 import numpy as np
 
 from indistinct.algorithms.partition._cut_order_kernels import (
+    BY_RANK,
     CHARGE,
     FLOOR,
     KIND,
     LINE,
     MASK,
+    NEVER,
+    ORDER,
     SET,
     SHIFT,
     SIZE,
@@ -35,6 +38,8 @@ from indistinct.algorithms.partition._cut_order_kernels import (
 
 # Columns of up to so many values are narrow.
 BITS = 64
+# The ends of up to so many cells are looked up once for all columns that a part may be cut along.
+SMALL = 1024
 
 Covers = namedtuple(
     "Covers",
@@ -44,6 +49,8 @@ Covers = namedtuple(
         "sets",
         "first_bit",
         "bits",
+        "segments",
+        "ends",
         "low",
         "high",
         "masks",
@@ -56,9 +63,11 @@ Covers = namedtuple(
 """What a thread works in to weigh cuts.
 
 `narrow`, `lines` and `sets` list the columns that vary in a part, `first_bit` has the first bit of each that has bits,
-`bits` (cells × words, uint64) those of every cell of the part. By segment what it covers: `low` and `high` ranks
-(× lines, int64) and `masks` (× words, uint64); the last segment is a whole side. By value of a large set its number in
-the part (`numbers`, zero between parts). By cut what it loses (`cost`), and after which value it is (`sorted_ends`).
+`bits` (cells × words, uint64) those of every cell of the part, `segments` (int8) its segment, and `ends` (lines × small
+parts, int64) its ends. By segment what it covers: its `low` and `high` end (× lines, int64) and `masks` (× words,
+uint64); the last segment is a whole side. An end is a rank of a tree, or what a line charges from its first rank on. By
+value of a large set its number in the part (`numbers`, zero between parts). By cut what it loses (`cost`), and after
+which value it is (`sorted_ends`).
 """
 
 
@@ -141,6 +150,23 @@ def write_bits(rows, start, stop, fields, varied, covers):
 
 
 @inner
+def end_of(charges, field, value):
+    """Return the end that a value is: what a line charges up to it, or the rank of a tree."""
+    return charges[field[CHARGE] + value] if field[KIND] == LINE else value
+
+
+@inner
+def write_ends(rows, start, stop, fields, charges, varied, covers):
+    """Write the ends of every cell of a small part; a missing value is none."""
+    for a in range(varied[1]):
+        c = covers.lines[a]
+        word, shift, mask, floor = fields[c, WORD], fields[c, SHIFT], fields[c, MASK], fields[c, FLOOR]
+        for i in range(start, stop):
+            value = (rows[i, word] >> shift) & mask
+            covers.ends[a, i - start] = end_of(charges, fields[c], value) if value >= floor else NEVER
+
+
+@inner
 def forget_numbers(rows, start, stop, fields, sets, covers):
     """Set the numbers of the values of a part to zero again."""
     for a in range(sets):
@@ -160,35 +186,59 @@ def clear_segment(s, varied, covers):
 
 
 @inner
-def cover_segments(rows, start, stop, fields, axis, varied, words, segment, covers):
-    """Write what every segment of a part along a column covers of all columns that vary."""
-    own_word, own_shift, own_mask = fields[axis, WORD], fields[axis, SHIFT], fields[axis, MASK]
-    low, high, masks, bits = covers.low, covers.high, covers.masks, covers.bits
+def enter_segments(rows, start, stop, field, cuts, orders, covers):
+    """Write the segment of every cell of a part: how many of the cuts its value stands behind."""
+    word, shift, mask, keys = field[WORD], field[SHIFT], field[MASK], orders.keys
+    segments, cut_ends = covers.segments, covers.sorted_ends
+    if field[ORDER] == BY_RANK:
+        for i in range(start, stop):
+            value, s = (rows[i, word] >> shift) & mask, 0
+            for cut in range(cuts):
+                s += value > keys[cut_ends[cut]]
+            segments[i - start] = s
+        return
     for i in range(start, stop):
-        s = segment[(rows[i, own_word] >> own_shift) & own_mask]
-        for w in range(words):
-            masks[s, w] |= bits[i - start, w]
-        for a in range(varied[1]):
-            c = covers.lines[a]
-            value = (rows[i, fields[c, WORD]] >> fields[c, SHIFT]) & fields[c, MASK]
-            if value >= fields[c, FLOOR]:
-                low[s, a] = min(low[s, a], value)
-                high[s, a] = max(high[s, a], value)
-        for a in range(varied[2]):
-            c = covers.sets[a]
-            value = (rows[i, fields[c, WORD]] >> fields[c, SHIFT]) & fields[c, MASK]
-            bit = covers.numbers[covers.number_start[c] + value] - 1
-            masks[s, bit >> 6] |= np.uint64(1) << np.uint64(bit & 63)
+        segments[i - start] = orders.segment[(rows[i, word] >> shift) & mask]
 
 
 @inner
-def join_segment(side, s, varied, covers):
-    """Let a side cover what a segment covers too."""
+def cover_line(rows, start, stop, field, charges, a, cuts, covers):
+    """Write the low and high end of every segment of a part in a column, of which `a` is the number among lines."""
+    low, high, segments = covers.low, covers.high, covers.segments
+    if stop - start <= SMALL:
+        for i in range(stop - start):
+            end, s = covers.ends[a, i], segments[i]
+            if end != NEVER:
+                low[s, a], high[s, a] = min(low[s, a], end), max(high[s, a], end)
+        return
+    word, shift, mask, floor = field[WORD], field[SHIFT], field[MASK], field[FLOOR]
+    for i in range(start, stop):
+        value, s = (rows[i, word] >> shift) & mask, segments[i - start]
+        if value >= floor:  # hardly any value moves an end
+            if value < low[s, a]:
+                low[s, a] = value
+            if value > high[s, a]:
+                high[s, a] = value
+    for s in range(cuts + 1):
+        if high[s, a] >= 0:
+            low[s, a], high[s, a] = end_of(charges, field, low[s, a]), end_of(charges, field, high[s, a])
+
+
+@inner
+def cover_segments(rows, start, stop, fields, charges, cuts, varied, words, covers):
+    """Write what every segment of a part covers of all columns that vary."""
+    masks, bits, segments = covers.masks, covers.bits, covers.segments
+    for w in range(words):
+        for i in range(stop - start):
+            masks[segments[i], w] |= bits[i, w]
     for a in range(varied[1]):
-        covers.low[side, a] = min(covers.low[side, a], covers.low[s, a])
-        covers.high[side, a] = max(covers.high[side, a], covers.high[s, a])
-    for w in range(varied[3]):
-        covers.masks[side, w] |= covers.masks[s, w]
+        cover_line(rows, start, stop, fields[covers.lines[a]], charges, a, cuts, covers)
+    for a in range(varied[2]):
+        c = covers.sets[a]
+        word, shift, mask, base = fields[c, WORD], fields[c, SHIFT], fields[c, MASK], covers.number_start[c]
+        for i in range(start, stop):
+            bit = covers.numbers[base + ((rows[i, word] >> shift) & mask)] - 1
+            masks[segments[i - start], bit >> 6] |= np.uint64(1) << np.uint64(bit & 63)
 
 
 @inner
@@ -202,12 +252,14 @@ def charge_between(charges, trees, field, low, high):
 
 
 @inner
-def charge_side(side, fields, charges, trees, varied, covers):
-    """Return what a side loses a row."""
-    total = np.int64(0)
+def charge_with(side, s, fields, charges, trees, varied, covers):
+    """Let a side cover what a segment covers too, and return what it then loses a row."""
+    low, high, masks, total = covers.low, covers.high, covers.masks, np.int64(0)
+    for w in range(varied[3]):
+        masks[side, w] |= masks[s, w]
     for a in range(varied[0]):
         c = covers.narrow[a]
-        word = covers.masks[side, covers.first_bit[c] // BITS] >> np.uint64(covers.first_bit[c] % BITS)
+        word = masks[side, covers.first_bit[c] // BITS] >> np.uint64(covers.first_bit[c] % BITS)
         word &= (~np.uint64(0)) >> np.uint64(BITS - fields[c, SIZE])
         if word & (word - np.uint64(1)) == 0:
             continue
@@ -216,13 +268,17 @@ def charge_side(side, fields, charges, trees, varied, covers):
         else:
             total += charge_between(charges, trees, fields[c], lowest_bit(word), highest_bit(word))
     for a in range(varied[1]):
-        c = covers.lines[a]
-        total += charge_between(charges, trees, fields[c], covers.low[side, a], covers.high[side, a])
+        c, least, most = covers.lines[a], min(low[side, a], low[s, a]), max(high[side, a], high[s, a])
+        low[side, a], high[side, a] = least, most
+        if fields[c, KIND] != LINE:
+            total += charge_between(charges, trees, fields[c], least, most)
+        elif least < most:
+            total += most - least
     for a in range(varied[2]):
         c, count = covers.sets[a], np.int64(0)
         stop = varied[3] if a + 1 == varied[2] else covers.first_bit[covers.sets[a + 1]] // BITS
         for w in range(covers.first_bit[c] // BITS, stop):
-            count += bits_of(covers.masks[side, w])
+            count += bits_of(masks[side, w])
         total += charges[fields[c, CHARGE] + count - 1]
     return total
 
@@ -234,8 +290,9 @@ def weigh_column(
     """Write what the two sides of every candidate of a column lose together."""
     ends, cut_ends, side = orders.ends, covers.sorted_ends, len(covers.low) - 1
     keys, reach = orders.keys, orders.reach
-    count = order_values(rows, start, stop, total, fields[axis], trees, orders.tally, keys, reach)
-    choose_positions(reach, count, total, smallest, ends)
+    field = fields[axis]
+    count = order_values(rows, start, stop, total, field, trees, orders)
+    choose_positions(reach, count, total, smallest, field[ORDER], ends)
     cuts = np.int64(0)
     for p in range(len(ends)):
         if ends[p] >= 0:
@@ -244,24 +301,25 @@ def weigh_column(
     if cuts == 0:
         return
     sort_keys(cut_ends, cuts)
-    s = 0
-    for i in range(count):
-        orders.segment[keys[i]] = s
-        if s < cuts and i == cut_ends[s]:
-            s += 1
+    if field[ORDER] != BY_RANK:
+        s = 0
+        for i in range(count):
+            orders.segment[keys[i]] = s
+            if s < cuts and i == cut_ends[s]:
+                s += 1
     for s in range(cuts + 1):
         clear_segment(s, varied, covers)
-    cover_segments(rows, start, stop, fields, axis, varied, words, orders.segment, covers)
+    enter_segments(rows, start, stop, field, cuts, orders, covers)
+    cover_segments(rows, start, stop, fields, charges, cuts, varied, words, covers)
     clear_segment(side, varied, covers)
     # The side covers segments 0 … s: all that lies left of cut s.
     for s in range(cuts):
-        join_segment(side, s, varied, covers)
-        covers.cost[s] = reach[cut_ends[s]] * charge_side(side, fields, charges, trees, varied, covers)
+        covers.cost[s] = reach[cut_ends[s]] * charge_with(side, s, fields, charges, trees, varied, covers)
     clear_segment(side, varied, covers)
     # The side covers segments s + 1 … cuts: all that lies right of cut s.
     for s in range(cuts - 1, -1, -1):
-        join_segment(side, s + 1, varied, covers)
-        covers.cost[s] += (total - reach[cut_ends[s]]) * charge_side(side, fields, charges, trees, varied, covers)
+        right = charge_with(side, s + 1, fields, charges, trees, varied, covers)
+        covers.cost[s] += (total - reach[cut_ends[s]]) * right
     for p in range(len(ends)):
         for s in range(cuts):
             if cut_ends[s] == ends[p]:
@@ -283,6 +341,8 @@ def weigh(rows, starts, smallest, fields, charges, trees, orders, covers, losses
             continue
         varied = varying(rows, start, stop, fields, covers)
         words = write_bits(rows, start, stop, fields, varied, covers)
+        if stop - start <= SMALL:
+            write_ends(rows, start, stop, fields, charges, varied, covers)
         for a in range(varied[0] + varied[1] + varied[2]):
             if a < varied[0]:
                 axis = covers.narrow[a]

@@ -26,18 +26,24 @@ LINE, SET, NODE = range(3)
 BY_RANK, BY_FREQUENCY, BY_CHILD = range(3)
 NEVER = np.int64(1) << 62
 
-Orders = namedtuple("Orders", ["tally", "segment", "keys", "reach", "ends"])
+# Many values are sorted by digits of so many bits, others by smaller digits, and few ones by insertion.
+DIGIT, MANY, DIGIT_OF_FEW, FEW = 11, 2048, 8, 64
+# A value to be sorted stands above the number of its cell in the part.
+CELL = 32
+
+Orders = namedtuple("Orders", ["tally", "segment", "keys", "reach", "ends", "buckets"])
 """What a thread works in to order values.
 
 All are int64. By rank of the column at hand: its rows (`tally`, zero between columns) and its `segment`. By position in
-the order: the value (`keys`) and the rows up to it (`reach`). By candidate: after which position it cuts (`ends`).
+the order: the value (`keys`) and the rows up to it (`reach`). By candidate: after which position it cuts (`ends`). By
+digit: where values with it go when they are sorted (`buckets`).
 """
 
 
 @inner
 def sort_keys(keys, count):
     """Sort the first keys in place: by insertion where they are few, by a heap otherwise."""
-    if count <= 24:
+    if count <= FEW:
         for i in range(1, count):
             key, j = keys[i], i - 1
             while j >= 0 and keys[j] > key:
@@ -89,16 +95,86 @@ def occurring(rows, start, stop, field, tally, keys):
 
 
 @inner
-def order_values(rows, start, stop, total, field, trees, tally, keys, reach):
+def sort_cells(keys, spare, count, size, buckets):
+    """Sort the first keys by their values, which are below `size`; `spare` has room for as many.
+
+    Every pass sorts by one digit, from the lowest to the highest, and keeps the order of keys that have the same.
+    """
+    if count <= FEW:
+        sort_keys(keys, count)
+        return
+    digits = DIGIT if count > MANY else DIGIT_OF_FEW
+    shift, swapped, mask = CELL, False, (1 << digits) - 1
+    while size >> (shift - CELL) > 0:
+        buckets[: mask + 1] = 0
+        for i in range(count):
+            buckets[(keys[i] >> shift) & mask] += 1
+        before, largest = np.int64(0), np.int64(0)
+        for digit in range(mask + 1):
+            largest = max(largest, buckets[digit])
+            before, buckets[digit] = before + buckets[digit], before
+        if largest < count:  # else all have the same digit
+            for i in range(count):
+                digit = (keys[i] >> shift) & mask
+                spare[buckets[digit]] = keys[i]
+                buckets[digit] += 1
+            keys, spare, swapped = spare, keys, not swapped
+        shift += digits
+    if swapped:
+        for i in range(count):
+            spare[i] = keys[i]
+
+
+@inner
+def order_ranks(rows, start, stop, field, orders):
+    """List the values of a part by rank in `keys`, and in `reach` the rows up to each; return how many there are.
+
+    Where the part has as many cells as the column has values, rows are tallied by value; otherwise cells are sorted,
+    so that nothing is touched that is larger than the part.
+    """
+    tally, keys, reach = orders.tally, orders.keys, orders.reach
+    word, shift, mask, last = field[WORD], field[SHIFT], field[MASK], rows.shape[1] - 1
+    count, up_to, size, cells = np.int64(0), np.int64(0), field[SIZE], stop - start
+    if cells >= size:
+        for i in range(start, stop):
+            tally[(rows[i, word] >> shift) & mask] += rows[i, last]
+        for value in range(size):
+            if tally[value] > 0:
+                up_to += tally[value]
+                tally[value], keys[count], reach[count] = 0, value, up_to
+                count += 1
+        return count
+    ascending, before = True, np.int64(-1)
+    for i in range(cells):
+        value = (rows[start + i, word] >> shift) & mask
+        ascending &= before <= value
+        keys[i], before = (value << CELL) | i, value
+    if not ascending:
+        sort_cells(keys, reach, cells, size, orders.buckets)
+    # keys[:count] are distinct values, keys[i:] are still cells; count <= i.
+    for i in range(cells):
+        value, cell = keys[i] >> CELL, keys[i] & ((np.int64(1) << CELL) - 1)
+        if count == 0 or keys[count - 1] != value:
+            keys[count] = value
+            count += 1
+        up_to += rows[start + cell, last]
+        reach[count - 1] = up_to
+    return count
+
+
+@inner
+def order_values(rows, start, stop, total, field, trees, orders):
     """List the values of a part in the order of the column in `keys`; `reach` has the rows up to each, or -1.
 
     No cut is after a value with -1: it has sisters that stay with it. `tally` is zero again.
     """
-    count = occurring(rows, start, stop, field, tally, keys)
     size, order = field[SIZE], field[ORDER]
-    if order != BY_FREQUENCY:
-        sort_keys(keys, count)
+    if order == BY_RANK:
+        return order_ranks(rows, start, stop, field, orders)
+    tally, keys, reach = orders.tally, orders.keys, orders.reach
+    count = occurring(rows, start, stop, field, tally, keys)
     if order == BY_CHILD:
+        sort_keys(keys, count)
         level = meeting_level(trees, field, keys[0], keys[count - 1])
         at = 0
         # Values of one child stand together: ranks follow the tree depth first.
@@ -126,12 +202,11 @@ def order_values(rows, start, stop, total, field, trees, tally, keys, reach):
             up_to += rows_below
             reach[i] = up_to
         return count
-    if order == BY_FREQUENCY:
-        for i in range(count):
-            keys[i] += (total - tally[keys[i]]) * size
-        sort_keys(keys, count)
-        for i in range(count):
-            keys[i] %= size
+    for i in range(count):
+        keys[i] += (total - tally[keys[i]]) * size
+    sort_keys(keys, count)
+    for i in range(count):
+        keys[i] %= size
     up_to = np.int64(0)
     for i in range(count):
         up_to += tally[keys[i]]
@@ -141,24 +216,50 @@ def order_values(rows, start, stop, total, field, trees, tally, keys, reach):
 
 
 @inner
-def choose_positions(reach, count, total, smallest, ends):
+def nearest_cut(reach, first, stop, total, smallest, share, shares):
+    """Return after which value the rows up to a cut are nearest `share / shares` of all, the first of equals; or -1.
+
+    Both sides have at least `smallest` rows. Whole numbers: both sides are compared times both denominators.
+    """
+    nearest, found = NEVER, np.int64(-1)
+    for i in range(first, stop):
+        if reach[i] < smallest or total - reach[i] < smallest:
+            continue
+        distance = abs(reach[i] * shares - share * total)
+        if distance < nearest:
+            nearest, found = distance, np.int64(i)
+    return found
+
+
+@inner
+def first_at_least(reach, first, stop, least, times):
+    """Return the first of ascending numbers that is, so many times, at least `least`; `stop` if none is."""
+    while first < stop:
+        middle = (first + stop) // 2
+        if reach[middle] * times < least:
+            first = middle + 1
+        else:
+            stop = middle
+    return first
+
+
+@inner
+def choose_positions(reach, count, total, smallest, order, ends):
     """Write after which value each candidate cuts: nearest its share of the rows, the first of equals; -1 if nowhere.
 
     Both sides have at least `smallest` rows. The shares are even ones, the middle first.
     """
-    positions = len(ends)
-    for p in range(positions):
-        ends[p] = -1
+    positions, first, stop = len(ends), np.int64(0), count - 1
+    if order != BY_CHILD:  # `reach` ascends, so that the two next to a share are the nearest
+        first = first_at_least(reach, first, stop, smallest, 1)
+        stop = first_at_least(reach, first, stop, total - smallest + 1, 1)
     for p in range(positions):
         share = ((positions + 1) // 2 + (p + 1) // 2 * (1 if p % 2 else -1)) if positions % 2 else p + 1
-        nearest = NEVER
-        for i in range(count - 1):
-            if reach[i] < smallest or total - reach[i] < smallest:
-                continue
-            # Whole numbers: reach / total against share / (positions + 1), times both denominators.
-            distance = abs(reach[i] * (positions + 1) - share * total)
-            if distance < nearest:
-                nearest, ends[p] = distance, i
+        low, high = first, stop
+        if order != BY_CHILD:
+            above = first_at_least(reach, first, stop, share * total, positions + 1)
+            low, high = max(above - 1, first), min(above + 1, stop)
+        ends[p] = nearest_cut(reach, low, high, total, smallest, share, positions + 1)
         for q in range(p):
             if ends[q] == ends[p]:
                 ends[p] = -1
@@ -178,21 +279,24 @@ def divide(rows, starts, first, last, smallest, fields, trees, orders, chosen, o
         for i in range(start, stop):
             total += rows[i, -1]
         field = fields[chosen[part] // positions]
-        count = order_values(rows, start, stop, total, field, trees, orders.tally, keys, reach)
-        choose_positions(reach, count, total, smallest, orders.ends)
+        count = order_values(rows, start, stop, total, field, trees, orders)
+        choose_positions(reach, count, total, smallest, field[ORDER], orders.ends)
         end = orders.ends[chosen[part] % positions]
-        for i in range(count):
-            orders.segment[keys[i]] = i > end
+        by_rank, last_left = field[ORDER] == BY_RANK, keys[end]
+        if not by_rank:
+            for i in range(count):
+                orders.segment[keys[i]] = i > end
         word, shift, mask, at = field[WORD], field[SHIFT], field[MASK], start
         for side in range(2):
             for i in range(start, stop):
-                if orders.segment[(rows[i, word] >> shift) & mask] == side:
+                value = (rows[i, word] >> shift) & mask
+                if (value > last_left if by_rank else orders.segment[value] == 1) == (side == 1):
                     order[at] = i
                     at += 1
             if side == 0:
                 middles[part] = at
-        sizes[part], ends[part] = 0, keys[end]
-        if field[ORDER] != BY_RANK:
+        sizes[part], ends[part] = 0, last_left
+        if not by_rank:
             sort_keys(keys, end + 1)
             sizes[part], ends[part] = end + 1, 0
             for i in range(end + 1):

@@ -14,10 +14,9 @@ import numpy as np
 from indistinct.algorithms.partition.layout import Layout
 from indistinct.algorithms.partition.strict import Partition
 from indistinct.frequencies.value import Classes
-from indistinct.machine.arrays import Codes, starts_of
-from indistinct.machine.parallel import is_large, spread, workers
+from indistinct.machine.arrays import Codes, is_large, spread, starts_of, workers
 from indistinct.models.base import Model
-from indistinct.recoding.regions import Cuts
+from indistinct.recoding.kinds import Cuts
 
 Result = TypeVar("Result")
 

@@ -14,8 +14,7 @@ import numpy as np
 
 from indistinct.algorithms.partition.level_columns import LevelColumn, local_layout, ranks_among
 from indistinct.algorithms.partition.strict_any_model import GrowingTree, widths
-from indistinct.frequencies.levels import NOBODY, KeyTree, Ranges, Scale, Segmented, Segments, Survey, Within
-from indistinct.frequencies.sort_keys import LAST
+from indistinct.frequencies.levels import LAST, NOBODY, KeyTree, Ranges, Scale, Segmented, Segments, Survey, Within
 from indistinct.frequencies.value import Classes, Histogram, Key
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.models.base import Model

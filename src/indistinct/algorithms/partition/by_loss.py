@@ -11,11 +11,12 @@ import numpy as np
 
 from indistinct.algorithms.base import fewest_rows
 from indistinct.algorithms.partition import _by_loss_kernels, _cut_order_kernels
-from indistinct.algorithms.partition._by_loss_kernels import BITS, Covers
+from indistinct.algorithms.partition._by_loss_kernels import BITS, SMALL, Covers
 from indistinct.algorithms.partition._cut_order_kernels import (
     BY_CHILD,
     BY_FREQUENCY,
     BY_RANK,
+    DIGIT,
     KIND,
     LINE,
     NEVER,
@@ -145,7 +146,7 @@ class _Search:
         values, few = max(self.layout.sizes), min(max(self.layout.sizes), int(np.diff(starts).max(initial=0)))
         tally, segment = np.zeros(values, dtype=np.int64), np.empty(values, dtype=np.int64)
         keys, reach, ends = (np.empty(size, dtype=np.int64) for size in (few, few, self.positions))
-        return Orders(tally, segment, keys, reach, ends)
+        return Orders(tally, segment, keys, reach, ends, np.empty(1 << DIGIT, dtype=np.int64))
 
     def _covers(self, starts: Codes) -> Covers:
         """Return what a thread works in to weigh the cuts of such parts."""
@@ -161,6 +162,8 @@ class _Search:
             sets,
             first_bit,
             bits=np.empty((largest, narrow), dtype=np.uint64),
+            segments=np.empty(largest, dtype=np.int8),
+            ends=np.empty((columns, min(largest, SMALL)), dtype=np.int64),
             low=np.empty((segments, columns), dtype=np.int64),
             high=np.empty((segments, columns), dtype=np.int64),
             masks=np.empty((segments, words), dtype=np.uint64),

@@ -11,19 +11,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from indistinct.algorithms.partition.by_levels import Judge, Top
-from indistinct.algorithms.partition.layout import ranks_of
+from indistinct.algorithms.partition.layout import ranks_of, summarize
 from indistinct.algorithms.partition.level_columns import LevelColumn, local_layout
 from indistinct.algorithms.partition.strict import CutTree, graft_subtrees, partition_strictly
-from indistinct.algorithms.partition.summaries import summarize
-from indistinct.frequencies.grouping import group_rows
-from indistinct.frequencies.sort_keys import LAST, MISSING
+from indistinct.frequencies.encode import group_rows
+from indistinct.frequencies.levels import LAST, MISSING
 from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Key
 from indistinct.hierarchy import Hierarchy
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.machine.ordering import distinct_with_places
 from indistinct.recoding.columns import columns_of
-from indistinct.recoding.kinds import ByRegion
-from indistinct.recoding.regions import Cuts
+from indistinct.recoding.kinds import ByRegion, Cuts
 from indistinct.recoding.summary import Style
 
 

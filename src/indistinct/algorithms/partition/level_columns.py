@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from indistinct.algorithms.partition.layout import Layout, layout_of
-from indistinct.frequencies.sort_keys import MISSING, KeyColumn
+from indistinct.frequencies.levels import MISSING, KeyColumn
 from indistinct.machine.arrays import Codes
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.tables.domain import Domain

@@ -13,10 +13,9 @@ import numpy as np
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
 from indistinct.algorithms.partition.by_loss import Costs, partition_by_loss
 from indistinct.algorithms.partition.by_workload import partition_by_workload
-from indistinct.algorithms.partition.layout import Layout, layout_of, ranks_of
+from indistinct.algorithms.partition.layout import Layout, layout_of, ranks_of, summarize
 from indistinct.algorithms.partition.relaxed import halve_by_rounds, halve_by_size
 from indistinct.algorithms.partition.strict import Partition, partition_strictly
-from indistinct.algorithms.partition.summaries import summarize
 from indistinct.errors import ParameterError
 from indistinct.metrics.queries.boxes import boxes_of_workload
 from indistinct.metrics.queries.value import check_columns
@@ -108,6 +107,10 @@ class Mondrian(Algorithm):
         """Raise for a workload that asks about columns which are not published."""
         for query in self.workload.queries if self.workload is not None else ():
             check_columns(query, schema.published, schema=schema)
+
+    def by_levels(self) -> Algorithm:
+        """Return itself: cuts can be found level by level."""
+        return self
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the greedy partition."""

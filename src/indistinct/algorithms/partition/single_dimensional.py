@@ -11,10 +11,9 @@ import numpy as np
 
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
 from indistinct.algorithms.partition import _single_dimensional_kernels as _kernels
-from indistinct.algorithms.partition.layout import ranks_of
-from indistinct.algorithms.partition.summaries import summarize
+from indistinct.algorithms.partition.layout import ranks_of, summarize
 from indistinct.errors import InfeasibleError, ParameterError
-from indistinct.frequencies.grouping import group_rows
+from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.value import Classes
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.models.base import Model

@@ -11,12 +11,11 @@ from indistinct.algorithms.partition._tested_kernels import partition_tested
 from indistinct.algorithms.partition.layout import Layout
 from indistinct.algorithms.partition.strict_any_model import partition_by_rounds
 from indistinct.frequencies.value import Classes
-from indistinct.machine.arrays import Codes
-from indistinct.machine.parallel import is_large, spread, workers
+from indistinct.machine.arrays import Codes, is_large, spread, workers
 from indistinct.models._test_kernels import UNDECIDED
 from indistinct.models.base import Model
 from indistinct.models.compiled_test import CompiledTest, compile_test, scratch_of
-from indistinct.recoding.regions import Cuts
+from indistinct.recoding.kinds import Cuts
 
 # A cell is looked at again on every depth of the tree, and so takes as long as so many rows that are counted.
 DEPTH = 16

@@ -13,7 +13,7 @@ from indistinct.algorithms.partition.medians import Parts, middle_of
 from indistinct.frequencies.value import Classes
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.models.base import Model
-from indistinct.recoding.regions import Cuts
+from indistinct.recoding.kinds import Cuts
 from indistinct.recoding.summary import meeting_levels, node_runs
 
 

@@ -11,15 +11,19 @@ import pyarrow as pa
 
 from indistinct.engines import groups
 from indistinct.engines.base import EVERY_RECODING, BeyondMemory, Sink
-from indistinct.engines.duckdb.databases import is_database
-from indistinct.engines.duckdb.failures import own_words
-from indistinct.engines.duckdb.opening import bytes_in_memory, can_open, is_relation, open_duck, open_written
-from indistinct.engines.duckdb.source import SOURCE, DuckTable, quote_name
+from indistinct.engines.duckdb.opening import (
+    bytes_in_memory,
+    can_open,
+    is_database,
+    is_relation,
+    open_duck,
+    open_written,
+)
+from indistinct.engines.duckdb.source import SOURCE, DuckTable, own_words, quote_name
 from indistinct.engines.finding import Learned
 from indistinct.engines.levels import Levels, Room
 from indistinct.engines.partitions import publish_rows
-from indistinct.frequencies.count import Counted
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Counted, Request
 from indistinct.machine.memory import needs_memory
 from indistinct.machine.randomness import Secret
 from indistinct.machine.stages import enter

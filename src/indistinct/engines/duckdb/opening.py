@@ -1,5 +1,6 @@
 """What the engine duckdb opens: files, relations, tables of its databases, and what is in memory already."""
 
+import re
 import sys
 from contextlib import ExitStack, suppress
 from dataclasses import replace
@@ -10,18 +11,16 @@ from typing import Any
 import pyarrow as pa
 
 from indistinct.engines.base import DatabaseTable, PublishedFile, as_written, place_of
-from indistinct.engines.duckdb.databases import is_database, relation_of
 from indistinct.engines.duckdb.source import BATCH, SOURCE, DuckTable, quote_name
-from indistinct.errors import InputError, MissingExtraError
-from indistinct.machine.parallel import workers
+from indistinct.errors import InputError, MissingExtraError, ParameterError
+from indistinct.machine.arrays import workers
 from indistinct.machine.spill import create_nameless, directory_of_process, disk_errors
 from indistinct.machine.stages import report_rows
+from indistinct.schema import did_you_mean
 from indistinct.tables import open_table
 from indistinct.tables.dictionaries import is_text
-from indistinct.tables.evidence import is_meant
 from indistinct.tables.files import head_of_parquet
 from indistinct.tables.frames import flat, is_frame
-from indistinct.tables.notation import moments
 from indistinct.tables.opening import check_file, delimited_reading
 from indistinct.tables.several import (
     PARQUET,
@@ -33,7 +32,7 @@ from indistinct.tables.several import (
     require_unchanged,
 )
 from indistinct.tables.streamed import InBlocks, delimited_blocks, typed_blocks
-from indistinct.tables.value import Reading, Table, choose
+from indistinct.tables.value import Reading, choose, is_table
 
 LONGEST_LINE = 1 << 27
 # What a text takes in memory, once its cells are codes and numbers, by the bytes of its file.
@@ -59,9 +58,9 @@ def open_duck(source: Any, reading: Reading, *, memory: int) -> DuckTable | None
     files = files_of(place_of(source))
     if files is not None:
         return _from_files(files, reading, duckdb, memory, published=isinstance(source, PublishedFile))
-    if not isinstance(source, Table) and not is_frame(source):
+    if not is_table(source) and not is_frame(source):
         return None
-    data = open_table(source, reading=None if isinstance(source, Table) else reading).data
+    data = open_table(source, reading=None if is_table(source) else reading).data
     connection = _connect(duckdb, memory)
     return DuckTable(connection, connection.from_arrow(data), data.schema, data.num_rows, reading=reading)
 
@@ -232,24 +231,11 @@ def _close(writer: Any) -> None:
 def _check_doubtful(found: InBlocks, table: DuckTable) -> None:
     """Raise `InputError` if a date format fits enough of a column's distinct texts to be meant, and not all."""
     for name, plan in found.doubtful.items():
-        counts = dict.fromkeys(plan.evidence.forms(), 0)
-        distinct = 0
         result = table.query(f"SELECT DISTINCT {quote_name(name)} FROM {SOURCE} WHERE {quote_name(name)} IS NOT NULL")  # noqa: S608
-        for batch in result.to_arrow_reader(BATCH):
-            texts = batch.column(0).cast(pa.string())
-            distinct += len(texts)
-            for form in counts:
-                counts[form] += len(texts) - moments(texts, form).null_count
-        best = max(counts, key=lambda form: counts[form])
-        if is_meant(counts[best] / distinct):
-            sure = replace(plan, form=best, declared=f"the date format {best!r}", doubtful=False)
-            start = 0
-            for batch in table.batches([name]):
-                sure.read(batch[name], start=start)
-                start += batch.num_rows
-            misfit = sure.misfit()
-            if misfit is not None:
-                raise found.error(misfit)
+        distinct = (batch.column(0).cast(pa.string()) for batch in result.to_arrow_reader(BATCH))
+        blocks = (plan.evidence.encode(batch[name]) for batch in table.batches([name]))
+        with found.located_misfits():
+            plan.check_doubt(distinct, blocks)
 
 
 def _connect(duckdb: Any, memory: int) -> Any:
@@ -284,3 +270,61 @@ def _import_duckdb() -> Any:
     except ImportError:
         raise MissingExtraError("duckdb", extra="duckdb", purpose="tables larger than memory") from None
     return duckdb
+
+
+SUFFIXES = (".duckdb", ".ddb")
+ALIAS = "file"
+NAME = r'"(?:[^"]|"")+"|[^".]+'
+
+
+def is_database(source: Any) -> bool:
+    """Return whether a source is a database file, or a table of one."""
+    place = source.database if isinstance(source, DatabaseTable) else source
+    return isinstance(place, str | Path) and "://" not in str(place) and Path(place).suffix.lower() in SUFFIXES
+
+
+def relation_of(connection: Any, source: DatabaseTable) -> Any:
+    """Return a table or a view of a database; without a name, the only one that there is."""
+    import duckdb
+
+    if source.query is not None:
+        raise ParameterError(
+            "a query is for PostgreSQL; of a DuckDB file a table is named",
+            hint="give the relation itself: duckdb.connect(path).sql(query)",
+        )
+    path = Path(source.database)
+    place = str(path).replace("'", "''")
+    try:
+        connection.execute(f"ATTACH '{place}' AS {ALIAS} (READ_ONLY)")
+    except duckdb.Error:
+        raise InputError(
+            f"the database {path} cannot be opened for reading",
+            hint="check that it is a DuckDB file of this version, and that no other program or connection writes to it",
+        ) from None
+    known = connection.execute(
+        "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = $1 AND NOT internal UNION ALL "
+        "SELECT schema_name, view_name FROM duckdb_views() WHERE database_name = $1 AND NOT internal ORDER BY ALL",
+        [ALIAS],
+    ).fetchall()
+    schema, table = _find_table(source.table or "", known, path)
+    return connection.sql(f"SELECT * FROM {ALIAS}.{quote_name(schema)}.{quote_name(table)}")  # noqa: S608
+
+
+def _find_table(text: str, known: list[tuple[str, str]], path: Path) -> tuple[str, str]:
+    """Return schema and name of the table that is meant."""
+    names = [table if schema == "main" else f"{schema}.{table}" for schema, table in known]
+    listed = f"it has {', '.join(names)}" if names else "it has none"
+    if not text:
+        if len(known) != 1:
+            raise ParameterError(
+                f"the database {path} has {len(known)} tables: name one", hint=f'table="…", or --table; {listed}'
+            )
+        return known[0]
+    if not re.fullmatch(rf"(?:{NAME})(?:\.(?:{NAME}))?", text):
+        raise ParameterError(f"{text!r} is not the name of a table", hint="write it as clinic.visits")
+    parts = [part[1:-1].replace('""', '"') if part.startswith('"') else part for part in re.findall(NAME, text)]
+    schema, table = parts if len(parts) == 2 else ("main", parts[0])
+    for one, other in known:
+        if (one.casefold(), other.casefold()) == (schema.casefold(), table.casefold()):
+            return one, other
+    raise InputError(f"the database {path} has no table {text!r}", hint=did_you_mean(text, names) or listed)

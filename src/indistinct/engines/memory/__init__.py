@@ -11,13 +11,13 @@ import pyarrow as pa
 from indistinct.engines.base import EVERY_RECODING, DatabaseTable, PublishedFile, Sink
 from indistinct.engines.memory.count import count_table
 from indistinct.engines.memory.publish import publish_table
-from indistinct.frequencies.count import Counted
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Counted, Request
 from indistinct.machine.memory import needs_memory
 from indistinct.machine.randomness import Secret
 from indistinct.machine.stages import enter
 from indistinct.recoding.outputs import Assignment
 from indistinct.tables import Reading, Table, open_table
+from indistinct.tables.value import is_table
 
 __all__ = ["Memory"]
 
@@ -35,7 +35,7 @@ class Memory:
 
     def owns(self, source: Any) -> bool:
         """Return whether a source is a table in memory."""
-        return isinstance(source, Table)
+        return is_table(source)
 
     def can_open(self, source: Any) -> bool:
         """Return False for what is not in memory: it is read, and not left where it lies."""
@@ -54,7 +54,7 @@ class Memory:
             return None
         if isinstance(source, PublishedFile):
             return open_table(source.place, reading=reading, published=True, memory=self.memory)
-        return open_table(source, reading=None if isinstance(source, Table) else reading, memory=self.memory)
+        return open_table(source, reading=None if is_table(source) else reading, memory=self.memory)
 
     @needs_memory("counting cells")
     def count(self, source: Table, request: Request) -> Counted:

@@ -7,18 +7,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.errors import InputError, SchemaError
-from indistinct.frequencies.count import Counted, count_cells, count_pieces, group_encoded, join_columns, pair_people
-from indistinct.frequencies.encode import Encoded, encode_column
-from indistinct.frequencies.grouping import Grouping, group_rows
-from indistinct.frequencies.request import Request, nobody
-from indistinct.frequencies.singled_out import SingledOut, codes_of, singled_out
-from indistinct.frequencies.uniqueness import rows_alone
+from indistinct.frequencies.count import (
+    Counted,
+    Request,
+    count_cells,
+    count_pieces,
+    group_encoded,
+    join_columns,
+    nobody,
+    pair_people,
+)
+from indistinct.frequencies.encode import Encoded, Grouping, encode_column, group_rows
+from indistinct.frequencies.singled_out import SingledOut, codes_of, rows_alone, singled_out
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Key
 from indistinct.hierarchy.builders import declared_order
-from indistinct.machine.arrays import Codes, row_numbers
-from indistinct.machine.parallel import spread
+from indistinct.machine.arrays import Codes, row_numbers, spread
 from indistinct.tables.domain import Domain, Kind, plain_column
-from indistinct.tables.value import Table
+from indistinct.tables.value import Table, is_table
 
 
 def count_table(source: Table, request: Request) -> tuple[Counted, Grouping]:
@@ -35,7 +40,7 @@ def count_table(source: Table, request: Request) -> tuple[Counted, Grouping]:
     names = require_columns(request, source.columns)
     columns = {name: encoded_column(source.data, name, request) for name in names}
     population = None
-    if isinstance(request.population, Table):
+    if is_table(request.population):
         both = {name: with_population(columns[name], request.population.data, request) for name in request.quasi}
         columns.update({name: mine for name, (mine, _) in both.items()})
         population = _frequencies([both[name][1] for name in request.quasi])

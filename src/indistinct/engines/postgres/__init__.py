@@ -11,21 +11,20 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.engines import groups
-from indistinct.engines.base import EVERY_RECODING, DatabaseTable, Sink, Source
+from indistinct.engines.base import EVERY_RECODING, DatabaseTable, Sink, Source, is_address, require_table
 from indistinct.engines.finding import Learned
 from indistinct.engines.groups import Fetch, Groups
 from indistinct.engines.memory.count import count_table
 from indistinct.engines.memory.publish import publish_table
 from indistinct.engines.partitions import publish_rows
-from indistinct.engines.postgres.address import is_address
-from indistinct.engines.postgres.source import PostgresTable, open_database, require_table
-from indistinct.frequencies.count import Counted
-from indistinct.frequencies.request import Request
+from indistinct.engines.postgres.source import PostgresTable, open_database
+from indistinct.frequencies.count import Counted, Request
 from indistinct.machine.memory import needs_memory
 from indistinct.machine.randomness import Secret
 from indistinct.machine.stages import enter
 from indistinct.recoding.outputs import Assignment
 from indistinct.tables import Reading, Table, open_table
+from indistinct.tables.value import is_table
 
 __all__ = ["Postgres"]
 
@@ -51,8 +50,8 @@ class Postgres:
         require_table(source)
         if isinstance(source, PostgresTable):
             return source
-        if isinstance(source, Table | pa.Table):
-            return open_table(source, reading=None if isinstance(source, Table) else reading)
+        if is_table(source) or isinstance(source, pa.Table):
+            return open_table(source, reading=None if is_table(source) else reading)
         return open_database(source, reading) if self.owns(source) else None
 
     def owns(self, source: Any) -> bool:
@@ -79,7 +78,7 @@ class Postgres:
     @needs_memory("counting cells")
     def count(self, source: PostgresTable | Table, request: Request) -> Counted:
         """Return the cells of a table: one GROUP BY in the database."""
-        if isinstance(source, Table):
+        if not isinstance(source, PostgresTable):
             counted, grouping = count_table(source, request)
             source.learned["rows"] = (counted.frequencies, grouping)
             return counted
@@ -94,7 +93,7 @@ class Postgres:
     @needs_memory("publishing rows")
     def publish(self, source: PostgresTable | Table, assignment: Assignment, sink: Sink, *, secret: Secret) -> None:
         """Give a sink the published tables, in batches."""
-        if isinstance(source, Table):
+        if not isinstance(source, PostgresTable):
             publish_table(source, assignment, sink, secret=secret)
             return
         learned = source.learned.get("rows")
@@ -110,7 +109,7 @@ def _population(source: object) -> Fetch | None:
     """Return what fetches groups of a population: of a database, or of a table in memory, in which each row is one."""
     if isinstance(source, PostgresTable):
         return source.groups
-    if not isinstance(source, Table):
+    if not is_table(source):
         return None
     data = source.data
 

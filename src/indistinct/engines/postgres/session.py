@@ -9,7 +9,7 @@ from weakref import finalize
 
 import pyarrow as pa
 
-from indistinct.engines.postgres.address import without_password
+from indistinct.engines.base import without_password
 from indistinct.errors import IndistinctError, InputError, MissingExtraError, OutputError
 
 # Seconds to wait for a server, and for a table that somebody else uses.

@@ -8,11 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.engines.base import DatabaseTable
-from indistinct.engines.groups import Groups
-from indistinct.engines.postgres.address import is_address
+from indistinct.engines.groups import Groups, alone_in_groups, once_in_groups
 from indistinct.engines.postgres.columns import Column, as_read, columns_of, quote_name
 from indistinct.engines.postgres.session import Session, connect
-from indistinct.engines.transformed import alone_in_groups, once_in_groups
 from indistinct.errors import InputError, ParameterError
 from indistinct.recoding.transformations import Transformed
 from indistinct.tables.domain import Kind, kind_of
@@ -196,15 +194,6 @@ def with_zones(table: PostgresTable, schema: pa.Schema) -> PostgresTable:
             replace(c, arrow=pa.timestamp("us", kinds[c.name].tz)) if c.name in kinds else c for c in table.fields
         ),
     )
-
-
-def require_table(source: Any) -> None:
-    """Raise if an address comes without a table."""
-    if is_address(source):
-        raise ParameterError(
-            "the address of a database says nothing of a table",
-            hint='name one: ind.open(address, table="clinic.visits"), or --table clinic.visits; or give a query',
-        )
 
 
 def _require_plain(reading: Reading) -> None:

@@ -13,7 +13,7 @@ from itertools import chain
 
 import pyarrow as pa
 
-from indistinct.engines.base import DatabaseTable
+from indistinct.engines.base import DatabaseTable, table_name
 from indistinct.engines.postgres.columns import quote_name
 from indistinct.engines.postgres.session import Session, connect
 from indistinct.engines.postgres.source import PostgresTable, open_relation, with_zones
@@ -175,15 +175,6 @@ def further_tables(comment: str | None) -> tuple[str, ...]:
         return ("sensitive",) if isinstance(told, dict) and told.get("form") == "tables" else ()
     except (ValueError, RecursionError):
         return ()
-
-
-def table_name(table: str, name: str) -> str:
-    """Return the name of a table of a release: the first has the release's, others begin with it.
-
-    >>> table_name("release", "sensitive")
-    'release_sensitive'
-    """
-    return table if name == MAIN else f"{table}_{name}"
 
 
 def sql_type(kind: pa.DataType) -> str:

@@ -14,8 +14,7 @@ from indistinct.engines.finding import Learned
 from indistinct.engines.spark.publish import publish_frame
 from indistinct.engines.spark.session import session_for
 from indistinct.engines.spark.source import SparkTable, is_spark_frame, open_folder, open_spark, parquet_files
-from indistinct.frequencies.count import Counted
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Counted, Request
 from indistinct.machine.memory import needs_memory
 from indistinct.machine.randomness import Secret
 from indistinct.recoding.outputs import Assignment

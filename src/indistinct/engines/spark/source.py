@@ -15,7 +15,7 @@ from indistinct.engines.spark.types import arrow_schema, spark_schema, types_to_
 from indistinct.errors import InputError, ParameterError
 from indistinct.tables.domain import Kind, kind_of
 from indistinct.tables.several import PARQUET, files_of, kind_of_file
-from indistinct.tables.value import Reading, SourceDetails, Table, choose
+from indistinct.tables.value import Reading, SourceDetails, Table, choose, is_table
 
 NUMBER = "rows"
 # What a group takes at least: its number, and as much for each column.
@@ -150,8 +150,8 @@ def open_spark(source: Any, reading: Reading, *, memory: int | None) -> SparkTab
             "the engine spark reads tables by their own types, and some are declared here",
             hint="use the engine memory, or save the table as Parquet in the right types first",
         )
-    if isinstance(source, Table | pa.Table):
-        data = source.data if isinstance(source, Table) else Table(source).data
+    if is_table(source) or isinstance(source, pa.Table):
+        data = source.data if is_table(source) else Table(source).data
         return _with_text(_from_arrow(data, session_for(memory)), reading)
     if is_spark_frame(source):
         return _with_text(_from_frame(source, reading.columns), reading)

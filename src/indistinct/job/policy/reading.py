@@ -13,16 +13,15 @@ from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.base import Algorithm
 from indistinct.algorithms.full_domain.node import ChosenNode
 from indistinct.algorithms.registry import parse_algorithm
-from indistinct.engines.base import DatabaseTable
-from indistinct.engines.postgres.address import is_address
+from indistinct.engines.base import DatabaseTable, is_address
 from indistinct.errors import IndistinctError, ParameterError, PolicyError
 from indistinct.hierarchy import Hierarchy, hierarchy_from_json
 from indistinct.job.policy.value import Input, Output, Policy, Statement, predicted_column
 from indistinct.metrics import parse_metric
 from indistinct.models.registry import parse_model
 from indistinct.recoding.transformations import Transformation, check_role, transformation_from_options
-from indistinct.release.pseudonyms.columns import Pseudonym, pseudonym_from_options
-from indistinct.release.writing.form import Writing
+from indistinct.release.pseudonyms.making import Pseudonym, pseudonym_from_options
+from indistinct.release.writing.delimited import Writing
 from indistinct.schema import Role, Schema, did_you_mean
 from indistinct.tables.input_files import read_ordinary
 from indistinct.tables.reading import declare

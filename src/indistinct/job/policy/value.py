@@ -14,8 +14,8 @@ from indistinct.metrics import Metric
 from indistinct.models import Model
 from indistinct.models.registry import all_of
 from indistinct.recoding.transformations import Transformation, kept_hierarchies
-from indistinct.release.pseudonyms.columns import Pseudonym
-from indistinct.release.writing.form import Writing
+from indistinct.release.pseudonyms.making import Pseudonym
+from indistinct.release.writing.delimited import Writing
 from indistinct.schema import Schema, did_you_mean
 from indistinct.tables.addresses import is_elsewhere
 from indistinct.tables.value import Reading

@@ -10,11 +10,10 @@ import tomlkit
 from tomlkit.container import Container
 from tomlkit.items import Array, InlineTable, Item, SingleKey, Table, Trivia, Whitespace
 
-from indistinct.engines.base import DatabaseTable
-from indistinct.engines.postgres.address import without_password
+from indistinct.engines.base import DatabaseTable, without_password
 from indistinct.job.policy.reading import WRITTEN
 from indistinct.job.policy.value import Policy, Statement, rebased
-from indistinct.release.writing.atomically import write_atomically
+from indistinct.release.writing.files import write_atomically
 from indistinct.release.writing.staging import filled
 from indistinct.schema import Role
 from indistinct.spelling import spell

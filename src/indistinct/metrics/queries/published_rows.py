@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from indistinct.frequencies.grouping import group_rows
+from indistinct.frequencies.encode import group_rows
 from indistinct.machine.arrays import Codes, run_entries, starts_of
 from indistinct.metrics.queries._count_kernels import count_boxes
 from indistinct.metrics.queries.boxes import Box

@@ -11,20 +11,22 @@ import os
 import secrets
 import sqlite3
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from indistinct.errors import IndistinctError, InputError, OutputError, ParameterError
+from indistinct.machine.arrays import Codes, starts_of
 from indistinct.machine.locks import UNFOLLOWED, turn
 from indistinct.models.registry import parse_model
 from indistinct.release.certificate import Certificate
-from indistinct.release.history.ledger_entries import head_of, packed, unpacked, unpacked_of_format_1
-from indistinct.release.history.standing import Standing
-from indistinct.release.pseudonyms.making import KEY_BYTES, new_key
+from indistinct.release.history.histories import Standing
+from indistinct.release.pseudonyms.making import KEY_BYTES, KIND, new_key
 
 APPLICATION, FORMAT = 0x696E6469, 2
 # The first format kept digests of values, and neither k nor whether a release was fresh. It is read, and becomes the
@@ -119,7 +121,7 @@ class Record:
     token: str = field(default_factory=lambda: secrets.token_hex(16))
 
     @contextmanager
-    def kept(self, certificate: Certificate, *, digest: str) -> Iterator[None]:
+    def remember(self, certificate: Certificate, *, digest: str) -> Iterator[None]:
         """Make the entry, let the block publish the release, and take the entry back if it does not."""
         number = self._begun(certificate, digest)
         try:
@@ -197,7 +199,7 @@ def forget_release(path: str | Path, number: int) -> LedgerEntry:
 
     For releases that never came out, or that were withdrawn before anybody had them.
     """
-    with reserved(path):
+    with reserve(path):
         found = {entry.number: entry for entry in read_ledger(path)}
         if number not in found:
             raise ParameterError(
@@ -209,11 +211,8 @@ def forget_release(path: str | Path, number: int) -> LedgerEntry:
 
 
 @contextmanager
-def reserved(path: str | Path | None) -> Iterator[None]:
-    """Wait until no other run compares with a ledger and publishes; without a ledger, go on at once."""
-    if path is None:
-        yield
-        return
+def reserve(path: str | Path) -> Iterator[None]:
+    """Wait until no other run compares with a ledger and publishes."""
     place = Path(path)
     with turn(place.with_name(f".{place.name}.lock")):
         yield
@@ -392,3 +391,54 @@ def _broken(path: Path, reason: str) -> InputError:
         f"the ledger {path} cannot be read: {reason}",
         hint="use the file that --ledger made, as it was, or its last backup; a new ledger knows no earlier release",
     )
+
+
+COUNTS, CODES = "<u4", "<i4"
+
+
+def packed(standing: Standing) -> bytes:
+    """Return a standing as bytes."""
+    arrays = [standing.people, np.diff(standing.indptr).astype(COUNTS), standing.classes.astype(CODES)]
+    head = {
+        "person": dict(standing.person),
+        "size": standing.size,
+        "k": standing.k,
+        "fresh": standing.fresh,
+        "lengths": [len(array) for array in arrays],
+    }
+    text = json.dumps(head).encode()
+    return b"".join([len(text).to_bytes(4, "big"), text, *(array.tobytes() for array in arrays)])
+
+
+def unpacked(content: bytes) -> Standing:
+    """Return the standing that was packed; raise `ValueError`, `KeyError` or `TypeError` for anything else."""
+    head, arrays = _read(content, [KIND, COUNTS, CODES])
+    people, counts, classes = arrays
+    return Standing(
+        head["person"], people, starts_of(counts), classes, head["size"], int(head["k"]), bool(head["fresh"])
+    )
+
+
+def unpacked_of_format_1(content: bytes, *, k: int) -> Standing:
+    """Return the standing that a ledger of the first format packed, with digests of values; nothing in it was fresh."""
+    end = 4 + int.from_bytes(content[:4], "big")
+    columns = len(json.loads(content[4:end])["signatures"])
+    head, arrays = _read(content, [KIND, KIND, COUNTS, CODES, *([KIND, COUNTS, CODES] * columns)])
+    people, _, counts, classes = arrays[:4]
+    return Standing(head["person"], people, starts_of(counts), classes, head["size"], k)
+
+
+def head_of(content: bytes) -> dict[str, Any]:
+    """Return what stands before the arrays: the columns that tell people apart, `k`, and whether it was `fresh`."""
+    head: dict[str, Any] = json.loads(content[4 : 4 + int.from_bytes(content[:4], "big")])
+    return head
+
+
+def _read(content: bytes, kinds: Sequence[str]) -> tuple[dict[str, Any], list[Codes]]:
+    end = 4 + int.from_bytes(content[:4], "big")
+    head = head_of(content)
+    rest, arrays, at = memoryview(content)[end:], [], 0
+    for kind, length in zip(kinds, head["lengths"], strict=True):
+        arrays.append(np.frombuffer(rest, dtype=kind, count=length, offset=at) if length else np.zeros(0, kind))
+        at += length * np.dtype(kind).itemsize
+    return head, arrays

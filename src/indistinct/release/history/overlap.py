@@ -7,6 +7,7 @@ ledger remembers of it. People are those whom the schema's role `person` tells a
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.engines import open_source
-from indistinct.engines.base import Source
-from indistinct.engines.transformed import transformed_source
+from indistinct.engines.base import Source, transformed_source
 from indistinct.errors import Feasible, InfeasibleError, InputError, ParameterError, SchemaError, VerificationError
 from indistinct.figures import Sentence, plural, share_above
 from indistinct.frequencies.value import PERSON
@@ -24,18 +24,17 @@ from indistinct.models.base import Model
 from indistinct.models.registry import parse_model
 from indistinct.recoding.assign import assign
 from indistinct.recoding.kinds import Recoding
-from indistinct.recoding.storage import read_recoding
+from indistinct.recoding.storage import recoding_of
 from indistinct.release.certificate import Overlap
 from indistinct.release.fit import Fit, fit
-from indistinct.release.history.comparison import overlap_of, people_to_hold_back
-from indistinct.release.history.ledger import Ledger, Record, open_ledger, reserved, standings
-from indistinct.release.history.standing import Standing, rows_of_people, standing_of
-from indistinct.release.kinds import reading_again
-from indistinct.release.pipeline import IN_MEMORY, Destination, Publication, publish
+from indistinct.release.history.histories import Standing, overlap_of, people_to_hold_back, rows_of_people, standing_of
+from indistinct.release.history.ledger import Ledger, Record, open_ledger, reserve, standings
+from indistinct.release.promise import reading_again
 from indistinct.release.pseudonyms.making import new_key
-from indistinct.release.release import Release
+from indistinct.release.release import Publication, Release, publish
+from indistinct.release.writing.places import IN_MEMORY, Destination
 from indistinct.schema import Schema, did_you_mean
-from indistinct.tables.value import Table
+from indistinct.tables.value import is_table
 
 NO_SIZE = "no release promised a k, so that nothing was asked of the histories of people in earlier releases"
 ONLY_SIZES = (
@@ -135,7 +134,7 @@ def _made_again(history: History, *, schema: Schema, suppression: float | None, 
             "an earlier release is known by the table it was made from, which is missing",
             hint="give `previous_input` (--previous-input): the original of the earlier release",
         )
-    recoding = previous if isinstance(previous, Recoding) else _stored(previous)
+    recoding = _stored(previous)
     roles = _roles(recoding, schema)
     require_whole(recoding, "the earlier release")
     engine, source = open_source(previous_input, reading_again(recoding))
@@ -154,9 +153,9 @@ def _made_again(history: History, *, schema: Schema, suppression: float | None, 
     return standing_of(engine, source, made.assignment, schema=roles, key=key, k=k, fresh=_is_fresh(roles, fresh))
 
 
-def _stored(path: str | Path) -> Recoding:
+def _stored(previous: Recoding | str | Path) -> Recoding:
     try:
-        return read_recoding(path)
+        return recoding_of(previous)
     except InputError as error:
         raise InputError(
             f"the recoding of the earlier release cannot be used: {error.message}",
@@ -202,7 +201,8 @@ def publish_beside(
 ) -> Release:
     """Publish a job that is sound beside earlier releases; nobody else compares with the ledger meanwhile."""
     kept = None if destination.save_recoding is None else Path(destination.save_recoding)
-    with reserved(None if earlier is None else earlier.ledger):
+    ledger = None if earlier is None else earlier.ledger
+    with nullcontext() if ledger is None else reserve(ledger):
         return publish(compared(job, earlier, accept=accept, kept=kept), destination, counters=counters)
 
 
@@ -265,7 +265,7 @@ def _people_held_back(job: Publication, earlier: Earlier | None) -> tuple[Source
     """Return the source of a job without the people who must be held back, and how many; None if nobody must."""
     if earlier is None:
         return None
-    if not isinstance(job.source, Table):
+    if not is_table(job.source):
         raise ParameterError(
             f"people are held back of a table in memory, and a {type(job.source).__name__} stays where it lies",
             hint="use the engine memory, or leave these people out of the table by a query",

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from indistinct.frequencies.count import Counted
-from indistinct.frequencies.grouping import group_rows
+from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.value import FrequencySet
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.schema import Schema

@@ -1,20 +1,267 @@
-"""Pseudonyms: keyed digests in place of people and values, so that two releases can be compared without either.
+"""Pseudonyms that are published: keyed digests, or random numbers, in place of identifiers and people.
 
-A pseudonym is the first half of an HMAC-SHA-256. Columns, types and values go into it with their lengths, so that two
-people never become one by how their columns are put together.
+An engine publishes the rows of a release with their identifiers, and a sink puts pseudonyms in their place before
+anything is kept or written. A key comes from a file or from the environment and goes nowhere else.
 """
 
+import hashlib
 import hmac
+import os
 import re
 import secrets
-from collections.abc import Sequence
+import stat
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from indistinct.engines.base import Sink, Source
+from indistinct.errors import InputError, ParameterError, SchemaError
+from indistinct.frequencies.encode import encode_column
 from indistinct.machine.arrays import Codes
+from indistinct.machine.randomness import Secret
+from indistinct.recoding.outputs import MAIN, Assignment, Output, OutputTable
+from indistinct.schema import Role, Schema, did_you_mean
 from indistinct.tables.domain import Domain
+from indistinct.tables.input_files import read_ordinary
+
+Kind = Literal["keyed", "random"]
+SHORTEST_KEY = 16
+"""Bytes of the shortest key: 128 bits."""
+LONGEST_KEY = 1 << 16
+FEWEST_BYTES = 5
+"""Different bytes of a key; that one drawn at random has fewer does not happen."""
+LOOKS = r"\A[0-9a-f]{32,}\z"
+"""What a pseudonym looks like: at least 128 bits, in hexadecimal digits."""
+MAKE_ONE = "make a key with `(umask 077; openssl rand -hex 32 > FILE)`, and keep it: without it nobody links months"
+EXAMPLE = "for example --pseudonym patient=key:FILE, patient=environment:NAME or patient=random"
+NO_KEY = (
+    "a pseudonym needs a key: whoever hashes all possible values without one, as with SHA-256 alone, finds every person"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Pseudonym:
+    """What is published in place of an identifier: a digest under a key, or with `random` a number drawn afresh.
+
+    The `key` is a file, or the `environment` variable of that name: at least 128 bits, as bytes or in hexadecimal
+    digits. The same value has the same pseudonym wherever the key is the same; random numbers are the same for it
+    inside one release only. There is no pseudonym without a key, which anybody could compute.
+
+        >>> Pseudonym(random=True).kind
+        'random'
+    """
+
+    key: str | Path | None = None
+    environment: str | None = None
+    random: bool = False
+
+    def __post_init__(self) -> None:
+        if sum([self.key is not None, self.environment is not None, self.random is True]) != 1:
+            given = "several of them" if self.key or self.environment or self.random else "none"
+            raise ParameterError(
+                NO_KEY if given == "none" else "a pseudonym has one of `key`, `environment` and `random`; got several",
+                hint=f'ind.Pseudonym(key="FILE"), ind.Pseudonym(environment="NAME") or ind.Pseudonym(random=True); '
+                f"{MAKE_ONE}",
+            )
+
+    @property
+    def kind(self) -> Kind:
+        """Return what a certificate says of it."""
+        return "random" if self.random else "keyed"
+
+    def options(self) -> Any:
+        """Return the pseudonym as a policy declares it."""
+        if self.random:
+            return "random"
+        return {"environment": self.environment} if self.key is None else {"key": Path(self.key).as_posix()}
+
+    def secret(self, column: str, secret: Secret) -> bytes:
+        """Return the key; that of random numbers is drawn and forgotten, and follows from the seed of a test alone."""
+        if self.random:
+            return new_key() if secret.seed is None else hashlib.sha256(f"{secret.seed} {column}".encode()).digest()
+        return read_key(Path(self.key)) if self.key is not None else _from_environment(str(self.environment))
+
+
+def pseudonym_from_options(given: Any) -> Pseudonym:
+    """Return the pseudonym that a policy declares: `"random"`, `{ key = "file" }` or `{ environment = "NAME" }`."""
+    if given == "random":
+        return Pseudonym(random=True)
+    known = ("key", "environment")
+    if not isinstance(given, Mapping) or not all(isinstance(value, str) and value for value in given.values()):
+        raise ParameterError(NO_KEY, hint='pseudonym = { key = "file" }, { environment = "NAME" } or "random"')
+    for name in given:
+        if name not in known:
+            near = did_you_mean(name, known) or 'it takes { key = "file" } or { environment = "NAME" }'
+            raise ParameterError(f"unknown key {name!r} of a pseudonym", hint=near, unknown=name)
+    return Pseudonym(key=given.get("key"), environment=given.get("environment"))
+
+
+def parse_pseudonym(text: str) -> Pseudonym:
+    """Return the pseudonym that a flag spells.
+
+    >>> parse_pseudonym("environment:STUDY_KEY")
+    Pseudonym(key=None, environment='STUDY_KEY', random=False)
+    """
+    name, _, value = text.partition(":")
+    if text == "random":
+        return Pseudonym(random=True)
+    if name not in ("key", "environment") or not value:
+        raise ParameterError(NO_KEY, hint=EXAMPLE)
+    return Pseudonym(key=value) if name == "key" else Pseudonym(environment=value)
+
+
+def kinds_of(pseudonyms: Mapping[str, Pseudonym] | Sequence[str], schema: Schema) -> dict[str, str]:
+    """Return the columns that a release may show as pseudonyms, and of which kind, as far as that is known."""
+    if isinstance(pseudonyms, Mapping):
+        kinds: dict[str, str] = {name: each.kind for name, each in pseudonyms.items()}
+    else:
+        kinds = dict.fromkeys(pseudonyms, "unknown")
+    for name in kinds:
+        _check_role(name, schema)
+    return kinds
+
+
+def check_pseudonyms(pseudonyms: Mapping[str, Any] | None, schema: Schema) -> dict[str, Pseudonym]:
+    """Return pseudonyms; raise unless each is one of a column that points at a person, and its key can be used."""
+    for name, given in (pseudonyms or {}).items():
+        if not isinstance(given, Pseudonym):
+            raise ParameterError(
+                f"the pseudonym of column {name!r} must be a Pseudonym; got {type(given).__name__}",
+                hint=f'pseudonyms={{"{name}": ind.Pseudonym(key="FILE")}}',
+            )
+        _check_role(name, schema)
+        given.secret(name, Secret())
+    return dict(pseudonyms or {})
+
+
+def _check_role(name: str, schema: Schema) -> None:
+    if name not in schema.columns:
+        raise SchemaError(
+            f"a pseudonym is given for column {name!r}, which the schema does not name",
+            hint=did_you_mean(name, schema.columns) or f"the schema names: {', '.join(schema.columns)}",
+        )
+    if schema.role(name) not in (Role.IDENTIFIER, Role.PERSON):
+        raise SchemaError(
+            f"column {name!r} has the role {schema.role(name)}; pseudonyms stand in place of identifiers and people",
+            hint="give it the role identifier or person, or leave the pseudonym out",
+        )
+
+
+def require_rows_here(source: Source, pseudonyms: Mapping[str, Pseudonym]) -> None:
+    """Raise if there are pseudonyms and the rows of a source are published elsewhere, where none can be made."""
+    if pseudonyms and source.in_memory is None and not hasattr(source, "batches"):
+        raise ParameterError(
+            f"the rows of a {type(source).__name__} are written where they lie, and no pseudonyms are made there",
+            hint="use the engine memory or duckdb, or leave the pseudonyms out",
+        )
+
+
+def read_key(path: Path) -> bytes:
+    """Return the key in a file that only its owner may read; raise `InputError`, never with what it holds."""
+    try:
+        mode, content = path.stat().st_mode, read_ordinary(path, most=LONGEST_KEY)
+    except OSError as error:
+        raise InputError(
+            f"cannot read the key {path}: {error.strerror or 'unreadable'}", hint=f"check the path; {MAKE_ONE}"
+        ) from None
+    if os.name == "posix" and stat.S_IMODE(mode) & 0o077:
+        raise InputError(
+            f"others than its owner may use the key {path}, with which every pseudonym can be turned back",
+            hint=f"chmod 600 {path}, or a new key if somebody may have read it",
+        )
+    return _long_enough(content, f"the key {path}")
+
+
+def _from_environment(name: str) -> bytes:
+    found = os.environ.get(name)
+    if found is None:
+        raise InputError(f"the environment has no variable {name!r}, which holds a key", hint=MAKE_ONE)
+    return _long_enough(found.encode("utf-8", "surrogateescape"), f"the key in the variable {name!r}")
+
+
+def _long_enough(content: bytes, what: str) -> bytes:
+    """Return a key of at least 128 bits: bytes as they are, hexadecimal digits as the bytes that they spell."""
+    try:
+        key = bytes.fromhex(content.decode("ascii"))
+    except ValueError:
+        key = content.rstrip(b"\r\n") if content.isascii() else content
+    if len(key) < SHORTEST_KEY:
+        raise InputError(
+            f"{what} has {8 * len(key)} bits; at least {8 * SHORTEST_KEY} are needed, or it can be guessed",
+            hint=MAKE_ONE,
+        )
+    if len(set(key)) < FEWEST_BYTES:
+        raise InputError(
+            f"{what} is no key: it repeats so few bytes, such as zeros, that anybody guesses it", hint=MAKE_ONE
+        )
+    return key
+
+
+def with_pseudonyms(assignment: Assignment, names: Iterable[str]) -> Assignment:
+    """Return an assignment whose release shows some identifiers, which a sink replaces by pseudonyms."""
+    shown, layout = tuple(Output(name, name) for name in names), assignment.layout
+    if not shown:
+        return assignment
+    if layout.buckets is not None:
+        raise in_buckets()
+    (outputs,) = layout.tables[MAIN].slices
+    roles = replace(layout.schema, identifiers=tuple(output.name for output in shown))
+    tables = {**layout.tables, MAIN: OutputTable(((*shown, *outputs),))}
+    return replace(assignment, layout=replace(layout, tables=tables, schema=roles))
+
+
+def in_buckets() -> ParameterError:
+    """Return the error of pseudonyms in a release that breaks the links which they would restore."""
+    return ParameterError(
+        "a release in buckets breaks the links between columns, which a pseudonym would restore",
+        hint="leave the pseudonyms out, or use an algorithm that publishes classes",
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class PseudonymSink:
+    """A sink that puts pseudonyms in place of identifiers before another sink gets them."""
+
+    sink: Sink
+    keys: Mapping[str, bytes]
+
+    @classmethod
+    def around(cls, sink: Sink, pseudonyms: Mapping[str, Pseudonym], *, secret: Secret) -> Sink:
+        """Return a sink for tables in which identifiers still stand; the same sink where there are no pseudonyms."""
+        keys = {name: each.secret(name, secret) for name, each in pseudonyms.items()}
+        return cls(sink, keys) if keys else sink
+
+    def accept(self, name: str, batches: Iterable[pa.Table]) -> None:
+        """Take one table, in batches, and give it on with pseudonyms."""
+        self.sink.accept(name, map(self._shown, batches) if name == MAIN else batches)
+
+    def _shown(self, table: pa.Table) -> pa.Table:
+        for place, name in enumerate(table.column_names):
+            if name in self.keys:
+                table = table.set_column(place, name, _pseudonyms(name, table[name], self.keys[name]))
+        return table
+
+
+def _pseudonyms(name: str, column: pa.ChunkedArray, key: bytes) -> pa.ChunkedArray:
+    """Return the pseudonym of every cell; a missing one has none."""
+    if not len(column):
+        return pa.chunked_array([pa.array([], pa.string())])
+    encoded = encode_column(name, column, required=False)
+    told = pa.array(column_pseudonyms(key, encoded.domain), pa.string())
+    return pa.chunked_array([told.take(pa.array(encoded.codes))])
+
+
+def are_pseudonyms(values: pa.Array) -> bool:
+    """Return whether all values look like pseudonyms, and not like what they stand for."""
+    texts = values.cast(pa.string())
+    return bool(pc.all(pc.match_substring_regex(texts, LOOKS), min_count=0).as_py())
+
 
 KEY_BYTES = 32
 LENGTH = 16

@@ -15,7 +15,7 @@ import numpy as np
 
 from indistinct.engines import count_source
 from indistinct.engines.base import Source
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Request
 from indistinct.release.pseudonyms.making import canonical
 
 HASHES = "holds hashes without a key, which anybody can compute"

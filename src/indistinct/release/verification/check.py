@@ -8,30 +8,38 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.engines import memory_engine
-from indistinct.engines.base import Engine, Source
-from indistinct.errors import SchemaError, VerificationError
+from indistinct.engines.base import Engine, Source, transformed_source
+from indistinct.errors import InputError, SchemaError, VerificationError
 from indistinct.figures import kind_of
-from indistinct.frequencies.count import Counted
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Counted, Request
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Key
 from indistinct.hierarchy import Hierarchy
-from indistinct.machine.parallel import both
+from indistinct.machine.arrays import Codes, both
 from indistinct.machine.stages import enter
 from indistinct.models.base import Model
 from indistinct.models.of_population import no_population
+from indistinct.recoding.labels import written_multiset
 from indistinct.recoding.outputs import MAIN, Assignment, Buckets
 from indistinct.recoding.transformations import Transformation
+from indistinct.recoding.transformed_values import may_come_of
 from indistinct.release.certificate import About, Certificate
-from indistinct.release.columns import appearance_of, published_schema, require_columns, require_rows
-from indistinct.release.pseudonyms.columns import are_pseudonyms
+from indistinct.release.opening import OpenedTables
 from indistinct.release.pseudonyms.linked import Linked, linked_rows
+from indistinct.release.pseudonyms.making import are_pseudonyms
 from indistinct.release.verification.bucket_evidence import count_buckets
-from indistinct.release.verification.evidence import Evidence, RowComparison
+from indistinct.release.verification.evidence import (
+    Evidence,
+    NotTransformed,
+    RowComparison,
+    appearance_of,
+    published_schema,
+    require_columns,
+    require_rows,
+)
 from indistinct.release.verification.population import CountedPopulation, population_by_class
-from indistinct.release.verification.transformed import not_transformed
 from indistinct.release.verification.verify import AMBIGUOUS, LINKED, verify
-from indistinct.release.writing.as_written import is_text_file, read_as_written
 from indistinct.release.writing.files import StagedTables, table_path
+from indistinct.release.writing.formats import is_text_file, read_as_written
 from indistinct.release.writing.staging import digest_of
 from indistinct.schema import Schema
 from indistinct.spelling import name_of
@@ -150,7 +158,7 @@ class Check:
         about = replace(self.about, output_digest=digests[MAIN], other_digests=others, warnings=warnings)
         sources = {name: self._read_back(staged, name) for name in files}
         enter("verifying")
-        here = all(isinstance(source, Table) for source in sources.values())
+        here = all(source.in_memory is not None for source in sources.values())
         judge = replace(self, engine=memory_engine()) if here else self
         coarse = is_text_file(staged.path)
         whole = {name: Table(table) for name, table in staged.tables.items()} or None
@@ -262,3 +270,76 @@ def _log(certificate: Certificate) -> None:
     LOG.info("verified %d rows in %d classes: %s", certificate.rows, certificate.classes, holds)
     for verdict in certificate.verdicts:
         LOG.debug("%s: %d violating classes", name_of(verdict.model), verdict.violating_classes)
+
+
+def not_transformed(
+    engine: Engine,
+    sources: Mapping[str, Source],
+    transformations: Mapping[str, Transformation],
+    *,
+    buckets: Buckets | None = None,
+) -> list[NotTransformed]:
+    """Return the published columns that hold values which their transformations do not make.
+
+    A column that is not published has nothing to show, and of one that was generalized afterwards nothing can be said.
+    """
+    found = []
+    for source in sources.values():
+        for name, given in transformations.items():
+            if name not in source.columns or (buckets is not None and name in buckets.generalized):
+                continue
+            values, rows = _strange(
+                engine, source, name, given, multisets=buckets is not None and buckets.form == "multiset"
+            )
+            if values:
+                found.append(NotTransformed(name, given.spec(), values, rows))
+    return found
+
+
+def not_shown(release: OpenedTables, transformations: Mapping[str, Transformation]) -> frozenset[str]:
+    """Return the columns of a release that do not show their transformations."""
+    found = not_transformed(release.engine, release.sources, transformations, buckets=release.buckets)
+    return frozenset(each.column for each in found)
+
+
+def transformed_alike(
+    original: Source, transformations: Mapping[str, Transformation], *, release: OpenedTables
+) -> tuple[Source, Mapping[str, Transformation]]:
+    """Return an original that is transformed as its release was, and the transformations with what they learnt of it.
+
+    A column of which the release does not show its transformation stays as it was: both can then still be compared.
+    """
+    whole, made = transformed_source(original, transformations)
+    strange = not_shown(release, made.declared)
+    if strange:
+        others = {name: each for name, each in transformations.items() if name not in strange}
+        whole, _ = transformed_source(original, others)
+    return whole, made.declared
+
+
+def _strange(engine: Engine, source: Source, name: str, given: Transformation, *, multisets: bool) -> tuple[int, int]:
+    """Return how many distinct values do not come of a transformation, and how many rows have one."""
+    if source.in_memory is not None and source.in_memory[name].null_count == source.rows:
+        return 0, 0
+    try:
+        counted = engine.count(source, Request((name,), published=True))
+    except InputError:  # of a type that cannot be counted, which no transformation makes
+        return source.rows, source.rows
+    domain, cells = counted.known[name], counted.frequencies
+    fits = _fitting(given, domain.values, multisets=multisets)
+    every = np.concatenate([np.ones(int(domain.missing), dtype=bool), fits])
+    strange = ~every[cells.vectors[:, 0]]
+    return int(strange.sum()), int(cells.counts[strange].sum())
+
+
+def _fitting(given: Transformation, values: pa.Array, *, multisets: bool) -> Codes:
+    if not multisets or not pa.types.is_string(values.type):
+        return may_come_of(given, values)
+    members = [written_multiset(text) for text in values.to_pylist()]
+    texts = [
+        [text] if parts is None else [part for part, _ in parts if part is not None]
+        for text, parts in zip(values.to_pylist(), members, strict=True)
+    ]
+    known = sorted({text for several in texts for text in several})
+    fits = dict(zip(known, may_come_of(given, pa.array(known, pa.string())).tolist(), strict=True))
+    return np.array([all(fits[text] for text in several) for several in texts], dtype=bool)

@@ -1,7 +1,4 @@
-"""What was counted on the tables of a release, in the codes of the original where that is at hand.
-
-A model judges it. It trusts nobody upstream: it knows no algorithm, no engine and no recoding.
-"""
+"""What a published release shows: its columns, and what was counted on its tables, in the codes of the original."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,21 +6,106 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
+import pyarrow as pa
 
-from indistinct.errors import InputError, UnseenValueError, VerificationError
+from indistinct.errors import InputError, SchemaError, UnseenValueError, VerificationError
 from indistinct.figures import plural
 from indistinct.frequencies.count import Counted
+from indistinct.frequencies.encode import encode_column, group_rows
 from indistinct.frequencies.population import PopulationByClass
 from indistinct.frequencies.slices import Links
 from indistinct.frequencies.value import PERSON, POPULATION, Classes, Histogram, Key
 from indistinct.machine.arrays import Codes
 from indistinct.models.base import Model
 from indistinct.models.of_population import no_population
-from indistinct.recoding.outputs import Assignment
+from indistinct.recoding.outputs import Assignment, Buckets, Output
 from indistinct.release.pseudonyms.linked import Linked
 from indistinct.release.verification.bucket_evidence import BucketEvidence
-from indistinct.release.verification.matching import matched_classes
+from indistinct.schema import BUCKET, COUNT, Schema, where_is
 from indistinct.tables.domain import Domain
+
+COMPANIONS = ("_mean", "_missing")
+BOUNDS = ("_min", "_max", "_missing")
+
+
+def published_schema(schema: Schema, columns: Sequence[str]) -> Schema:
+    """Return the roles of a release's columns: a range may be two bounds, a mean may stand beside it.
+
+    >>> published_schema(Schema(identifiers=["name"], quasi=["age"]), ["age_min", "age_max"]).quasi
+    ('age_min', 'age_max')
+    """
+    free = [name for name in columns if name not in schema.columns]
+    quasi: list[str] = []
+    for name in schema.quasi:
+        if name in columns:
+            quasi += [name, *(name + end for end in COMPANIONS if name + end in free)]
+        elif all(name + end in free for end in BOUNDS[:2]):
+            quasi += [name + end for end in BOUNDS if name + end in free]
+        else:
+            quasi.append(name)
+    return replace(schema, identifiers=(), person=(), quasi=quasi)
+
+
+@dataclass(frozen=True, slots=True)
+class Appearance:
+    """What a release looks like: the identifiers that it shows, columns without a role, whose certificate it has.
+
+    It is `strange` where its first line does not hold the names that are expected.
+    """
+
+    identifiers: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    foreign_certificate: bool = False
+    strange: bool = False
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Return what a reader must know about the columns."""
+        told = []
+        if self.identifiers:
+            told.append(f"the release shows {_list(self.identifiers)}, role identifier or person: drop it")
+        if self.unknown:
+            which = f"{len(self.unknown)} columns" if self.strange else _list(self.unknown)
+            told.append(f"no role is given to {which}: the check does not look at it")
+        if self.foreign_certificate:
+            told.append("the certificate beside the file is that of another file")
+        return tuple(told)
+
+
+def appearance_of(
+    schema: Schema, tables: Mapping[str, Sequence[str]], buckets: Buckets | None, *, pseudonyms: Sequence[str] = ()
+) -> Appearance:
+    """Return what the columns of a release's tables tell, given the roles before it was published.
+
+    Identifiers may be shown as `pseudonyms`.
+    """
+    columns = [name for names in tables.values() for name in names]
+    added = () if buckets is None else (BUCKET, COUNT)
+    roles = (*published_schema(schema, columns).columns, *added)
+    if buckets is not None:
+        roles += tuple(name + end for name in buckets.generalized for end in (*COMPANIONS, *BOUNDS))
+    hidden = tuple(name for name in schema.hidden if name in columns)
+    leaked = tuple(name for name in hidden if name not in pseudonyms)
+    unknown = tuple(name for name in dict.fromkeys(columns) if name not in roles and name not in hidden)
+    expected = published_schema(schema, columns).columns
+    # Where few expected columns are there, the first line may be somebody's data, which is not told.
+    return Appearance(leaked, unknown, strange=2 * sum(name in columns for name in expected) < len(expected))
+
+
+def require_columns(names: Sequence[str], columns: Sequence[str], *, table: str = "table") -> None:
+    """Raise unless a published table, or another one that is named, has the columns that a check needs."""
+    for name in names:
+        if name not in columns:
+            raise SchemaError(
+                f"the {table} has no column {name!r}, which the check needs",
+                hint=where_is(name, columns, expected=names, table=table),
+            )
+
+
+def require_rows(rows: int) -> None:
+    """Raise for a published table without rows: of nothing everything is true."""
+    if not rows:
+        raise InputError("the table has no rows", hint="check that this is the right file")
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,3 +389,45 @@ def coarsest(text: str | None) -> str | float | None:
     except ValueError:
         return plain
     return None if math.isnan(number) else number
+
+
+def matched_classes(counted: Counted, assignment: Assignment) -> Codes:
+    """Return the class of an assignment that shows what each class counted on a release shows, -1 where none does."""
+    columns = [_common(counted, output.name, output.values, output.codes) for output in _shown(assignment)]
+    return _index(columns, classes=len(counted.frequencies))
+
+
+def class_index(assignment: Assignment, other: Assignment) -> Codes:
+    """Return the class of another assignment that shows what each class of an assignment shows, -1 where none does."""
+    columns = []
+    for mine, theirs in zip(_shown(assignment), _shown(other), strict=True):
+        shown = [pa.array(output.values).take(pa.array(output.codes)) for output in (mine, theirs)]
+        codes = pa.concat_arrays(shown).dictionary_encode(null_encoding="encode").indices.to_numpy()
+        columns.append((codes[: len(shown[0])], codes[len(shown[0]) :]))
+    return _index(columns, classes=len(assignment.classes))
+
+
+def _index(columns: Sequence[tuple[Codes, Codes]], *, classes: int) -> Codes:
+    """Return the place among vectors on the right of each one on the left, -1 for one that is not there."""
+    pairs = [np.concatenate([mine, theirs]) for mine, theirs in columns]
+    ids = group_rows(pairs, [int(column.max(initial=0)) + 1 for column in pairs]).group_ids()
+    mine, theirs = ids[:classes], ids[classes:]
+    class_of = np.full(len(ids), -1, dtype=np.int64)
+    class_of[theirs] = np.arange(len(theirs))
+    return np.asarray(class_of[mine])
+
+
+def _shown(assignment: Assignment) -> list[Output]:
+    (table,) = assignment.layout.tables.values()
+    return [output for output in table.outputs if output.values is not None]
+
+
+def _common(counted: Counted, name: str, values: pa.Array, codes: Codes | None) -> tuple[Codes, Codes]:
+    """Return a column of published classes, and of those that were meant, in common codes."""
+    meant = encode_column(name, pa.chunked_array([values]), required=False)
+    column = counted.frequencies.vectors[:, counted.frequencies.names.index(name)]
+    translated = counted.known[name].translate(meant.domain)
+    size = len(meant.domain)
+    # A value that was not meant is like no other.
+    own = np.where(translated < 0, size + np.arange(len(translated)), translated)
+    return own[column], meant.codes.astype(np.int64)[codes]

@@ -13,9 +13,8 @@ import pyarrow as pa
 
 from indistinct.engines.base import Engine, Source, close_source
 from indistinct.errors import InputError
-from indistinct.frequencies.count import Counted
+from indistinct.frequencies.count import Counted, Request
 from indistinct.frequencies.population import PopulationByClass, people_of_cells, require_population, with_population
-from indistinct.frequencies.request import Request
 from indistinct.frequencies.value import PERSON, POPULATION, FrequencySet, Key
 from indistinct.hierarchy import Hierarchy
 from indistinct.machine.arrays import Codes
@@ -27,9 +26,9 @@ from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import Assignment
 from indistinct.recoding.read_back import cover_of_rows
 from indistinct.release.fit import Fit, fit
-from indistinct.release.kinds import settled
+from indistinct.release.promise import settle_reading
 from indistinct.release.verification.by_label import pairs_of_cells
-from indistinct.release.verification.matching import class_index, matched_classes
+from indistinct.release.verification.evidence import class_index, matched_classes
 from indistinct.schema import Schema
 from indistinct.tables.domain import Domain
 from indistinct.tables.value import Reading
@@ -146,7 +145,9 @@ def _open_population(population: Any, model: Model, engine: Engine, source: Sour
     if population is None:
         raise no_population(next(part for part in model.parts() if part.needs_population))
     opened = read_population(
-        lambda reading: engine.open(population, reading), lambda names: settled(source, names).about(names), schema
+        lambda reading: engine.open(population, reading),
+        lambda names: settle_reading(source, names).about(names),
+        schema,
     )
     if opened is None:
         raise InputError(

@@ -18,24 +18,20 @@ from indistinct.engines.base import Engine, Source
 from indistinct.engines.finding import CellFinder
 from indistinct.errors import InputError, OutOfMemoryError
 from indistinct.figures import plural
-from indistinct.frequencies.count import Counted
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Counted, Request
 from indistinct.hierarchy import Hierarchy
 from indistinct.machine.arrays import Codes
 from indistinct.machine.randomness import mix_words
 from indistinct.recoding.columns import QuasiColumn, columns_of
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.read_back import covered_classes
-from indistinct.release.columns import published_schema
 from indistinct.release.fit import fit
 from indistinct.release.verification.by_label import pairs_of_cells
-from indistinct.release.verification.evidence import RowComparison, coarsest
-from indistinct.release.verification.matching import matched_classes
-from indistinct.release.writing.form import MARK
+from indistinct.release.verification.evidence import RowComparison, coarsest, matched_classes, published_schema
+from indistinct.release.writing.delimited import MARK
 from indistinct.schema import Schema
 from indistinct.tables.dictionaries import is_text
 from indistinct.tables.domain import Domain, Kind, kind_of, plain_column, read_as
-from indistinct.tables.value import Table
 
 # Rows that are looked at together, and so many hashes of a table are held at a time.
 BATCH, MOST_HASHES = 1 << 17, 1 << 22
@@ -96,8 +92,8 @@ class _Side:
         """Yield rows with these columns and their quasi-identifiers, or groups of equal rows with their numbers."""
         source: Any = self.source
         columns = list(dict.fromkeys((*names, *self.quasi))) or [source.columns[0]]
-        if isinstance(source, Table):
-            data = source.data.select(columns)
+        if source.in_memory is not None:
+            data = source.in_memory.select(columns)
             yield from ((data.slice(start, BATCH), None) for start in range(0, data.num_rows, BATCH))
         elif hasattr(source, "batches"):
             yield from ((batch, None) for batch in source.batches(columns))
@@ -354,8 +350,7 @@ def _form(name: str, release: Source, original: Source, *, lenient: bool) -> _Fo
 
 
 def _empty(source: Any, name: str) -> pa.ChunkedArray:
-    kind = (source.data.schema if isinstance(source, Table) else source.arrow).field(name).type
-    return pa.chunked_array([], kind)
+    return pa.chunked_array([], source.arrow.field(name).type)
 
 
 def _plain(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:

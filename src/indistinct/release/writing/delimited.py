@@ -1,28 +1,183 @@
-"""A release as delimited text: the spellings of each column's values once, then rows assembled from them.
+"""How the files of a release are written: marks and encoding of text files, and what labels columns elsewhere.
 
-A field is quoted if it holds a delimiter, a quote, a line break, or begins or ends with white space. A
-missing value is an empty field and an empty text is `""`; in a table of one column, where an empty field
-would be a blank line, both are `""`. Texts are not altered, one that a spreadsheet takes for a formula neither,
-unless the file is written for one.
+A spreadsheet changes what it opens: 1-5 becomes a day, 007 a seven, and =1+1 is run. Where a release is written for
+one, such a text gets an apostrophe before it, which a reader takes off again.
 """
 
+import codecs
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.errors import OutputError
-from indistinct.machine.arrays import Codes
-from indistinct.machine.parallel import workers
-from indistinct.release.verification._kernels import STEP, spell_rows
-from indistinct.release.writing.form import Writing, is_formula, marked
+from indistinct.errors import OutputError, ParameterError
+from indistinct.figures import plural
+from indistinct.machine.arguments import CheckedArguments
+from indistinct.machine.arrays import Codes, workers
+from indistinct.release.writing._delimited_kernels import STEP, spell_rows
 from indistinct.tables.dictionaries import is_text
+from indistinct.tables.value import Labels
+
+MARK = "'"
+"""What stands before a text that a spreadsheet would change."""
+
+# What a cell begins with that is a formula, also in full width; what follows may be a number, a range or a telephone.
+FORMULA = "^[=+\\-@\uff1d\uff0b\uff0d\uff20\t\r]"
+NO_FORMULA = r"^[+\-]?[0-9.,' ]*([eE][+\-]?[0-9]+)?( ?%)?$|^[+\-]+$|^[+\-][0-9][0-9.,:/ \-]*$|^\+?[0-9() \-/]+$"
+# A number that stays what it is: no leading zero, no exponent, not too long.
+PLAIN = r"^-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{0,13}[1-9])?$"
+# Digits with marks between them are read as numbers, days, times or fractions, and so are names of months with digits.
+MONTHS = "jan|feb|mar|mär|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez"
+CHANGED = (
+    r"^\s*[$€£¥]?\s*[0-9][0-9.,:/' \-]*(?:[eE][+-]?[0-9]+|\s*%|\s*[$€£¥]|\s*[aApP][mM]?)?\s*$"
+    rf"|(?i)^\s*[0-9]{{1,4}}[-/. ]*(?:{MONTHS})[a-zä]{{0,7}}\.?[-/., ]*(?:[0-9]{{1,4}}[-/., ]*){{0,2}}$"
+    rf"|(?i)^\s*(?:{MONTHS})[a-zä]{{0,7}}\.?[-/., ]*(?:[0-9]{{1,4}}[-/., ]*){{1,2}}$"
+)
+BYTE_ORDER = {"utf-8": codecs.BOM_UTF8, "utf-16-le": codecs.BOM_UTF16_LE, "utf-16-be": codecs.BOM_UTF16_BE}
+
+
+@dataclass(frozen=True, slots=True)
+class Writing(CheckedArguments):
+    """How a text file of a release is written, in place of commas, points and UTF-8.
+
+    `delimiter` stands between fields, and `decimal` in numbers; `bom` puts a byte order mark before the text, by which
+    spreadsheets know its encoding. `spreadsheet` puts an apostrophe before each text that one would change into a date
+    or a number, or run as a formula. `labels` are what files of statistics programs show of columns.
+
+    >>> Writing(delimiter=";", decimal=",").delimiter
+    ';'
+    """
+
+    delimiter: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    bom: bool = False
+    spreadsheet: bool = False
+    labels: Mapping[str, Labels] = field(default_factory=dict, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.delimiter is not None and not re.fullmatch(r"[^\w\s\"'.+-]|\t| ", self.delimiter):
+            raise ParameterError(
+                "the delimiter of an output must be one mark, such as ; or a tab",
+                hint="no letter, digit, quote, point or sign",
+            )
+        if self.decimal not in (None, ".", ","):
+            raise ParameterError("the decimal mark of an output must be a point or a comma", hint="leave it out for .")
+        try:
+            name = codecs.lookup(self.encoding or "utf-8").name
+            "a,1\n".encode(name)
+        except (LookupError, UnicodeError):
+            raise ParameterError(
+                f"the encoding {self.encoding!r} is not known", hint="for example utf-8, cp1252 or utf-16"
+            ) from None
+        if self.bom and self.codec not in BYTE_ORDER:
+            raise ParameterError(
+                f"the encoding {self.encoding!r} has no byte order mark", hint="it goes with utf-8 and utf-16"
+            )
+
+    @property
+    def codec(self) -> str:
+        """The encoding, in the one spelling that names the order of bytes."""
+        name = codecs.lookup(self.encoding or "utf-8").name
+        return {"utf-16": "utf-16-le", "utf-8-sig": "utf-8"}.get(name, name)
+
+    @property
+    def prefix(self) -> bytes:
+        """What stands before the text; UTF-16 without an order of bytes always has it."""
+        told = self.bom or codecs.lookup(self.encoding or "utf-8").name in ("utf-16", "utf-8-sig")
+        return BYTE_ORDER[self.codec] if told else b""
+
+    @property
+    def plain(self) -> bool:
+        """Whether a text file is written as always."""
+        return self == Writing()
+
+    @property
+    def encodes(self) -> bool:
+        """Whether the bytes of a file are others than those of UTF-8 without a mark."""
+        return self.codec != "utf-8" or bool(self.prefix)
+
+    def encoded(self, text: bytes | memoryview) -> bytes | memoryview:
+        """Return UTF-8 text in the encoding of the file."""
+        if self.codec == "utf-8":
+            return text
+        try:
+            return str(text, "utf-8").encode(self.codec)
+        except UnicodeEncodeError:
+            raise OutputError(
+                f"the encoding {self.encoding} has no sign for some character of the table",
+                hint="write UTF-8; --bom lets spreadsheets know it",
+            ) from None
+
+
+def is_formula(texts: pa.Array) -> pa.Array:
+    """Return which texts a spreadsheet takes for formulas; a number with a sign is none."""
+    return pc.and_(pc.match_substring_regex(texts, FORMULA), pc.invert(pc.match_substring_regex(texts, NO_FORMULA)))
+
+
+def is_changed(texts: pa.Array) -> pa.Array:
+    """Return which texts a spreadsheet makes something else of: formulas, days, and numbers that look otherwise then.
+
+    >>> is_changed(pa.array(["1-5", "[1-5]", "007", "250.00", "MAR1", "31", "Oslo", "=1+1"])).to_pylist()
+    [True, False, True, True, True, False, False, True]
+    """
+    changed = pc.or_(pc.match_substring_regex(texts, FORMULA), pc.match_substring_regex(texts, CHANGED))
+    return pc.and_(changed, pc.invert(pc.match_substring_regex(texts, PLAIN)))
+
+
+def marked(texts: pa.Array) -> pa.Array:
+    """Return texts with an apostrophe before those that would change, and before those that begin with one already."""
+    needs = pc.or_(is_changed(texts), pc.starts_with(texts, MARK))
+    return pc.if_else(needs, pc.binary_join_element_wise(MARK, texts, ""), texts)
+
+
+def count_cells(column: pa.ChunkedArray, *, marks: bool) -> tuple[int, int]:
+    """Return how many cells of a column a spreadsheet takes for formulas and, where they get marks, changes at all."""
+    if not is_text(column.type):
+        return 0, 0
+    tests = (is_formula, is_changed) if marks else (is_formula,)
+    counts = [count_texts(column, test) for test in tests]
+    return counts[0], counts[-1] if marks else 0
+
+
+def count_texts(column: pa.ChunkedArray, test: Callable[[pa.Array], pa.Array]) -> int:
+    """Return how many cells of a column of text pass a test."""
+    if not isinstance(column.type, pa.DictionaryType):
+        return int(pc.sum(test(column)).as_py() or 0)
+    found = 0
+    for chunk in column.chunks:
+        codes = pc.value_counts(chunk.indices.drop_null())
+        hits = test(chunk.dictionary.cast(pa.string())).take(codes.field("values"))
+        found += int(pc.sum(pc.filter(codes.field("counts"), hits)).as_py() or 0)
+    return found
+
+
+def formula_warnings(counts: Mapping[str, tuple[int, int]], writing: Writing) -> tuple[str, ...]:
+    """Return what readers must know of cells that a spreadsheet would run, and of those that got an apostrophe.
+
+    >>> formula_warnings({"note": (1, 0)}, Writing())[0].partition(" and ")[0]
+    "a spreadsheet takes 1 cell of column 'note' for formulas"
+    """
+    if writing.spreadsheet:
+        return tuple(
+            f"{plural(changed, 'cell')} of column {name!r} got an apostrophe, so that no spreadsheet changes the text; "
+            f"it would take {formulas:,} for formulas"
+            for name, (formulas, changed) in counts.items()
+            if changed
+        )
+    return tuple(
+        f"a spreadsheet takes {plural(formulas, 'cell')} of column {name!r} for formulas and may run what they say: "
+        "write for one (--for-spreadsheet)"
+        for name, (formulas, _) in counts.items()
+        if formulas
+    )
+
 
 BLOCK_ROWS = 1 << 16
 # Every delimiter that readers guess is quoted, so that none takes a text for two fields.

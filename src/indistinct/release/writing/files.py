@@ -3,25 +3,26 @@
 import json
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
+from typing import TypedDict
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.engines.base import Sink
 from indistinct.errors import OutputError, ParameterError
+from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import MAIN
-from indistinct.release.certificate import Certificate
+from indistinct.recoding.storage import files_of_recoding, second_file
+from indistinct.release.certificate import SMALLEST, Certificate, check_smallest, text_for_others
 from indistinct.release.history.ledger import Record
-from indistinct.release.writing.as_written import is_text_file
+from indistinct.release.writing.delimited import Writing, count_cells, count_texts, formula_warnings
 from indistinct.release.writing.delivery import delivered
-from indistinct.release.writing.form import Writing, count_cells, count_texts, formula_warnings
-from indistinct.release.writing.formats import producer_for
-from indistinct.release.writing.labelled import PROGRAMS, lost
-from indistinct.release.writing.small_counts import SMALLEST, check_smallest, text_for_others
+from indistinct.release.writing.formats import is_text_file, producer_for
+from indistinct.release.writing.labelled import PROGRAMS, find_losses
 from indistinct.release.writing.staging import (
     Produce,
     Staged,
@@ -33,7 +34,6 @@ from indistinct.release.writing.staging import (
     stage_folder,
     staging,
 )
-from indistinct.tables import open_table
 from indistinct.tables.addresses import address_of, without_credentials
 from indistinct.tables.dictionaries import is_text
 from indistinct.tables.fetched import origin_of
@@ -95,7 +95,8 @@ class StagedTables:
             suffix = self.path.suffix.lower()
             if suffix in NO_NUL:
                 _require_no_nul(batch, suffix)
-            self.lost += lost(batch, self.writing, suffix=suffix)
+            if suffix in PROGRAMS:
+                self.lost += find_losses(batch, self.writing, PROGRAMS[suffix])
             if is_text_file(self.path):
                 for column in batch.column_names:
                     found = count_cells(batch[column], marks=self.writing.spreadsheet)
@@ -114,23 +115,15 @@ def _require_no_nul(table: pa.Table, suffix: str) -> None:
             )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class WrittenTables(Mapping[str, pa.Table]):
-    """The tables of a release that lie in files: each is read when somebody asks for it."""
+class Order(TypedDict, total=False):
+    """What is written with the tables of a release, and how; see `write_release`."""
 
-    path: Path
-    names: tuple[str, ...]
-
-    def __getitem__(self, name: str) -> pa.Table:
-        if name not in self.names:
-            raise KeyError(name)
-        return open_table(table_path(self.path, name), published=True).data
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.names)
-
-    def __len__(self) -> int:
-        return len(self.names)
+    tables: Sequence[str]
+    private: Mapping[Path, Produce]
+    overwrite: bool
+    record: Record | None
+    smallest_count: int
+    writing: Writing
 
 
 Fill = Callable[[Sink], None]
@@ -191,7 +184,7 @@ def write_release(
         LOG.info("writing %d tables and a certificate", len(sink.names))
         staged += [stage(file, produce, private=True) for file, produce in private.items()]
         staged.append(stage(seal, filled(text_for_others(certificate, smallest=check_smallest(smallest_count)))))
-        with nullcontext() if record is None else record.kept(certificate, digest=staged[-1].digest):
+        with nullcontext() if record is None else record.remember(certificate, digest=staged[-1].digest):
             publish(staged, overwrite=overwrite, outdated=outdated)
     return certificate
 
@@ -236,3 +229,36 @@ def table_path(path: str | Path, name: str) -> Path:
 def certificate_path(path: str | Path) -> Path:
     """Return where the certificate of a release lies; a folder, which has none, is no error here."""
     return Path(path).parent / f"{Path(path).name}.certificate.json"
+
+
+def write_table(table: pa.Table, path: str | Path, *, overwrite: bool = False) -> str:
+    """Write a published table in the format that the suffix names; return the SHA-256 of the file."""
+    return write_atomically(path, producer_for([table], Path(path)), overwrite=overwrite)
+
+
+def write_atomically(path: str | Path, produce: Produce, *, overwrite: bool = False, private: bool = False) -> str:
+    """Let `produce` fill a temporary file, then put it at `path`; return the SHA-256 of the file.
+
+    A `private` file can be read by its owner alone. Raises `OutputError` if something is there already and `overwrite`
+    is not set, or if the directory does not take the file.
+    """
+    target = Path(path)
+    check_target(target, overwrite=overwrite)
+    with staging() as staged:
+        staged.append(stage(target, produce, private=private))
+        publish(staged, overwrite=overwrite)
+        return staged[0].digest
+
+
+def write_recoding(recoding: Recoding, path: str | Path, *, overwrite: bool = False) -> None:
+    """Write a recoding, readable by its owner alone."""
+    files = files_of_recoding(recoding, path)
+    for target in files:
+        check_target(target, overwrite=overwrite)
+    old = second_file(path) if overwrite else None
+    with staging() as staged:
+        staged += [stage(target, produce, private=True) for target, produce in files.items()]
+        publish(staged, overwrite=overwrite)
+    if old is not None and old not in files:
+        with suppress(OSError):  # the new recoding is whole, whatever lies beside it
+            old.unlink()

@@ -16,8 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.errors import IndistinctError, MissingExtraError, OutputError
-from indistinct.release.writing.delimited import spell_values
-from indistinct.release.writing.form import Writing, count_texts
+from indistinct.release.writing.delimited import Writing, count_texts, spell_values
 from indistinct.tables.dictionaries import is_text
 from indistinct.tables.labelled import EXACT, statistics_package
 from indistinct.tables.value import Labels
@@ -113,11 +112,8 @@ def write_labelled(batches: Iterator[pa.Table], place: Path, writing: Writing, *
         ) from None
 
 
-def lost(table: pa.Table, writing: Writing, *, suffix: str) -> tuple[str, ...]:
-    """Return what of a table a file of a statistics program does not keep; nothing for other files."""
-    program = PROGRAMS.get(suffix)
-    if program is None:
-        return ()
+def find_losses(table: pa.Table, writing: Writing, program: Program) -> tuple[str, ...]:
+    """Return what of a table a file of a statistics program does not keep."""
     told = []
     for name in table.column_names:
         title = writing.labels[name].text if name in writing.labels else ""

@@ -12,9 +12,8 @@ import numpy as np
 from indistinct.engines import count_source
 from indistinct.engines.base import Engine, Source
 from indistinct.errors import InputError, OriginalError, SchemaError
-from indistinct.frequencies.count import Counted, drop_absent_values
-from indistinct.frequencies.grouping import group_rows
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Counted, Request, drop_absent_values
+from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Key
 from indistinct.hierarchy import Hierarchy
 from indistinct.hierarchy.builders import declared_order
@@ -22,21 +21,21 @@ from indistinct.models.base import All, Model
 from indistinct.models.of_people import OfPeople
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import MAIN, Assignment
-from indistinct.release.columns import (
+from indistinct.release.opening import OpenedTables, published_tables
+from indistinct.release.pseudonyms.making import are_pseudonyms
+from indistinct.release.release import Release
+from indistinct.release.verification.bucket_evidence import require_in_original
+from indistinct.release.verification.by_label import classes_by_label, classes_by_recoding, nobody_shown
+from indistinct.release.verification.check import NOTHING
+from indistinct.release.verification.evidence import (
     BOUNDS,
     COMPANIONS,
     Appearance,
+    Evidence,
     appearance_of,
     published_schema,
     require_columns,
 )
-from indistinct.release.opened import OpenedTables, published_tables
-from indistinct.release.pseudonyms.columns import are_pseudonyms
-from indistinct.release.release import Release
-from indistinct.release.verification.by_label import classes_by_label, classes_by_recoding, nobody_shown
-from indistinct.release.verification.check import NOTHING
-from indistinct.release.verification.containment import require_in_original
-from indistinct.release.verification.evidence import Evidence
 from indistinct.release.verification.population import people_by_label
 from indistinct.schema import Schema
 from indistinct.study.assess.attribute_disclosure import Shares, keys_of

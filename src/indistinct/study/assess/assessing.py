@@ -20,9 +20,8 @@ from indistinct.models.parameters import exact
 from indistinct.models.uniqueness_estimators import estimate_uniques
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import Form
-from indistinct.release.kinds import reading_again, settled
-from indistinct.release.promise import judging
-from indistinct.release.pseudonyms.columns import kinds_of
+from indistinct.release.promise import judging, reading_again, settle_reading
+from indistinct.release.pseudonyms.making import kinds_of
 from indistinct.release.published import NO_SCHEMA, Knowledge, Published, describe_release, is_release
 from indistinct.release.writing.files import certificate_path
 from indistinct.schema import Schema, did_you_mean, require_schema
@@ -174,7 +173,7 @@ def _reading(release: Published | None, sample: AssessedTable) -> Callable[[Sequ
     """Return how columns of a population are read: as those of the original were, where it is known how."""
     source = sample.source
     if source is not None and not sample.published:
-        return lambda names: settled(source, [name for name in names if name in source.columns]).about(names)
+        return lambda names: settle_reading(source, [name for name in names if name in source.columns]).about(names)
     recoding = None if release is None else release.recoding
     return Reading().about if recoding is None else reading_again(recoding).about
 

@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 
 from indistinct.errors import InputError
-from indistinct.frequencies.rollup import OUT, Cells
+from indistinct.frequencies.lattice import OUT, Cells
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet
 from indistinct.hierarchy import Hierarchy
 from indistinct.hierarchy.value import Taxonomy
-from indistinct.machine.arrays import Codes
-from indistinct.machine.parallel import spread
+from indistinct.machine.arrays import Codes, spread
 from indistinct.study.assess.reidentification import Reidentification, prosecutor, uniques
 from indistinct.tables.domain import Domain
 

@@ -18,16 +18,16 @@ from indistinct.engines import open_source
 from indistinct.engines.base import Engine, Source
 from indistinct.errors import InputError, ParameterError
 from indistinct.figures import percent
-from indistinct.frequencies.grouping import group_rows, pack
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Request
+from indistinct.frequencies.encode import group_rows, pack
 from indistinct.machine.arrays import Codes, run_starts, starts_of
 from indistinct.machine.ordering import distinct, distinct_with_places, sort_words
 from indistinct.recoding.columns import columns_of
 from indistinct.recoding.cover import Cover, cover_of_codes, cover_of_each
 from indistinct.recoding.outputs import Buckets
 from indistinct.recoding.read_back import cover_of
+from indistinct.release.opening import require_original
 from indistinct.release.published import Knowledge, Published, describe_release
-from indistinct.release.reading import require_original
 from indistinct.schema import Schema
 from indistinct.study.assess import _membership_kernels as kernels
 from indistinct.tables import open_table

@@ -39,7 +39,8 @@ NAMES = {
 OLDEST, ZIP_DIGITS = 89, 3
 _WORDS = re.compile(r"[a-z]+")
 _NUMBERS = re.compile(r"\d+(?:\.\d+)?")
-_DAYS = re.compile(r"\d{4}-\d{2}")
+# A year and a month that belong together, and no range of numbers such as 5872.22-8965.96 or 10037-10050.
+_DAYS = re.compile(r"(?<![\d.])\d{4}-(?:0[1-9]|1[0-2])(?!\d)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import numpy as np
 from indistinct.engines import count_source
 from indistinct.engines.base import Source
 from indistinct.errors import InputError
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Request
 from indistinct.frequencies.singled_out import SingledOut, singled_out
 from indistinct.frequencies.value import PERSON
 from indistinct.metrics.buckets import rows_alone

@@ -16,8 +16,7 @@ import numpy as np
 
 from indistinct.errors import ParameterError
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet
-from indistinct.machine.arrays import Codes, narrowest, run_starts, starts_of
-from indistinct.machine.parallel import is_large, spread
+from indistinct.machine.arrays import Codes, is_large, narrowest, run_starts, spread, starts_of
 from indistinct.study.assess import _unique_set_kernels as kernels
 
 Progress = Callable[[float], None]

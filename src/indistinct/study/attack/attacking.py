@@ -8,10 +8,10 @@ from typing import Any, Literal, Unpack, overload
 from indistinct.engines import closes_sources, open_source
 from indistinct.engines.base import Source
 from indistinct.errors import InputError, ParameterError
-from indistinct.frequencies.request import Request
-from indistinct.release.columns import require_columns, require_rows
+from indistinct.frequencies.count import Request
 from indistinct.release.published import Knowledge, Published, describe_release
-from indistinct.release.verification.containment import require_in_original
+from indistinct.release.verification.bucket_evidence import require_in_original
+from indistinct.release.verification.evidence import require_columns, require_rows
 from indistinct.schema import Schema
 from indistinct.study.attack.base import Attack, Outcome, Progress, Target
 from indistinct.study.attack.crowd import is_sampled, register_of

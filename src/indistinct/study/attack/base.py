@@ -15,7 +15,7 @@ from indistinct.engines.base import Source
 from indistinct.figures import number, percent
 from indistinct.hierarchy import Hierarchy
 from indistinct.models.base import Model
-from indistinct.release.opened import OpenedTables
+from indistinct.release.opening import OpenedTables
 from indistinct.schema import Schema
 
 # A normal estimate lies within so many deviations in 95 % of cases.

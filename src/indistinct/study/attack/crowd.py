@@ -13,15 +13,14 @@ import pyarrow.compute as pc
 
 from indistinct.engines.base import Source
 from indistinct.errors import HierarchyError, InputError, OriginalError, ParameterError
-from indistinct.frequencies.encode import Encoded, encode_column
-from indistinct.frequencies.grouping import group_rows
+from indistinct.frequencies.encode import Encoded, encode_column, group_rows
 from indistinct.frequencies.slices import together
 from indistinct.hierarchy.builders import declared_order
 from indistinct.machine.arrays import Codes
 from indistinct.machine.ordering import distinct
 from indistinct.recoding.columns import QuasiColumn, columns_of
 from indistinct.recoding.outputs import MAIN
-from indistinct.release.columns import require_columns
+from indistinct.release.verification.evidence import require_columns
 from indistinct.schema import did_you_mean
 from indistinct.study.attack.base import Tally, Target
 from indistinct.tables.domain import Domain

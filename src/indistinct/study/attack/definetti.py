@@ -15,8 +15,8 @@ from indistinct.engines import count_source
 from indistinct.engines.base import Source
 from indistinct.errors import InputError, ParameterError, UnseenValueError
 from indistinct.figures import percent
-from indistinct.frequencies.grouping import group_rows
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Request
+from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.slices import SliceCounts
 from indistinct.machine.arrays import Codes, run_entries, starts_of
 from indistinct.study.attack.base import Attack, Outcome, Progress, Tally, Target, against, share_of, wilson

@@ -10,7 +10,7 @@ import numpy as np
 
 from indistinct.engines import count_source
 from indistinct.errors import InputError
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Request
 from indistinct.frequencies.value import FrequencySet
 from indistinct.machine.arrays import Codes
 from indistinct.machine.ordering import distinct, distinct_with_places

@@ -11,7 +11,7 @@ import numpy as np
 
 from indistinct.errors import ParameterError
 from indistinct.figures import percent
-from indistinct.frequencies.grouping import group_rows
+from indistinct.frequencies.encode import group_rows
 from indistinct.machine.arrays import Codes, run_entries
 from indistinct.recoding.columns import columns_of
 from indistinct.study.attack.base import Attack, Outcome, Tally, Target, against, share_of

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from indistinct.frequencies.grouping import group_rows
+from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.slices import SliceCounts, together
 from indistinct.machine.arrays import Codes, run_entries, starts_of
 from indistinct.machine.ordering import distinct, distinct_with_places

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from indistinct.figures import percent
-from indistinct.frequencies.grouping import group_rows
+from indistinct.frequencies.encode import group_rows
 from indistinct.study.attack.base import Attack, Outcome, Tally, Target, share_of
 from indistinct.study.attack.crowd import Crowd, control_crowd, draw_people, original_crowd, unit_of
 from indistinct.study.attack.matching import groups_of, matches_of

@@ -19,7 +19,7 @@ import pyarrow as pa
 from indistinct.algorithms.base import Algorithm, Problem, run_search
 from indistinct.engines import count_source
 from indistinct.errors import InfeasibleError, InputError, ParameterError
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Request
 from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Key
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.models.base import Model

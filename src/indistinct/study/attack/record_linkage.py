@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from indistinct.errors import InputError, ParameterError
-from indistinct.frequencies.grouping import group_rows
+from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.slices import find_contained
 from indistinct.machine.arrays import Codes, run_entries
 from indistinct.machine.ordering import distinct, distinct_with_places

@@ -12,7 +12,7 @@ from indistinct.errors import IndistinctError, InfeasibleError, ParameterError
 from indistinct.hierarchy import Hierarchy
 from indistinct.job.job import Job
 from indistinct.job.policy import predicted_column
-from indistinct.machine import parallel
+from indistinct.machine import arrays
 from indistinct.schema import Schema, did_you_mean, require_schema
 from indistinct.study.compare.folder import Kept, private_folder
 from indistinct.study.compare.trials import (
@@ -195,7 +195,7 @@ def compare(
         if trial is not None:
             keep_trial(trial)
     ahead = [point for point in points if point not in found]
-    try_points(compared, ahead, workers=workers or parallel.workers(), tell=keep_trial)
+    try_points(compared, ahead, workers=workers or arrays.workers(), tell=keep_trial)
     return Comparison(
         str(source.path or source.name or "table"),
         source.rows,

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 import indistinct
 from indistinct.errors import OutputError
-from indistinct.release.writing.atomically import write_atomically
+from indistinct.release.writing.files import write_atomically
 from indistinct.release.writing.staging import digest_of, filled
 from indistinct.spelling import spell
 from indistinct.study.compare.trials import ComparedJob, Point, Trial, trial_from_json

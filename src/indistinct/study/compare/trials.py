@@ -11,8 +11,7 @@ from typing import Any, Literal
 from indistinct.algorithms.base import Algorithm
 from indistinct.algorithms.registry import parse_algorithm
 from indistinct.errors import IndistinctError, InfeasibleError, ParameterError
-from indistinct.job.job import Job
-from indistinct.job.problem import budget
+from indistinct.job.job import Job, budget
 from indistinct.job.running import run_job
 from indistinct.metrics import AverageClassSize, Metric, parse_metric
 from indistinct.models import Model

@@ -15,7 +15,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from indistinct.errors import ParameterError
-from indistinct.machine import parallel
+from indistinct.machine import arrays
 from indistinct.study.compare.trials import ComparedJob, Point, Trial, try_point
 
 Tell = Callable[[Trial], None]
@@ -31,7 +31,7 @@ def try_points(compared: ComparedJob, points: Sequence[Point], *, workers: int, 
     ahead, found = SimpleQueue[Point](), SimpleQueue[Trial]()
     for point in points:
         ahead.put(point)
-    sent, threads = _pickle_job(compared), max(1, parallel.workers() // count)
+    sent, threads = _pickle_job(compared), max(1, arrays.workers() // count)
     team = [Worker(sent, threads=threads) for _ in range(count)]
     try:
         with ThreadPoolExecutor(count) as pool:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from indistinct.frequencies.grouping import group_rows
+from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Key
 from indistinct.machine.arrays import Codes
 from indistinct.study.assess.unique_sets import ColumnSet, MinimalUniques, minimal_uniques

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.errors import InputError, ParameterError
-from indistinct.frequencies.grouping import group_rows
+from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.person_columns import CodedColumn, likely_person
 from indistinct.hierarchy import Hierarchy, suggest
 from indistinct.machine.arrays import Codes

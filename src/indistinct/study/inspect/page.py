@@ -6,7 +6,7 @@ from pathlib import Path
 
 from indistinct.drawing import page
 from indistinct.figures import percent
-from indistinct.release.writing.atomically import write_atomically
+from indistinct.release.writing.files import write_atomically
 from indistinct.release.writing.staging import filled
 from indistinct.study.inspect.patterns.safe_harbor import IDENTIFIERS, RULE
 from indistinct.study.inspect.value import ColumnProfile, Inspection

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from indistinct.figures import percent, plural
-from indistinct.frequencies.uniqueness import is_nearly_unique
+from indistinct.frequencies.singled_out import is_nearly_unique
 from indistinct.hierarchy import Hierarchy
 from indistinct.release.verification.verify import nearly_unique
 from indistinct.schema import Role, Schema

@@ -13,8 +13,7 @@ import numpy as np
 
 from indistinct.algorithms.base import Progress
 from indistinct.drawing.charts import altair, draw
-from indistinct.frequencies.encode import Encoded
-from indistinct.frequencies.grouping import group_rows
+from indistinct.frequencies.encode import Encoded, group_rows
 from indistinct.machine.arrays import Codes
 from indistinct.metrics.distributions import (
     correlation_of,

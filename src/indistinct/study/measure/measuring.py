@@ -10,16 +10,14 @@ import pyarrow as pa
 from indistinct.algorithms.base import Progress
 from indistinct.engines import closes_sources, open_source
 from indistinct.errors import InputError, ParameterError
-from indistinct.frequencies.count import drop_absent_values
+from indistinct.frequencies.count import Request, drop_absent_values
 from indistinct.frequencies.encode import Encoded
-from indistinct.frequencies.request import Request
 from indistinct.frequencies.value import PERSON, Key
-from indistinct.job.problem import check_job
+from indistinct.job.job import check_job
 from indistinct.machine.arrays import Codes
 from indistinct.machine.memory import needs_memory
 from indistinct.metrics import Loss, Measurements, Metric, measure_all, parse_metric, standard_metrics
 from indistinct.metrics.buckets import measure_buckets
-from indistinct.metrics.cells import cell_totals
 from indistinct.models import KAnonymity
 from indistinct.recoding.columns import QuasiColumn, columns_of
 from indistinct.recoding.outputs import Assignment, PublishedColumn
@@ -151,7 +149,7 @@ def _read_assignment(published: Published, keys: Sequence[Key]) -> Assignment:
 
 def column_losses(assignment: Assignment) -> dict[str, float]:
     """Return the mean loss of every quasi-identifier: the metric `loss` is the mean of these."""
-    totals = cell_totals(assignment, Loss()) / max(assignment.rows, 1)
+    totals = Loss().column_totals(assignment) / max(assignment.rows, 1)
     return dict(zip((column.column for column in assignment.columns), totals.tolist(), strict=True))
 
 

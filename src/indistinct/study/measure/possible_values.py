@@ -21,9 +21,9 @@ from indistinct.recoding.cover import Cover, cover_of_each
 from indistinct.recoding.outputs import MAIN
 from indistinct.recoding.read_back import cover_of_rows, read_classes
 from indistinct.recoding.read_back_texts import covered_by
-from indistinct.release.columns import require_columns, require_rows
-from indistinct.release.opened import OpenedTables
+from indistinct.release.opening import OpenedTables
 from indistinct.release.verification.bucket_evidence import BucketEvidence
+from indistinct.release.verification.evidence import require_columns, require_rows
 from indistinct.schema import Schema
 from indistinct.tables import open_table
 from indistinct.tables.domain import Domain

@@ -12,9 +12,8 @@ import pyarrow as pa
 
 from indistinct.engines import closes_sources, open_source
 from indistinct.errors import InputError, ParameterError
-from indistinct.frequencies.count import drop_absent_values
-from indistinct.frequencies.grouping import group_rows
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Request, drop_absent_values
+from indistinct.frequencies.encode import group_rows
 from indistinct.hierarchy import Hierarchy
 from indistinct.machine.arrays import Codes
 from indistinct.machine.memory import needs_memory
@@ -26,9 +25,9 @@ from indistinct.recoding.assign import domains_of
 from indistinct.recoding.columns import QuasiColumn, columns_of
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import MAIN, Buckets
-from indistinct.release.columns import published_schema
-from indistinct.release.opened import OpenedTables
+from indistinct.release.opening import OpenedTables
 from indistinct.release.published import Beside, Knowledge, Published, describe_release
+from indistinct.release.verification.evidence import published_schema
 from indistinct.schema import Schema
 from indistinct.study.query.answer import Answer, answer
 from indistinct.study.query.reading import behind_a_zero, labels_of_domain, plain_labels, quasi_labels

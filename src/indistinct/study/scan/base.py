@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from indistinct.figures import plural
 from indistinct.hierarchy import Hierarchy
-from indistinct.release.columns import BOUNDS, COMPANIONS
+from indistinct.release.verification.evidence import BOUNDS, COMPANIONS
 from indistinct.schema import Schema
 from indistinct.tables import Table
 

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.figures import rows_of_all
-from indistinct.frequencies.uniqueness import is_nearly_unique, rows_alone
+from indistinct.frequencies.singled_out import is_nearly_unique, rows_alone
 from indistinct.machine.arrays import Codes
-from indistinct.release.pseudonyms.columns import are_pseudonyms
+from indistinct.release.pseudonyms.making import are_pseudonyms
 from indistinct.release.pseudonyms.unkeyed import HASHES, holds_unkeyed
 from indistinct.schema import BUCKET, COUNT
 from indistinct.study.scan.base import NAMELESS, Check, Finding, Severity, Subject, leak, suspicion

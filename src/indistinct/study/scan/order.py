@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from indistinct.frequencies.grouping import group_rows
+from indistinct.frequencies.encode import group_rows
 from indistinct.machine.arrays import Codes
-from indistinct.release.columns import published_schema
+from indistinct.release.verification.evidence import published_schema
 from indistinct.study.scan.base import Check, Finding, Subject, leak
 from indistinct.study.scan.columns import codes_of
 from indistinct.study.scan.compared import published_as_is

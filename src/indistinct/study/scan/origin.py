@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from indistinct.engines import open_source
 from indistinct.errors import InputError
 from indistinct.figures import plural
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Request
 from indistinct.recoding.columns import QuasiColumn, columns_of
 from indistinct.recoding.labels import written_multiset
 from indistinct.recoding.read_back import cover_of

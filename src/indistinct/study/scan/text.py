@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from indistinct.errors import InputError
 from indistinct.figures import plural
 from indistinct.machine.memory import Allowance
-from indistinct.release.writing.form import is_formula
+from indistinct.release.writing.delimited import is_formula
 from indistinct.study.scan.base import Check, Finding, NotChecked, Opened, Part, Subject, bytes_behind, note, suspicion
 from indistinct.study.scan.compared import spell_values
 from indistinct.study.scan.parquet import encrypted_error

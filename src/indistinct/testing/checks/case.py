@@ -9,8 +9,7 @@ import pyarrow as pa
 
 from indistinct.algorithms.base import Algorithm
 from indistinct.engines import open_source
-from indistinct.frequencies.count import Counted
-from indistinct.frequencies.request import Request
+from indistinct.frequencies.count import Counted, Request
 from indistinct.hierarchy import Hierarchy
 from indistinct.hierarchy.explicit import Explicit
 from indistinct.job.publishing import anonymize

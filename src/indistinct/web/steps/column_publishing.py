@@ -7,9 +7,8 @@ from typing import Any
 from indistinct.errors import ParameterError
 from indistinct.figures import number, plural
 from indistinct.hierarchy import Hierarchy, hierarchy_from_json
-from indistinct.recoding.transformations import Transformation
-from indistinct.recoding.transformations.value import CLEARED, PERIODS
-from indistinct.release.pseudonyms.columns import Pseudonym
+from indistinct.recoding.transformations import CLEARED, PERIODS, Transformation
+from indistinct.release.pseudonyms.making import Pseudonym
 from indistinct.web import parts
 from indistinct.web.deciding import DROPPED, KEPT, path_in, with_pseudonym, with_transformation
 from indistinct.web.frame import Screen

@@ -7,9 +7,9 @@ from fractions import Fraction
 from typing import Any
 
 from indistinct.figures import number, percent
+from indistinct.job.job import budget
 from indistinct.job.policy import Policy
 from indistinct.job.policy.value import relative_path
-from indistinct.job.problem import budget
 from indistinct.models import Model
 from indistinct.models.registry import EVERY_MODEL
 from indistinct.spelling import arguments_of

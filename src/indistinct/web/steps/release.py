@@ -11,9 +11,9 @@ from typing import Any
 from indistinct.figures import number, plural
 from indistinct.job.policy import Policy
 from indistinct.markup import Document, grid_html
-from indistinct.release.certificate_grids import counted_grid, verdict_grid
-from indistinct.release.writing.as_written import is_text_file
-from indistinct.release.writing.form import Writing
+from indistinct.release.certificate import counted_grid, verdict_grid
+from indistinct.release.writing.delimited import Writing
+from indistinct.release.writing.formats import is_text_file
 from indistinct.web import parts
 from indistinct.web.as_code import portable
 from indistinct.web.blocks import listed

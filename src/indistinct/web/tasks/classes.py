@@ -15,8 +15,7 @@ import pyarrow as pa
 from indistinct.engines import open_source
 from indistinct.engines.memory.count import rows_of
 from indistinct.errors import InputError
-from indistinct.frequencies.encode import encode_column
-from indistinct.frequencies.grouping import group_rows
+from indistinct.frequencies.encode import encode_column, group_rows
 from indistinct.frequencies.value import PERSON, Key
 from indistinct.job.opening import transform
 from indistinct.job.policy import Policy
@@ -26,7 +25,7 @@ from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import SENSITIVE, Assignment
 from indistinct.recoding.storage import read_recoding
 from indistinct.release.fit import fit
-from indistinct.release.opened import buckets_told, read_certificate
+from indistinct.release.opening import buckets_told, read_certificate
 from indistinct.release.promise import promise_of
 from indistinct.release.writing.files import table_path
 from indistinct.reporting.columns import MISSING

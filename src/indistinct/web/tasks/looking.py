@@ -12,7 +12,7 @@ from indistinct.errors import IndistinctError, InputError, PolicyError
 from indistinct.hierarchy import Explicit
 from indistinct.job.policy import Policy, policy_from_toml
 from indistinct.job.policy.reading import LARGEST_POLICY, parse_toml
-from indistinct.release.pseudonyms.columns import Pseudonym
+from indistinct.release.pseudonyms.making import Pseudonym
 from indistinct.reproduce.datasets import generate_patients
 from indistinct.study.inspect import Inspection, inspect
 from indistinct.study.inspect.inspecting import inspect_as_read

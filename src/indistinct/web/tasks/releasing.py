@@ -16,8 +16,8 @@ from indistinct.recoding.outputs import SENSITIVE
 from indistinct.recoding.storage import arrays_path, read_recoding
 from indistinct.release.promise import promised_model
 from indistinct.release.writing.files import certificate_path, table_path
+from indistinct.release.writing.places import check_targets
 from indistinct.release.writing.staging import Produce, filled, publish, stage, staging
-from indistinct.release.writing.targets import check_targets
 from indistinct.reporting.report import report
 from indistinct.study.verify import verify
 from indistinct.web.tasks.published import Files, original_of, published_files

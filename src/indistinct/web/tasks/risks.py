@@ -7,8 +7,8 @@ from typing import Any
 from indistinct.errors import IndistinctError, MissingExtraError
 from indistinct.job.policy import Policy
 from indistinct.markup import Document
+from indistinct.release.opening import read_alike, read_release
 from indistinct.release.published import Published
-from indistinct.release.reading import read_alike, read_release
 from indistinct.reporting import risk
 from indistinct.reporting.content import Block, Notice, Section
 from indistinct.reporting.facts import LARGEST_MEMBERSHIP, Facts

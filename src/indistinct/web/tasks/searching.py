@@ -10,7 +10,7 @@ from indistinct.errors import IndistinctError
 from indistinct.job.job import job_of_policy
 from indistinct.job.policy import Policy
 from indistinct.job.running import run_job
-from indistinct.metrics.people import counted_in_people
+from indistinct.metrics.base import counted_in_people
 from indistinct.recoding.outputs import MAIN
 from indistinct.release.published import describe_release
 from indistinct.release.release import Release

@@ -14,8 +14,7 @@ import pyarrow as pa
 
 from indistinct.algorithms.base import Algorithm, Progress
 from indistinct.errors import IndistinctError, InputError, ParameterError, SchemaError
-from indistinct.frequencies.encode import Encoded, encode_column
-from indistinct.frequencies.grouping import group_rows
+from indistinct.frequencies.encode import Encoded, encode_column, group_rows
 from indistinct.hierarchy import Hierarchy
 from indistinct.job.publishing import anonymize
 from indistinct.machine.arrays import Codes, starts_of

@@ -12,8 +12,7 @@ import pyarrow.compute as pc
 
 from indistinct.hierarchy.labels_of_levels import are_labels
 from indistinct.machine.arrays import Codes
-from indistinct.recoding.transformations.columns import PRESENT
-from indistinct.recoding.transformations.value import Transformation
+from indistinct.recoding.transformations import PRESENT, Transformation
 from indistinct.tables.domain import Kind, kind_of
 
 # Whole numbers beyond are compared one by one: products of them do not fit 64 bits.
