@@ -1,6 +1,6 @@
 """Conditions as boxes: in each, every column has its own set of values, so that a recoding meets it column by column.
 
-The boxes of a condition do not overlap: what is counted in each adds up.
+The boxes of a condition do not overlap: what is counted in each adds up. The boxes of a workload are in codes.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

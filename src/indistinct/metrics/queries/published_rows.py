@@ -1,8 +1,12 @@
-"""The values that a recoding published in one column, and how much of each a query allows.
+"""The rows of a published table as queries meet them: what each published value stands for, and how much is allowed.
 
-A published value stands for a set of original ones. What is certain and what is possible is decided by that set;
-what is estimated by how much of it is allowed, as if its values were equally frequent: of a range of whole numbers
-or days each one, of other ranges the length, of a node or a set its members.
+A published value stands for a set of original ones. That set decides what is certain and what is possible. An estimate
+takes its values for equally frequent: of a range of whole numbers or days each one, of other ranges the length, of a
+node or a set its members.
+
+Rows stand in slices, each of some columns whose values belong together. A release in classes is one slice, and every
+cell is a unit of its own. In a release in buckets a unit is a bucket, in which nobody knows which entries of two slices
+belong to one row.
 """
 
 from collections.abc import Mapping, Sequence

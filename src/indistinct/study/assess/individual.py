@@ -2,7 +2,7 @@
 
 The population's number F of people of a class is unknown; its posterior, given the number f in the sample and the sum
 of their weights, is a negative binomial distribution, and the risk is the expectation of 1/F (Benedetti and Franconi
-1998).
+1998). An engine counts values inside classes and knows no sums: the histogram of the weight column gives them.
 """
 
 from collections.abc import Mapping

@@ -1,9 +1,9 @@
-"""Membership disclosure: how well a release of buckets hides which full tuples an algorithm was given.
+"""Membership disclosure: how well a release hides which full tuples an algorithm was given.
 
 A tuple *matches* a bucket if every column of the bucket holds the tuple's value of that column. All tuples that match
 some bucket are candidates: the distinct tuples of the original table among them, and the *fake* tuples, which nobody
 is behind. Many fake tuples, and as many matching buckets for fake as for original ones, protect membership
-(Li, Li, Zhang and Molloy 2012).
+(Li, Li, Zhang and Molloy 2012). A class is a bucket with a column for each quasi-identifier.
 """
 
 import math

@@ -1,4 +1,8 @@
-"""What is known of the population that a table was drawn from: a table of it, its size, or a sampling fraction."""
+"""The population that a table was drawn from: a table of it, its size, or a sampling fraction.
+
+Where it is a table, it says how many people look like each class: those whom the published values cover. Labels may
+overlap, and then somebody looks like several classes.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,7 @@
-"""Attacks on sensitive values: an attacker finds the groups that may hold a person and looks at what they show."""
+"""Attacks on sensitive values: homogeneity, background knowledge, skewness and similarity.
+
+In each an attacker finds the groups that may hold a person, and looks at the sensitive values that they show.
+"""
 
 from abc import abstractmethod
 from dataclasses import dataclass

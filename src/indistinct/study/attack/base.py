@@ -1,7 +1,7 @@
-"""What every attack is given and what it reports.
+"""What every attack is given and what it reports: a target, tallies with their intervals, an outcome in words.
 
 An attack is a frozen value with its parameters, like an algorithm. It sees a release as its readers do, beside what it
-declares that the attacker has; the original only decides which guesses were right.
+declares that the attacker has; the original only decides which guesses were right. No text holds a value of the table.
 """
 
 import math

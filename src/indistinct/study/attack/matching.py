@@ -1,4 +1,8 @@
-"""Which groups of a release may hold a person, and what they tell of the person's sensitive value."""
+"""The groups of a release that may hold a person, and what they tell of the person's sensitive value.
+
+A group is a class of published rows or, where links are broken, the rows of a bucket that agree on what is known in
+the slice of the sensitive column.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,8 @@
-"""Unsorted matching: published rows still stand in the order of the original (Sweeney 2002)."""
+"""Unsorted matching: published rows still stand in the order of the original (Sweeney 2002).
+
+Rows that are sorted by what they show tell nothing by their order. So a release is parted into *blocks*, as far as its
+columns explain the order, and only the order inside blocks is compared.
+"""
 
 import math
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A comparison as a value: what became of every point, which of them no other one beats, and how to make each."""
+"""Compare algorithms, models and budgets on one table: what became of every point, and which no other one beats."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Pictures of a comparison: risk against utility with the Pareto front, and metrics as a model's parameter grows."""
+"""What a comparison leaves in its folder: figures as JSON and CSV, pictures of risk and utility, and a page."""
 
 from collections import defaultdict
 from dataclasses import fields

@@ -1,4 +1,7 @@
-"""One point of a comparison, tried: a release is made, measured and assessed, and only figures are kept of it."""
+"""Points of a comparison and what becomes of them: a release is made, measured and assessed, and figures are kept.
+
+A point is an algorithm with a model and a budget of suppression; a grid has every combination of them.
+"""
 
 import math
 import re

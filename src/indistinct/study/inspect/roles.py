@@ -1,4 +1,7 @@
-"""What the name of a column says about its role, in English; what its values say comes on top and needs no language."""
+"""Which role a column may have: what its name says, in English, and what its values say, in any language.
+
+In doubt the safer role is suggested.
+"""
 
 import re
 from collections.abc import Mapping, Sequence

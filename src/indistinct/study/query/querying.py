@@ -1,4 +1,7 @@
-"""The public functions that ask: what a release answers to a query, and how far a workload's answers are off."""
+"""Ask a release: what it answers to a query, and how far the answers to a workload are off.
+
+A release, a file or any table is opened for the columns that are asked about, with what is known of its original.
+"""
 
 import math
 import re

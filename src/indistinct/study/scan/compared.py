@@ -1,4 +1,4 @@
-"""Published columns beside those of the original: the same values in the same types, so that cells can be compared."""
+"""Cells in the few types that every check can compare, and published columns beside those of the original."""
 
 from collections.abc import Mapping
 

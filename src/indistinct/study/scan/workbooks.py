@@ -1,4 +1,7 @@
-"""What a workbook holds beside the cells that people see: authors, hidden sheets, comments, texts of deleted cells."""
+"""Workbooks (.xlsx, .xlsb, .ods), read as the archives that they are, and what they hold beside the cells on show.
+
+That is who made them, hidden sheets, rows and columns, comments, links, and texts of deleted cells.
+"""
 
 import io
 import re

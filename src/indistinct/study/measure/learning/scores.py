@@ -1,4 +1,8 @@
-"""What learning from a release is worth, as values: how often classifiers are right, trained on what."""
+"""What learning from a release is worth: how often classifiers are right, trained on what, with intervals over folds.
+
+Training folds overlap, so the scores of folds vary less than those of fresh tables would. The interval is the corrected
+resampled t of Nadeau and Bengio (2003), which allows for that.
+"""
 
 import math
 from collections.abc import Sequence
