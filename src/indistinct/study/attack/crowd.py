@@ -24,7 +24,6 @@ from indistinct.release.verification.evidence import require_columns
 from indistinct.schema import did_you_mean
 from indistinct.study.attack.base import Tally, Target
 from indistinct.tables.domain import Domain
-from indistinct.tables.value import Table
 
 # So many rows are attacked at most; of more, some are drawn by chance.
 MOST_ROWS = 50_000
@@ -98,9 +97,10 @@ def _column(target: Target, name: str) -> QuasiColumn:
 
 def table_of(source: Source | None, what: str) -> pa.Table:
     """Return the rows of a source; attacks look at rows, which an engine must have in memory."""
-    if not isinstance(source, Table):
+    table = None if source is None else source.in_memory
+    if table is None:
         raise ParameterError(f"{what} must be in memory to be attacked", hint="give a file or a frame")
-    return source.data
+    return table
 
 
 def original_crowd(target: Target) -> Crowd:

@@ -22,7 +22,7 @@ from indistinct.machine.memory import needs_memory
 from indistinct.metrics import ClassificationMetric
 from indistinct.models import Model
 from indistinct.recoding.cover import Cover, cover_of_codes
-from indistinct.release.published import NO_SCHEMA, Published, describe_release
+from indistinct.release.published import NO_SCHEMA, describe_release, is_release
 from indistinct.schema import Schema, did_you_mean, require_schema
 from indistinct.spelling import spell
 from indistinct.study.measure.learning.classifiers import CLASSIFIERS, Classifier, parse_classifier, require_extra
@@ -96,8 +96,9 @@ def classify(
     `seed` decides folds, samples and forests, and is told. Needs scikit-learn, the extra `ml`.
     """
     require_extra()
-    if isinstance(table, Published) and release is None:
-        table, schema, release = None, schema or table.schema, table
+    if is_release(table) and release is None:
+        table, release = None, describe_release(table, schema)
+        schema = release.schema
     if schema is None:
         raise ParameterError(NO_SCHEMA, hint="pass schema=…")
     require_schema(schema)
