@@ -32,7 +32,9 @@ from indistinct.metrics.queries.workload import Workload
 from indistinct.models import Model, ModelTraits
 from indistinct.models.registry import MODELS, parse_model
 from indistinct.release.writing.formats import FORMATS
+from indistinct.reproduce import REPRODUCTIONS
 from indistinct.reproduce.datasets import GENERATORS
+from indistinct.reproduce.examples import ADULT_EXAMPLE, reproduce_examples
 from indistinct.spelling import spell
 from indistinct.study.attack.registry import ATTACKS
 from indistinct.tables.several import ARROW, DELIMITED, PARQUET
@@ -57,6 +59,7 @@ def pages() -> dict[str, str]:
         "models.md": _registered_page("Models", f"A model {spelled}; `&` between two asks for both.", MODELS),
         "python.md": _python_page(),
         "support-matrix.md": _support_page(),
+        "worked-examples.md": _examples_page(),
     }
 
 
@@ -86,6 +89,7 @@ def _index_page() -> str:
         ("[Command line](command-line.md)", names(name for name, _ in _commands())),
         ("[Python](python.md)", "every public name"),
         ("[Errors](errors.md)", "every error with its exit code"),
+        ("[Worked examples](worked-examples.md)", "the tables of five documents, made again"),
     ]
     return _page(
         "Reference",
@@ -121,6 +125,37 @@ def _attacks_page() -> str:
     for name, kind in ATTACKS.items():
         parts += [*_entry(name, kind), f"Needs: {', '.join(kind.needs)}." if kind.needs else ""]
     return _page("Attacks", *parts)
+
+
+def _examples_page() -> str:
+    made = reproduce_examples(REPRODUCTIONS["examples"].sizes, lambda share: None)
+    # What depends on a table that is not part of the package stands on no page.
+    examples = [example for example in made.examples if example.name != ADULT_EXAMPLE]
+    summary = [
+        (example.document, example.name, "as printed" if example.equal else "differs", _literal([example.erratum])[0])
+        for example in examples
+    ]
+    parts = [
+        "Every numbered table of five documents that can be made, made again by `indistinct reproduce examples` and "
+        "shown beside the printed rows, which are on the left. Ours is made from the corrected table; rows that differ "
+        "have a ≠ between them, and a sentence says why. Published rows are in random order, each is shown beside the "
+        f"row that it is. {ADULT_EXAMPLE} of the thesis needs Adult and stands in the command's output alone.",
+        made.source,
+        _table(("document", "table", "", "erratum"), summary),
+    ]
+    for example in examples:
+        parts += [
+            f"## {example.document}: {example.name}",
+            f"Ours: {example.made}.",
+            _table((*example.headings, "≠", *example.headings), [_literal(row) for row in example.rows()]),
+            *_literal([example.erratum]),
+        ]
+    return _page("Worked examples", *parts)
+
+
+def _literal(row: Sequence[str]) -> list[str]:
+    """Return cells whose stars and brackets are no markup."""
+    return [re.sub(r"([*\[\]<>_])", r"\\\1", cell) for cell in row]
 
 
 def _support_page() -> str:

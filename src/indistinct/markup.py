@@ -4,12 +4,12 @@ A figure keeps the number itself beside the words for it, and where in a JSON do
 and attacks found is passed in as such documents.
 """
 
+import html
 import json
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from typing import Any
 
 from indistinct.figures import number
@@ -95,13 +95,13 @@ def printable(text: str) -> str:
     return re.sub(f"[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|[{TURNING}]", "\ufffd", text)
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     """Return a text as it stands in HTML, also inside quotes.
 
-    >>> escaped("<b> & 'c'")
+    >>> escape("<b> & 'c'")
     '&lt;b&gt; &amp; &#x27;c&#x27;'
     """
-    return escape(printable(text), quote=True)
+    return html.escape(printable(text), quote=True)
 
 
 def cell_html(cell: Cell) -> str:
@@ -111,25 +111,25 @@ def cell_html(cell: Cell) -> str:
     '<data value="0.25" data-of="[&quot;measure&quot;, &quot;gcp&quot;]">25 %</data>'
     """
     if isinstance(cell, str):
-        return escaped(cell)
+        return escape(cell)
     value = None if isinstance(cell.value, float) and not math.isfinite(cell.value) else cell.value
     told = json.dumps(value, ensure_ascii=False)
     path = json.dumps(cell.path, ensure_ascii=False)
-    return f'<data value="{escaped(told)}" data-of="{escaped(path)}">{escaped(cell.text)}</data>'
+    return f'<data value="{escape(told)}" data-of="{escape(path)}">{escape(cell.text)}</data>'
 
 
 def grid_html(table: Grid) -> str:
     """Return a table with its caption; what is wider than the screen can be moved, also with the keyboard."""
     kinds = [' class="number"' if name in table.right else "" for name in table.headings]
     head = "".join(
-        f'<th scope="col"{kind}>{escaped(name)}</th>' for name, kind in zip(table.headings, kinds, strict=True)
+        f'<th scope="col"{kind}>{escape(name)}</th>' for name, kind in zip(table.headings, kinds, strict=True)
     )
     lines = []
     for row in table.rows:
         first, *others = row
         cells = "".join(f"<td{kind}>{cell_html(cell)}</td>" for cell, kind in zip(others, kinds[1:], strict=True))
         lines.append(f'<tr><th scope="row">{cell_html(first)}</th>{cells}</tr>')
-    caption = escaped(table.caption)
+    caption = escape(table.caption)
     return (
         f'<div class="wide" role="region" tabindex="0" aria-label="{caption}"><table{_width(table)}>'
         f"<caption><span>{caption}</span></caption><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
@@ -144,6 +144,6 @@ def _width(table: Grid) -> str:
 
 def piece(title: str, *tables: Grid, notes: Iterable[str] = ()) -> str:
     """Return what a notebook shows of a value: a title, tables and notes, complete in itself."""
-    parts = [f"<p><strong>{escaped(title)}</strong></p>", *map(grid_html, tables)]
-    parts += [f"<p>{escaped(note)}</p>" for note in notes]
+    parts = [f"<p><strong>{escape(title)}</strong></p>", *map(grid_html, tables)]
+    parts += [f"<p>{escape(note)}</p>" for note in notes]
     return f'<div class="indistinct"><style>{STYLE}</style>{"".join(parts)}</div>'

@@ -158,7 +158,7 @@ def spell_value(value: Any) -> str:
     return text
 
 
-def _unquoted(text: str) -> str:
+def _unquote(text: str) -> str:
     if len(text) >= 2 and text[0] == text[-1] == '"':
         return text[1:-1].replace('""', '"')
     return text
@@ -168,16 +168,16 @@ def _value(text: str, kind: Any, *, where: tuple[str, str]) -> Any:
     """Return the value that a text spells for a field of a type; `where` has the owner and the field."""
     origin = get_origin(kind)
     if hasattr(kind, "from_text"):
-        return kind.from_text(_unquoted(text))
+        return kind.from_text(_unquote(text))
     if origin in (Union, types.UnionType):
         if str in get_args(kind):
-            return _unquoted(text)
+            return _unquote(text)
         kinds = [part for part in get_args(kind) if part is not type(None)]
         return _value(text, kinds[0], where=where) if len(kinds) == 1 else _number(text, where)
     if origin is tuple:
         return tuple(_value(part.strip(), get_args(kind)[0], where=where) for part in split(text, "|"))
     if origin is Literal or kind is str:
-        return _unquoted(text)
+        return _unquote(text)
     if kind is bool:
         if text.lower() in ("true", "false"):
             return text.lower() == "true"

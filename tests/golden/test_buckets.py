@@ -9,20 +9,11 @@ import pytest
 
 import indistinct as ind
 from indistinct.algorithms.bucket.anatomy import anatomize
+from indistinct.reproduce.documents import SLICING_NAMES, SLICING_PATIENTS
 from indistinct.testing import bucket_reference as reference
 from references import buckets as plain
 
-NAMES = ["age", "sex", "zip", "disease"]
-ROWS = [
-    (22, "M", 47906, "dyspepsia"),
-    (22, "F", 47906, "flu"),
-    (33, "F", 47905, "flu"),
-    (52, "F", 47905, "bronchitis"),
-    (54, "M", 47302, "flu"),
-    (60, "M", 47302, "dyspepsia"),
-    (60, "M", 47304, "dyspepsia"),
-    (64, "F", 47304, "gastritis"),
-]
+NAMES, ROWS = list(SLICING_NAMES), SLICING_PATIENTS
 PATIENTS = [dict(zip(NAMES, row, strict=True)) for row in ROWS]
 TABLE = pa.Table.from_pylist(PATIENTS)
 SCHEMA = ind.Schema(quasi=["age", "sex", "zip"], sensitive=["disease"])

@@ -8,26 +8,15 @@ import pytest
 import indistinct as ind
 from indistinct.algorithms.base import Problem
 from indistinct.algorithms.full_domain.bottom_up import BottomUp
-from indistinct.algorithms.full_domain.incognito import Incognito, _join_survivors, _prune_candidates
+from indistinct.algorithms.full_domain.incognito import Incognito, join_survivors, prune_candidates
 from indistinct.algorithms.full_domain.samarati import Samarati
 from indistinct.engines import count_source
 from indistinct.frequencies.count import Request
 from indistinct.recoding.columns import columns_of
-
-PATIENTS = [
-    ("1/21/76", "Male", "53715", "Flu"),
-    ("4/13/86", "Female", "53715", "Hepatitis"),
-    ("2/28/76", "Male", "53703", "Bronchitis"),
-    ("1/21/76", "Male", "53703", "Broken arm"),
-    ("4/13/86", "Female", "53706", "Sprained ankle"),
-    ("2/28/76", "Female", "53706", "Hang nail"),
-]
-BIRTHDATES = ind.Hierarchy.from_rows([(date, "*") for date in ("1/21/76", "2/28/76", "4/13/86")])
-SEXES = ind.Hierarchy.from_rows([(sex, "Person") for sex in ("Male", "Female")])
-ZIPCODES = ind.Hierarchy.from_rows(
-    [("53715", "5371*", "537**"), ("53703", "5370*", "537**"), ("53706", "5370*", "537**")]
-)
-LADDERS = {"Birthdate": BIRTHDATES, "Sex": SEXES, "Zipcode": ZIPCODES}
+from indistinct.reproduce.documents import CLINIC, CLINIC_LADDERS, CLINIC_PRINTED
+from indistinct.reproduce.documents import CLINIC_NAMES as NAMES
+from indistinct.reproduce.documents import INCOGNITO_LADDERS as LADDERS
+from indistinct.reproduce.documents import INCOGNITO_PATIENTS as PATIENTS
 
 
 def table(rows, names):
@@ -62,8 +51,8 @@ def test_incognito_round_by_round(variant):
     assert rounds == ROUNDS
     assert [problem.counters[f"checks over {size} columns"] for size in (1, 2, 3)] == [3, 11, 3]
     assert problem.counters["checks"] == 17
-    assert len(_prune_candidates(_join_survivors(rounds[0], 1), rounds[0])) == 16
-    assert _prune_candidates(_join_survivors(rounds[1], 2), rounds[1]) == nodes("B1S1Z0 B1S0Z2 B0S1Z2 B1S1Z1 B1S1Z2")
+    assert len(prune_candidates(join_survivors(rounds[0], 1), rounds[0])) == 16
+    assert prune_candidates(join_survivors(rounds[1], 2), rounds[1]) == nodes("B1S1Z0 B1S0Z2 B0S1Z2 B1S1Z1 B1S1Z2")
 
 
 def test_the_scans_of_the_variants():
@@ -120,37 +109,11 @@ def test_the_published_rows_of_the_node():
     assert release.recoding.levels == {"Birthdate": 1, "Sex": 1, "Zipcode": 0}
 
 
-# Datafly. The dates are of our own making: the example depends on their years alone.
+# Datafly.
 
-NAMES = ("Race", "BirthDate", "Gender", "ZIP", "Problem")
-CLINIC = [
-    ("black", "1965-09-20", "male", "02141", "short of breath"),
-    ("black", "1965-02-14", "male", "02141", "chest pain"),
-    ("black", "1965-10-23", "female", "02138", "painful eye"),
-    ("black", "1965-08-24", "female", "02138", "wheezing"),
-    ("black", "1964-11-07", "female", "02138", "obesity"),
-    ("black", "1964-12-01", "female", "02138", "chest pain"),
-    ("white", "1964-10-23", "male", "02138", "short of breath"),
-    ("white", "1965-03-15", "female", "02139", "hypertension"),
-    ("white", "1964-08-13", "male", "02139", "obesity"),
-    ("white", "1964-05-05", "male", "02139", "fever"),
-    ("white", "1967-02-13", "male", "02138", "vomiting"),
-    ("white", "1967-03-21", "male", "02138", "back pain"),
-]
-CLINIC_LADDERS = {
-    "Race": ind.Hierarchy.suppression(),
-    "BirthDate": ind.Hierarchy.from_rows([(row[1], row[1][:4], "*") for row in CLINIC]),
-    "Gender": ind.Hierarchy.suppression(),
-    "ZIP": ind.Hierarchy.masking(),
-}
-RELEASED = {
-    ("black", "1965", "male", "02141"): {"short of breath", "chest pain"},
-    ("black", "1965", "female", "02138"): {"painful eye", "wheezing"},
-    ("black", "1964", "female", "02138"): {"obesity", "chest pain"},
-    ("white", "1964", "male", "02139"): {"obesity", "fever"},
-    ("white", "1967", "male", "02138"): {"vomiting", "back pain"},
-}
-
+RELEASED = {}
+for *vector, problem in CLINIC_PRINTED:
+    RELEASED.setdefault(tuple(vector), set()).add(problem)
 
 # The paper lets k rows stand outside; that many may be dropped only if the job says so as well.
 AS_PRINTED = {"algorithm": "datafly:outliers=2", "suppression": 0.2}

@@ -7,23 +7,10 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
+from indistinct.reproduce.documents import MONDRIAN_PATIENTS as PATIENTS
+from indistinct.reproduce.documents import RETOLD_PATIENTS as RETOLD
+from indistinct.reproduce.documents import RETOLD_PATIENTS_PRINTED
 
-PATIENTS = [
-    (25, "Male", 53711, "Flu"),
-    (25, "Female", 53712, "Hepatitis"),
-    (26, "Male", 53711, "Bronchitis"),
-    (27, "Male", 53710, "Broken arm"),
-    (27, "Female", 53712, "AIDS"),
-    (28, "Male", 53711, "Hang nail"),
-]
-RETOLD = [
-    (35, "Male", 533449, "Flu"),
-    (35, "Female", 533441, "Cancer"),
-    (36, "Male", 533449, "AIDS"),
-    (37, "Male", 533448, "Hang nail"),
-    (37, "Female", 533441, "Hepatitis"),
-    (38, "Male", 533449, "Broken arm"),
-]
 NAMES = ("Age", "Sex", "Zipcode")
 SEXES = {"Sex": ind.Hierarchy.order(["Female", "Male"])}
 
@@ -118,8 +105,7 @@ def test_the_retold_table():
 
 
 def test_the_retold_table_as_printed_mixes_the_zipcodes_of_the_women():
-    printed = [row if row[3] != "Hepatitis" else (37, "Female", 533448, "Hepatitis") for row in RETOLD]
-    release = released(printed, ["Sex", "Age", "Zipcode"])
+    release = released(RETOLD_PATIENTS_PRINTED, ["Sex", "Age", "Zipcode"])
     assert shown(release)["Hepatitis"] == ("[35-37]", "Female", "[533441-533448]")
 
 

@@ -4,23 +4,9 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
+from indistinct.reproduce.documents import MONDRIAN_PATIENTS as PATIENTS
+from indistinct.reproduce.documents import RETOLD_PATIENTS as RETOLD
 
-PATIENTS = [
-    (25, "Male", 53711, "Flu"),
-    (25, "Female", 53712, "Hepatitis"),
-    (26, "Male", 53711, "Bronchitis"),
-    (27, "Male", 53710, "Broken arm"),
-    (27, "Female", 53712, "AIDS"),
-    (28, "Male", 53711, "Hang nail"),
-]
-RETOLD = [
-    (35, "Male", 533449, "Flu"),
-    (35, "Female", 533441, "Cancer"),
-    (36, "Male", 533449, "AIDS"),
-    (37, "Male", 533448, "Hang nail"),
-    (37, "Female", 533441, "Hepatitis"),
-    (38, "Male", 533449, "Broken arm"),
-]
 SCHEMA = ind.Schema(quasi=["Sex", "Age", "Zipcode"], sensitive=["Disease"])
 BOTH = pytest.mark.parametrize(("rows", "mean", "young"), [(PATIENTS, 26.5, 26), (RETOLD, 36.5, 36)])
 

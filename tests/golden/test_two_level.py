@@ -5,16 +5,11 @@ import pytest
 
 import indistinct as ind
 from indistinct.metrics import Distortion
+from indistinct.reproduce.documents import PEOPLE as ROWS
+from indistinct.reproduce.documents import PEOPLE_NAMES
 
-PEOPLE = pa.table(
-    {
-        "row": [1, 2, 3, 4, 5, 6],
-        "job": ["cat1", "cat1", "cat1", "cat1", "cat2", "cat2"],
-        "birth": ["1975", "1955", "1955", "1955", "1975", "1975"],
-        "postcode": ["4350", "4350", "5432", "5433", "4350", "4350"],
-    }
-)
-SCHEMA = ind.Schema(quasi=["job", "birth", "postcode"], insensitive=["row"])
+PEOPLE = pa.table({"row": range(1, 7)} | dict(zip(PEOPLE_NAMES, map(list, zip(*ROWS, strict=True)), strict=True)))
+SCHEMA = ind.Schema(quasi=["job", "birth", "postcode"], insensitive=["row", "illness"])
 
 
 @pytest.mark.parametrize("algorithm", ["two-level", "two-level:rule=literal", "two-level:stub=true"])

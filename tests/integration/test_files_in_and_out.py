@@ -158,7 +158,7 @@ def two(tmp_path):
         opened.append(session)
     made = opened[0].folder / "Ä release.csv"
     made.write_bytes(b"age\n*\n")
-    opened[0].find("downloads", {"table": made}, rests_on=files.given_away(opened[0]))
+    opened[0].keep("downloads", {"table": made}, rests_on=files.key_of_downloads(opened[0]))
     yield guard, cookies, made
     sessions.close()
 

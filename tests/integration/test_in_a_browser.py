@@ -1,11 +1,13 @@
 """The frame of the page in a real browser: reload, back, undo, two tabs, the keyboard, and people who see little."""
 
+import pyarrow.csv
 import pytest
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from references.page_browser import STEPS
+from indistinct.reproduce.datasets import generate_patients
+from references.page_browser import STEPS, focused
 
 
 def test_the_browser_is_told_nothing_that_it_could_keep(demo):
@@ -56,10 +58,6 @@ def press(page, key):
     ActionChains(page.chrome).send_keys(key).perform()
 
 
-def focused(page):
-    return page.script("const e = document.activeElement; return e.matches('a') ? e.textContent.trim() : e.id")
-
-
 def test_the_keyboard_alone_reaches_everything(demo):
     demo.script("document.activeElement.blur()")
     press(demo, Keys.TAB)
@@ -89,6 +87,46 @@ def test_whoever_skips_is_at_the_step(demo):
     press(demo, Keys.TAB)
     inside = "return document.activeElement.closest('#step') !== null"
     assert demo.wait("a control of the step", lambda: demo.script(inside))
+
+
+def record_focus(page):
+    """Let the browser note what has the focus after each change of the page, before anything else can run."""
+    page.script(
+        "window.noted = []; new MutationObserver(() => window.noted.push(document.activeElement.id))"
+        ".observe(document.documentElement, {childList: true, subtree: true, attributes: true})"
+    )
+
+
+def test_a_step_that_is_drawn_anew_never_loses_the_focus(page):
+    page.demo()
+    page.at("privacy")
+    record_focus(page)
+    field = page.find("suppression")
+    field.send_keys(Keys.CONTROL + "a")
+    field.send_keys("3", Keys.ENTER)
+    page.wait("the step anew", lambda: page.find("suppression") != field)
+    page.wait("the way back", lambda: page.find("undo").is_enabled())
+    assert set(page.script("return window.noted")) == {"suppression"}
+
+
+def test_a_button_that_goes_with_its_work_leaves_the_focus_to_the_one_that_began_it(page, tmp_path):
+    large = tmp_path / "large.csv"
+    pyarrow.csv.write_csv(generate_patients(12_000, seed=1), large)
+    page.upload(large)
+    page.wait_for("Rows 1 to")
+    page.at("search")
+    page.find("search").send_keys(Keys.ENTER)
+    page.find("stop").send_keys(Keys.ENTER)
+    page.wait_for("stopped")
+    page.wait("the focus where the search began", lambda: focused(page) == "search")
+
+
+def test_an_error_calls_back_to_its_field(page):
+    page.demo()
+    page.at("privacy")
+    page.write("suppression", "2 or 3")
+    assert page.error_at("suppression")
+    page.wait("the field to have the focus", lambda: focused(page) == "suppression")
 
 
 def test_the_job_is_shown_as_code_and_can_be_copied(demo):

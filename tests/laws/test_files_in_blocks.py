@@ -31,6 +31,7 @@ KINDS = [WORDS, WHOLE, DECIMALS, FOREIGN, AMOUNTS, DAYS, GERMAN, MOMENTS, EMPTY]
 READINGS = st.fixed_dictionaries(
     {},
     optional={
+        "columns": st.sampled_from([["a"], ["b", "a"]]),
         "missing": st.sampled_from([["", "-99"], ["-99"], {"*": [""], "a": ["NA", "12"]}]),
         "decimal": st.just(","),
         "thousands": st.just("."),

@@ -25,7 +25,7 @@ quick = settings(deadline=None, max_examples=120)
 def found_recodings(draw):
     """Return a sample, its count, and a recoding that an algorithm found for it."""
     sample = draw(samples())
-    algorithm, model = draw(algorithms(columns=len(sample.schema.quasi))), draw(models())
+    algorithm, model = draw(algorithms()), draw(models())
     counted = sample.count(model, joint=algorithm.traits.splits)
     try:
         recoding = algorithm.search(Problem(counted.frequencies, sample.columns(counted), model))

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 from indistinct.algorithms.base import Problem
 from indistinct.algorithms.partition import _single_dimensional_kernels as kernels
+from indistinct.algorithms.partition.greedy_cuts import greedy_by_rounds, greedy_by_size
 from indistinct.algorithms.partition.layout import ranks_of
-from indistinct.algorithms.partition.single_dimensional import greedy_by_rounds, greedy_by_size, segments_by_rounds
+from indistinct.algorithms.partition.single_dimensional import segments_by_rounds
 from indistinct.frequencies.value import Classes
 from indistinct.machine.arrays import starts_of
 from indistinct.models import KAnonymity
@@ -60,3 +61,27 @@ def test_the_kernel_finds_the_segments_of_the_rounds(counts, k):
     assert feasible == possible
     if feasible:
         assert last.tolist() == expected.tolist()
+
+
+@quick
+@given(samples(most_rows=60, most_columns=3), st.integers(1, 8))
+def test_the_kernel_goes_on_from_the_cuts_that_it_is_given(sample, k):
+    counted = sample.count()
+    if counted.frequencies.rows < k:
+        return
+    columns = sample.columns(counted)
+    ranks = ranks_of(columns, counted.frequencies.vectors).astype(np.int64)
+    fast, slow = (Problem(counted.frequencies, columns, KAnonymity(k)) for _ in range(2))
+    alone = Problem(*first_column(counted, columns), KAnonymity(k))
+    own = ranks_of(alone.columns, alone.frequencies.vectors).astype(np.int64)
+    start = [*greedy_by_size(own, alone), *(np.zeros(len(column.domain), dtype=bool) for column in columns[1:])]
+    found = [mask.tolist() for mask in greedy_by_size(ranks, fast, start=start)]
+    assert found == [mask.tolist() for mask in greedy_by_rounds(ranks, slow, start=start)]
+    assert all(made >= given for made, given in zip(found[0], start[0].tolist(), strict=True))
+
+
+def first_column(counted, columns):
+    """Return the cells of the first column alone, and the column."""
+    from indistinct.recoding.assign import project
+
+    return project(counted.frequencies, (columns[0].name,))[0], columns[:1]

@@ -9,7 +9,7 @@ import pytest
 import indistinct as ind
 from indistinct.algorithms.full_domain import optimal
 from indistinct.algorithms.full_domain.bottom_up import BottomUp
-from indistinct.algorithms.full_domain.incognito import Incognito, _join_survivors, _prune_candidates
+from indistinct.algorithms.full_domain.incognito import Incognito, join_survivors, prune_candidates
 from indistinct.algorithms.full_domain.optimal import Optimal
 from indistinct.algorithms.full_domain.samarati import Samarati
 from indistinct.errors import InfeasibleError, ParameterError
@@ -138,7 +138,7 @@ def test_every_round_of_incognito_finds_all_and_is_upward_closed(seed, spec):
             assert survivors == {n for n in every if data.suppressed(n, model) <= min(budget, len(data.rows) - 1)}
             assert upward_closed(survivors, data)
             if size < len(rounds):
-                candidates = _prune_candidates(_join_survivors(survivors, size), survivors)
+                candidates = prune_candidates(join_survivors(survivors, size), survivors)
                 assert candidates == {
                     n for n in data.partial_nodes(size + 1) if all(part in survivors for part in parts(n))
                 }

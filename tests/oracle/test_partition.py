@@ -1,7 +1,7 @@
 """Partitioning against its definition over rows in plain Python, and against brute force."""
 
 from collections import Counter
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 
 import numpy as np
 import pyarrow as pa
@@ -266,6 +266,96 @@ def test_exact_single_dimensional_cuts_are_the_best_of_all(values, k):
 def segment_sizes(values, present, chosen):
     bounds = [0, *chosen, len(present)]
     return [sum(v in present[a:b] for v in values) for a, b in pairwise(bounds)]
+
+
+few = st.integers(0, 3)
+small_tables = st.integers(1, 3).flatmap(lambda width: st.lists(st.tuples(*[few] * width), min_size=1, max_size=14))
+
+
+def best_grid(rows, fits, *, allowed=0):
+    """Return the smallest discernibility of all cuts of all columns: classes that do not fit are suppressed."""
+    present = [sorted(set(column)) for column in zip(*rows, strict=True)]
+    choices = [[set(some) for n in range(len(own)) for some in combinations(own[:-1], n)] for own in present]
+    best = len(rows) ** 2 + 1
+    for cuts in product(*choices):
+        classes = {}
+        for row, values in enumerate(rows):
+            key = tuple(sum(cut < value for cut in own) for own, value in zip(cuts, values, strict=True))
+            classes.setdefault(key, []).append(row)
+        dropped = sum(len(part) for part in classes.values() if not fits(part))
+        if dropped <= allowed:
+            kept = sum(len(part) ** 2 for part in classes.values() if fits(part))
+            best = min(best, kept + dropped * len(rows))
+    return best
+
+
+@quick
+@given(small_tables, st.integers(1, 4), st.sampled_from([0, 1, 3, 6]))
+def test_exact_cuts_of_several_columns_are_the_best_of_all(rows, k, allowed):
+    k, allowed = min(k, len(rows)), min(allowed, len(rows) - 1)
+    names = [f"q{place}" for place in range(len(rows[0]))]
+    table = pa.table({name: [row[place] for row in rows] for place, name in enumerate(names)})
+    release = ind.anonymize(
+        table,
+        ind.Schema(quasi=names),
+        model=ind.KAnonymity(k),
+        algorithm="single-dimensional:exact=true,nodes=0",
+        suppression=allowed / len(rows) + 1e-9,
+    )
+    best = best_grid(rows, lambda part: len(part) >= k, allowed=allowed)
+    assert ind.measure(release, ["discernibility"])["discernibility"] == best
+    assert (release.counters["proven"], release.counters["bound"], release.counters["gap"]) == (1, best, 0)
+
+
+@quick
+@given(small_tables, st.lists(st.sampled_from("abc"), min_size=14, max_size=14), st.integers(1, 3))
+def test_exact_cuts_for_another_model_are_the_best_of_all(rows, drawn, l):
+    ill = drawn[: len(rows)]
+    if len(set(ill)) < l:
+        return
+    names = [f"q{place}" for place in range(len(rows[0]))]
+    table = pa.table({name: [row[place] for row in rows] for place, name in enumerate(names)} | {"s": ill})
+    release = ind.anonymize(
+        table,
+        ind.Schema(quasi=names, sensitive=["s"]),
+        model=ind.DistinctLDiversity("s", l=l),
+        algorithm=ind.SingleDimensional(exact=True, nodes=0),
+    )
+    best = best_grid(rows, lambda part: len({ill[row] for row in part}) >= l)
+    assert ind.measure(release, ["discernibility"])["discernibility"] == best
+
+
+@quick
+@given(st.lists(st.tuples(st.sampled_from(LEAVES), few), min_size=2, max_size=14), st.integers(1, 4))
+def test_exact_cuts_along_a_tree_are_published_apart(rows, k):
+    k = min(k, len(rows))
+    order = {leaf: rank for rank, leaf in enumerate(LEAVES)}
+    release, classes = released(rows, ind.SingleDimensional(exact=True, nodes=0), k, hierarchies={"q0": TREE})
+    best = best_grid([(order[leaf], number) for leaf, number in rows], lambda part: len(part) >= k)
+    assert sum(len(part) ** 2 for part in classes) == best
+    assert release.counters["proven"] == 1
+
+
+def grid_cost(rows, columns, k):
+    _, classes = released([tuple(row[place] for place in columns) for row in rows], ind.SingleDimensional(), k)
+    return sum(len(part) ** 2 for part in classes)
+
+
+@quick
+@given(st.integers(2, 4).flatmap(lambda width: rows_of(width, most=60)), st.integers(1, 5))
+def test_greedy_cuts_are_no_worse_than_those_of_fewer_columns(rows, k):
+    k, every = min(k, len(rows)), range(len(rows[0]))
+    whole = grid_cost(rows, every, k)
+    for count in range(1, len(every)):
+        for some in combinations(every, count):
+            assert whole <= grid_cost(rows, some, k)
+
+
+def test_greedy_cuts_of_many_columns_are_no_worse_than_those_of_the_first_ones():
+    dice = np.random.default_rng(3)
+    rows = list(map(tuple, dice.integers(0, 5, (200, 11)).tolist()))
+    costs = [grid_cost(rows, range(width), 4) for width in range(1, 12)]
+    assert costs == sorted(costs, reverse=True)
 
 
 @quick

@@ -197,3 +197,8 @@ class Page:
     def complaints(self) -> list[str]:
         """Return what the browser wrote to its console as severe since it was last asked."""
         return [each["message"] for each in self.chrome.get_log("browser") if each["level"] == "SEVERE"]
+
+
+def focused(page: Page) -> str:
+    """Return what has the focus: the text of a link, or else its id."""
+    return page.script("const e = document.activeElement; return e.matches('a') ? e.textContent.trim() : e.id")

@@ -133,7 +133,7 @@ def test_published_names_must_not_collide():
         ({"seed": -1}, ind.ParameterError),
         ({"suppression": 2}, ind.ParameterError),
         ({"suppression": float("nan")}, ind.ParameterError),
-        ({"algorithm": "single-dimensional:exact=true"}, ind.ParameterError),
+        ({"algorithm": "single-dimensional:nodes=5"}, ind.ParameterError),
     ],
 )
 def test_bad_options_are_our_errors(options, kind):

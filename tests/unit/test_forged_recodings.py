@@ -118,6 +118,23 @@ FORGED_ARRAYS = [
 ]
 
 
+def bare(path):
+    """Make an array one number without a shape."""
+
+    def forge(data):
+        owner, last = inside(data, path)
+        owner[last] |= {"values": [0], "shape": []}
+
+    return forge
+
+
+FORGED_ARRAYS += [
+    pytest.param(algorithm, bare(path), id=f"{algorithm} {path} bare")
+    for algorithm, paths in ARRAYS.items()
+    for path in paths
+]
+
+
 def duplicate_vector(data):
     data["vectors"]["values"][:2] = data["vectors"]["values"][2:4]
 

@@ -12,7 +12,8 @@ pytest.importorskip("nicegui")
 
 from indistinct.algorithms.full_domain.node import ChosenNode
 from indistinct.errors import IndistinctError, InputError, ParameterError, PolicyError, SchemaError
-from indistinct.job.policy import policy_from_toml, policy_to_toml
+from indistinct.job.job import ledger_of_policy
+from indistinct.job.policy import Output, policy_from_toml, policy_to_toml
 from indistinct.models import DistinctLDiversity, KAnonymity
 from indistinct.recoding.transformations import Transformation
 from indistinct.release.pseudonyms.making import Pseudonym
@@ -155,6 +156,17 @@ def test_a_policy_waits_for_a_table_that_must_be_uploaded(desk, looked, table, a
     assert found.policy.schema == looked.policy.schema
 
 
+def test_other_files_of_a_policy_stay_where_they_are_when_its_table_is_uploaded(desk, looked, table, folder, allowed):
+    policy = replace(looked.policy, output=Output(Path("open.csv"), ledger=Path("ledger.sqlite")))
+    path = allowed.uploaded.parent / "policy" / "job.toml"
+    path.parent.mkdir()
+    path.write_text(policy_to_toml(policy), encoding="utf-8")
+    (allowed.uploaded / "clinic.csv").write_bytes(table.read_bytes())
+    found = look_by_policy(desk, path, allowed)
+    assert found.policy.source == allowed.uploaded / "clinic.csv"
+    assert ledger_of_policy(found.policy) == folder / "ledger.sqlite", "another ledger would know no earlier release"
+
+
 def test_a_table_outside_is_wanted_even_if_it_is_there(desk, looked, tmp_path, folder, allowed):
     outside = tmp_path / "secret.csv"
     outside.write_text("a\n1\n", encoding="utf-8")
@@ -247,7 +259,7 @@ def test_a_policy_holds_whatever_role_a_column_gets(looked, name, role):
         == looked.policy.schema
     )
     expected = [] if role == looked.policy.schema.role(name) else [name]
-    assert deciding.different(policy, looked.inspection) == expected
+    assert deciding.find_differences(policy, looked.inspection) == expected
 
 
 def test_hierarchies_come_and_go_with_the_role(looked):
@@ -270,8 +282,8 @@ def test_models_come_and_go_with_the_role(looked):
 
 def test_unprotected_columns_are_known(looked):
     bare = replace(looked.policy, models=(KAnonymity(5),))
-    assert deciding.unprotected(bare) == list(looked.policy.schema.sensitive)
-    assert "disease" not in deciding.unprotected(looked.policy)
+    assert deciding.find_unprotected(bare) == list(looked.policy.schema.sensitive)
+    assert "disease" not in deciding.find_unprotected(looked.policy)
 
 
 def test_what_rests_on_a_role_goes_with_it(looked):
@@ -363,11 +375,11 @@ def test_what_roles_do_about_a_set_of_columns(looked):
 def test_undo_brings_back_what_was_found_at_the_table_before(looked, tmp_path, folder):
     session = Session(tmp_path, Settings(folder, 10))
     session.change(looked.policy, name="clinic.csv")
-    session.find("inspection", "of clinic")
+    session.keep("inspection", "of clinic")
     session.change(replace(looked.policy, suppression=0.5), name="other.csv")
-    session.find("inspection", "of other")
+    session.keep("inspection", "of other")
     session.undo()
-    assert (session.name, session.found("inspection")) == ("clinic.csv", "of clinic")
+    assert (session.name, session.result("inspection")) == ("clinic.csv", "of clinic")
 
 
 def test_names_that_javascript_knows_are_drawn():

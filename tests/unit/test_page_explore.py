@@ -22,10 +22,10 @@ from indistinct.web.picking import Pick, table_html
 from indistinct.web.sessions import job_of
 from indistinct.web.steps.algorithm_grid import grid_job, sizes_of
 from indistinct.web.steps.before_after import rows_html
-from indistinct.web.steps.solutions import in_words, levels_in_words, whole
+from indistinct.web.steps.solutions import in_words, levels_in_words, parse_whole
 from indistinct.web.tasks.classes import class_page
-from indistinct.web.tasks.distributions import all_distances, column_picture
-from indistinct.web.tasks.exploring import compare_grid, explore_all, explored_job, plain_trials, scoped
+from indistinct.web.tasks.exploring import compare_grid, explore_all, explored_job, plain_trials, scope_style
+from indistinct.web.tasks.published import all_distances, column_picture
 from indistinct.web.tasks.searching import search
 from indistinct.web.worker import Desk, TaskError
 
@@ -193,10 +193,10 @@ def test_a_grid_says_what_each_release_would_be(policy):
 
 def test_what_stewards_type_is_a_number_or_an_error():
     assert sizes_of("10; 2,5 5") == (2, 5, 10)
-    assert whole("20,000", what="it") == 20_000
+    assert parse_whole("20,000", what="it") == 20_000
     for text in ("", "0", "-3", "2.5", "many", "٣"):
         with pytest.raises(TaskError):
-            whole(text, what="it")
+            parse_whole(text, what="it")
     with pytest.raises(TaskError, match="at least one k"):
         sizes_of(" , ")
 
@@ -216,7 +216,7 @@ def test_markup_is_escaped_and_its_style_stays_inside(explored):
     assert "<script" not in draw_front([Spot(0.1, 0.2, hostile, hostile)], [], cost=hostile)
     style = explored.picture.partition("<style>")[2].partition("</style>")[0]
     assert all(line.startswith("#lattice ") for line in style.splitlines() if "{" in line)
-    assert scoped("<svg/>", "#x") == "<svg/>"
+    assert scope_style("<svg/>", "#x") == "<svg/>"
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 1), (0.03, 0.21), (5, 5), (-3, 12), (0, 25_000_000)])

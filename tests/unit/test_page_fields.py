@@ -11,7 +11,7 @@ from indistinct.errors import InputError, ParameterError
 from indistinct.tables import Reading
 from indistinct.tables.domain import Kind
 from indistinct.tables.reading import declare
-from indistinct.web.reading_fields import changed, reading_of, texts_of
+from indistinct.web.reading_fields import find_changes, reading_of, texts_of
 from indistinct.web.steps.columns import ids_of
 from indistinct.web.tasks import columns as tasks
 from indistinct.web.worker import Desk
@@ -29,7 +29,7 @@ from indistinct.web.worker import Desk
 )
 def test_fields_say_the_reading_that_they_were_made_of(reading):
     assert reading_of(texts_of(reading), ["age", "visit", "zipcode", "a=b"]) == reading
-    assert changed(reading, reading) == []
+    assert find_changes(reading, reading) == []
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_a_mistake_in_a_field_names_the_field(key, text):
 
 
 def test_only_what_changed_is_named():
-    assert changed(Reading(), declare(decimal=",", missing=["", "?"])) == ["decimal", "missing"]
+    assert find_changes(Reading(), declare(decimal=",", missing=["", "?"])) == ["decimal", "missing"]
 
 
 def slow_standing(classes, people, k):

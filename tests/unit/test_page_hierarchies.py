@@ -19,17 +19,25 @@ from indistinct.web.steps.hierarchies.declarations import (
     builders_for,
     columns_with_hierarchies,
     cuts_of,
-    described,
-    numbers,
+    describe_hierarchy,
+    parse_numbers,
     remark,
-    spelled,
+    spell_numbers,
     whole_number_of,
     with_option,
 )
-from indistinct.web.steps.hierarchies.editor import matching, page_of
+from indistinct.web.steps.hierarchies.editor import find_groups, page_of
 from indistinct.web.steps.hierarchies.fields import with_unit
 from indistinct.web.tasks import hierarchies as tasks
-from indistinct.web.tasks.hierarchies import begun, completed, exported, imported, preview, suggested, survey
+from indistinct.web.tasks.hierarchies import (
+    begin_hierarchy,
+    complete_hierarchy,
+    export_hierarchy,
+    import_hierarchy,
+    preview,
+    suggest_hierarchy,
+    survey,
+)
 from indistinct.web.tree_edits import (
     Group,
     add_level,
@@ -150,9 +158,9 @@ def test_every_edit_leaves_a_tree_that_a_policy_can_hold(made):
 
 def test_members_are_sought_and_paged():
     groups = groups_of(NORDIC, 1)
-    assert matching(groups, "SWE") == [groups[1]]
-    assert matching(groups, "") == list(groups)
-    assert matching(groups, "lu") == [Group("Sweden", ("Lund",))]
+    assert find_groups(groups, "SWE") == [groups[1]]
+    assert find_groups(groups, "") == list(groups)
+    assert find_groups(groups, "lu") == [Group("Sweden", ("Lund",))]
     pages = [page_of(groups, first, most=3) for first in (0, 3)]
     assert [each.members for page in pages for each in page] == [("Oslo", "Bergen"), ("Malmo",), ("Lund",)]
 
@@ -161,7 +169,7 @@ def test_members_are_sought_and_paged():
 
 
 def test_what_is_typed_becomes_what_a_policy_declares():
-    assert numbers(spelled([5, 2.5, -3])) == [5, 2.5, -3]
+    assert parse_numbers(spell_numbers([5, 2.5, -3])) == [5, 2.5, -3]
     assert cuts_of("18 40 65\n\n40") == [[18, 40, 65], [40]]
     assert whole_number_of(" ") is None
     assert with_option(Hierarchy.masking(levels=2), "levels", None) == Hierarchy.masking()
@@ -172,8 +180,8 @@ def test_what_is_typed_becomes_what_a_policy_declares():
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        (lambda: numbers("5, ten"), "entry 2 is not a number"),
-        (lambda: numbers(" "), "one number at least"),
+        (lambda: parse_numbers("5, ten"), "entry 2 is not a number"),
+        (lambda: parse_numbers(" "), "one number at least"),
         (lambda: cuts_of("18\n40, x"), "level 2: entry 2"),
         (lambda: cuts_of(""), "one cut point"),
         (lambda: whole_number_of("2.5"), "whole number"),
@@ -197,7 +205,7 @@ def test_every_declaration_has_a_builder_and_words():
         Hierarchy.suppression(),
     ]
     assert [builder_of(each) for each in every] == list(BUILDERS)
-    assert len({described(each) for each in every}) == len(every)
+    assert len({describe_hierarchy(each) for each in every}) == len(every)
     assert "intervals" not in builders_for("text", "none")
     assert "intervals" in builders_for("text", "intervals")
 
@@ -260,10 +268,10 @@ def test_values_that_are_not_covered_are_shown_and_can_be_added(policy):
     labels = {value: labels for _, value, _, labels in preview(desk, policy, "city").values}
     assert labels["Oslo"] == ("Norway", "*")
     assert labels["Lund"] == (None, None)
-    whole = having(policy, city=completed(desk, policy, "city"))
+    whole = having(policy, city=complete_hierarchy(desk, policy, "city"))
     assert survey(desk, whole, ["city"])["city"].message == ""
     order = having(policy, disease=Hierarchy.order(["flu"]))
-    assert completed(desk, order, "disease") == Hierarchy.order(["flu", "cold", "ulcer"])
+    assert complete_hierarchy(desk, order, "disease") == Hierarchy.order(["flu", "cold", "ulcer"])
 
 
 def test_a_hierarchy_of_the_wrong_kind_is_told_without_a_preview(policy):
@@ -279,17 +287,17 @@ def test_every_kind_begins_with_something_that_fits(policy):
         for key in builders_for(kind, "none"):
             if key == "none" or (key == "dates" and kind == "text"):
                 continue
-            made = having(policy, **{column: begun(desk, policy, column, kind=key)})
+            made = having(policy, **{column: begin_hierarchy(desk, policy, column, kind=key)})
             assert builder_of(made.hierarchies[column]) == key
             assert survey(desk, made, [column])[column].message == ""
     with pytest.raises(HierarchyError, match="not ISO dates"):
-        begun(desk, policy, "city", kind="dates")
+        begin_hierarchy(desk, policy, "city", kind="dates")
 
 
 def test_a_tree_begins_with_the_levels_that_there_are(policy):
     desk = Desk()
     masked = having(policy, zip=Hierarchy.masking(levels=1))
-    tree = begun(desk, masked, "zip", kind="tree")
+    tree = begin_hierarchy(desk, masked, "zip", kind="tree")
     assert dict(row[:2] for row in tree.rows) == {
         "43510": "4351*",
         "43511": "4351*",
@@ -299,8 +307,8 @@ def test_a_tree_begins_with_the_levels_that_there_are(policy):
 
 
 def test_the_suggestion_is_the_library_s(policy):
-    assert suggested(Desk(), policy, "age") == Hierarchy.intervals([2, 10])
-    assert suggested(Desk(), policy, "day") == Hierarchy.dates()
+    assert suggest_hierarchy(Desk(), policy, "age") == Hierarchy.intervals([2, 10])
+    assert suggest_hierarchy(Desk(), policy, "day") == Hierarchy.dates()
 
 
 @pytest.mark.parametrize("column", ["age", "zip", "city", "day"])
@@ -313,7 +321,7 @@ def test_what_is_exported_comes_back(policy, tmp_path, column):
         "day": Hierarchy.dates(),
     }
     policy = having(policy, **made)
-    found = imported(desk, policy, column, exported(desk, policy, column, tmp_path / "out" / "h.csv"))
+    found = import_hierarchy(desk, policy, column, export_hierarchy(desk, policy, column, tmp_path / "out" / "h.csv"))
     assert found.notes == ()
     before, after = preview(desk, policy, column), preview(desk, having(policy, **{column: found.hierarchy}), column)
     assert before.values == after.values
@@ -333,7 +341,7 @@ def test_what_is_exported_comes_back(policy, tmp_path, column):
 def test_files_with_or_without_names_and_top_are_the_same_tree(policy, tmp_path, lines, notes):
     path = tmp_path / "cities.csv"
     path.write_text("\n".join(lines))
-    found = imported(Desk(), policy, "city", path)
+    found = import_hierarchy(Desk(), policy, "city", path)
     assert found.hierarchy == tree_of(NORDIC)
     assert len(found.notes) == notes
 
@@ -352,7 +360,7 @@ def test_errors_of_a_file_name_lines_and_no_folder_and_no_value(policy, tmp_path
     path = tmp_path / "cities.csv"
     path.write_text("\n".join(lines))
     with pytest.raises(HierarchyError, match=told) as caught:
-        imported(Desk(), policy, "city", path)
+        import_hierarchy(Desk(), policy, "city", path)
     assert str(tmp_path) not in str(caught.value)
     assert not any(name in str(caught.value) for name in ("Oslo", "Norway", "Lund"))
 
@@ -360,7 +368,7 @@ def test_errors_of_a_file_name_lines_and_no_folder_and_no_value(policy, tmp_path
 def test_too_many_values_are_not_arranged_by_hand(policy, monkeypatch):
     monkeypatch.setattr("indistinct.web.tasks.hierarchies.MOST_WRITTEN", 3)
     with pytest.raises(HierarchyError, match="at most 3 can be arranged"):
-        begun(Desk(), policy, "city", kind="tree")
+        begin_hierarchy(Desk(), policy, "city", kind="tree")
 
 
 def test_a_tree_binds_as_its_rows_say():

@@ -14,7 +14,7 @@ from indistinct.algorithms.auto import Auto
 from indistinct.job.policy import Input, Policy
 from indistinct.models import DistinctLDiversity, KAnonymity
 from indistinct.schema import Schema
-from indistinct.web.parameters import whole
+from indistinct.web.parameters import parse_whole
 from indistinct.web.sessions import Refusal, Session, Settings
 from indistinct.web.standing import standing
 from indistinct.web.steps.algorithm_grid import sizes_of
@@ -117,14 +117,14 @@ def test_every_field_can_be_left_as_it_was(session):
 @pytest.mark.parametrize("text", ["20,", "2,5", "1.5", "", "-3", "0", "٣", "1e3", "20 k", "9" * 40, "1,0000"])
 def test_a_number_that_was_half_typed_is_none(text):
     with pytest.raises(TaskError, match="must be a whole number"):
-        whole(text, what="it")
+        parse_whole(text, what="it")
 
 
 @pytest.mark.parametrize(
     ("text", "number"), [("20", 20), ("20,000", 20_000), ("1 000 000", 10**6), (" 7 ", 7), ("10_000", 10**4)]
 )
 def test_marks_between_thousands_are_read(text, number):
-    assert whole(text, what="it") == number
+    assert parse_whole(text, what="it") == number
 
 
 def test_sizes_and_shares_that_are_none_are_refused():

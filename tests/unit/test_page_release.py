@@ -101,19 +101,19 @@ def test_the_strip_is_not_green_beside_a_column_that_points_at_everybody(job, tm
     found = search(Desk(), open_job, tmp_path / "release")
     session = Session(tmp_path, Settings(tmp_path, 10))
     session.change(open_job)
-    session.find(RELEASED, found, rests_on=job_of(open_job))
+    session.keep(RELEASED, found, rests_on=job_of(open_job))
     told = {name: (value, kind) for name, value, kind in standing(session)}
     assert told["verdict"] == ("1 warning", "")
     assert told["violations"] == ("0", "")
     risk = assess_release(Desk(), open_job, found["files"], profile="public")
-    session.find(RISK, risk | {"asked": {"profile": "public"}}, rests_on=identity_of(found))
+    session.keep(RISK, risk | {"asked": {"profile": "public"}}, rests_on=identity_of(found))
     assert {name: (value, kind) for name, value, kind in standing(session)}["verdict"] == ("FAILS public", "bad")
     assert verdict_on(session, found).open[0].columns == ("cost",)
     # An attack that was run enters the verdict, in the words of the command line.
     outcome = {"attack": "homogeneity", "succeeds": True, "beyond_chance": 0.5}
-    session.find(ATTACKS, {"found": {"outcomes": [outcome]}}, rests_on=identity_of(found))
+    session.keep(ATTACKS, {"found": {"outcomes": [outcome]}}, rests_on=identity_of(found))
     assert "FAILED: the attack homogeneity beats chance by at least 50 %" in verdict_on(session, found).sentences
-    session.find(ATTACKS, {"found": {"outcomes": [outcome]}}, rests_on="another release")
+    session.keep(ATTACKS, {"found": {"outcomes": [outcome]}}, rests_on="another release")
     assert "not checked: no attack was tried" in verdict_on(session, found).sentences
 
 

@@ -29,12 +29,11 @@ from indistinct.models.registry import MODELS
 from indistinct.release.history.ledger import read_ledger
 from indistinct.schema import Schema
 from indistinct.study.assess.assessing import assess
-from indistinct.study.assess.profiles import PROFILES
+from indistinct.study.assess.profiles import PROFILES, models_asked_by
 from indistinct.study.verify import verify
 from indistinct.web.algorithm_words import WORDS, algorithms_by_kind, obstacles
 from indistinct.web.model_words import GROUPS, MODEL_WORDS, promise_for_one
-from indistinct.web.parameters import FieldError, built, default_texts, parameters_of, texts_of
-from indistinct.web.profile_models import asked_by
+from indistinct.web.parameters import FieldError, build_value, default_texts, parameters_of, texts_of
 from indistinct.web.sessions import Session, Settings, Work, job_of
 from indistinct.web.standing import standing
 from indistinct.web.steps.found_release import facts_of
@@ -148,7 +147,7 @@ def test_a_search_that_is_stopped_leaves_nothing_and_the_next_one_replaces_the_l
 
 def session_with(policy: Policy, folder: Path, found: dict[str, Any] | None = None) -> Session:
     session = Session(folder, Settings(policy.base, 10**9))
-    session.find(
+    session.keep(
         "inspection",
         {
             "rows": 40,
@@ -159,7 +158,7 @@ def session_with(policy: Policy, folder: Path, found: dict[str, Any] | None = No
     )
     session.change(policy)
     if found is not None:
-        session.find("release", found, rests_on=job_of(policy))
+        session.keep("release", found, rests_on=job_of(policy))
     return session
 
 
@@ -212,28 +211,28 @@ def test_every_model_has_words_for_its_fields(name: str) -> None:
         texts["sensitive"] = ("disease",)
     if name == "population-uniqueness":
         with pytest.raises(FieldError, match="must be given") as caught:
-            built(MODELS[name], texts, schema=schema)
+            build_value(MODELS[name], texts, schema=schema)
         assert caught.value.field == "population_size"
         texts["population_size"] = "1000"
-    model = built(MODELS[name], texts, schema=schema)
+    model = build_value(MODELS[name], texts, schema=schema)
     told = promise_for_one(model, schema)
     assert "{" not in told
-    assert built(MODELS[name], texts_of(model), schema=schema) == model
+    assert build_value(MODELS[name], texts_of(model), schema=schema) == model
 
 
 @pytest.mark.parametrize("name", list(ALGORITHMS))
 def test_every_algorithm_has_words_for_its_fields(name: str) -> None:
     kind, schema = ALGORITHMS[name], Schema(quasi=["age"], sensitive=["disease"])
     assert set(WORDS[name].labels) == {each.name for each in parameters_of(kind, schema)}
-    algorithm = built(kind, {**default_texts(kind), **WORDS[name].start}, schema=schema)
-    assert built(kind, texts_of(algorithm), schema=schema) == algorithm
+    algorithm = build_value(kind, {**default_texts(kind), **WORDS[name].start}, schema=schema)
+    assert build_value(kind, texts_of(algorithm), schema=schema) == algorithm
     assert any(name in names for names in algorithms_by_kind().values())
 
 
 def test_what_no_field_shows_is_kept(tmp_path: Path) -> None:
     (tmp_path / "queries.sql").write_text("SELECT COUNT(*) WHERE age < 30\n")
     cut = parse_algorithm(f"mondrian:workload={tmp_path / 'queries.sql'}")
-    changed = built(Mondrian, {**texts_of(cut), "positions": "3"}, schema=Schema(), kept=cut)
+    changed = build_value(Mondrian, {**texts_of(cut), "positions": "3"}, schema=Schema(), kept=cut)
     assert changed == replace(cut, positions=3)
 
 
@@ -252,7 +251,7 @@ def test_what_no_field_shows_is_kept(tmp_path: Path) -> None:
 )
 def test_errors_of_parameters_name_their_field(name: str, texts: dict[str, Any], field: str) -> None:
     with pytest.raises(FieldError) as caught:
-        built(MODELS[name], texts, schema=Schema(sensitive=["disease"], identifiers=["id"]))
+        build_value(MODELS[name], texts, schema=Schema(sensitive=["disease"], identifiers=["id"]))
     assert caught.value.field == field
     assert "of KAnonymity" not in caught.value.message
 
@@ -276,7 +275,7 @@ def test_a_wrong_per_cent_is_refused(text: str) -> None:
 @pytest.mark.parametrize("name", list(PROFILES))
 def test_a_release_that_a_profile_asks_for_passes_its_gate(name: str, policy: Policy, tmp_path: Path) -> None:
     profile = PROFILES[name]()
-    asked = asked_by(profile, policy.schema)
+    asked = models_asked_by(profile, policy.schema)
     found = made(replace(policy, models=asked.models), tmp_path / "r")
     assert not asked.unmet
     gate = assess(found["files"]["table"], policy.schema, profile=profile).gate

@@ -13,11 +13,11 @@ from indistinct.models.registry import MODELS
 from indistinct.release.verification.verify import SETS_SHARED, TRANSFORMED
 from indistinct.schema import Role, Schema
 from indistinct.study.verdict import Figures
-from indistinct.web.deciding import unprotected
-from indistinct.web.parameters import FieldError, built
+from indistinct.web.deciding import find_unprotected
+from indistinct.web.parameters import FieldError, build_value
 from indistinct.web.sessions import Session, Settings, job_of
 from indistinct.web.standing import MEANING, standing
-from indistinct.web.steps.columns import named
+from indistinct.web.steps.columns import describe_role
 from indistinct.web.steps.found_release import as_sentence, promise_in_words
 from indistinct.web.steps.search import promises_nothing
 
@@ -27,9 +27,9 @@ POLICY = Policy(Input(Path("people.csv")), SCHEMA, (KAnonymity(4),))
 
 @pytest.mark.parametrize("role", Role)
 def test_every_role_is_told_in_a_few_words(role: Role) -> None:
-    assert named(role).startswith(f"{role}: ")
-    assert len(named(role)) <= 32, "a narrow list cuts it off"
-    assert named(role, suggested=True).endswith(" (suggested)")
+    assert describe_role(role).startswith(f"{role}: ")
+    assert len(describe_role(role)) <= 32, "a narrow list cuts it off"
+    assert describe_role(role, suggested=True).endswith(" (suggested)")
 
 
 @pytest.mark.parametrize("name", [*MODELS, SETS_SHARED, TRANSFORMED])
@@ -55,7 +55,7 @@ def test_every_figure_of_the_strip_says_what_it_is(tmp_path: Path) -> None:
     made["figures"] = Figures("rows", 9, 3, 0, promise=True)
     shown = set()
     for form in (None, "tables"):
-        session.find("release", {**made, "form": form}, rests_on=job_of(POLICY))
+        session.keep("release", {**made, "form": form}, rests_on=job_of(POLICY))
         shown |= {label for label, _, _ in standing(session)}
     assert before | shown == set(MEANING)
 
@@ -68,14 +68,14 @@ def test_nothing_is_searched_for_where_nothing_is_promised() -> None:
 
 
 def test_sensitive_columns_without_a_promise_are_known() -> None:
-    assert unprotected(POLICY) == ["disease", "cost"]
-    assert unprotected(replace(POLICY, models=(DistinctLDiversity("disease", l=2),))) == ["cost"]
+    assert find_unprotected(POLICY) == ["disease", "cost"]
+    assert find_unprotected(replace(POLICY, models=(DistinctLDiversity("disease", l=2),))) == ["cost"]
 
 
 @pytest.mark.parametrize("text", ["x", "2.5", "0"])
 def test_what_is_wrong_with_a_number_is_said_without_the_name_of_a_class(text: str) -> None:
     with pytest.raises(FieldError) as caught:
-        built(KAnonymity, {"k": text}, schema=SCHEMA)
+        build_value(KAnonymity, {"k": text}, schema=SCHEMA)
     assert caught.value.message.startswith("k must be ")
 
 

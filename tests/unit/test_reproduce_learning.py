@@ -14,7 +14,7 @@ from indistinct.reproduce.slicing_classification import (
     SENSITIVE,
     SLICED,
     Learned,
-    claims,
+    compare_kinds,
     learned_from,
 )
 from indistinct.schema import Schema
@@ -39,7 +39,7 @@ def test_every_kind_is_learned_from_the_same_folds() -> None:
 
 def test_claims_are_decided_by_intervals_of_differences() -> None:
     better = (0.5, 0.52, 0.48)
-    found = claims(
+    found = compare_kinds(
         [
             learned(SENSITIVE, SLICED, *better),
             learned(SENSITIVE, BUCKETIZED, 0.3, 0.321, 0.279),
@@ -48,13 +48,26 @@ def test_claims_are_decided_by_intervals_of_differences() -> None:
             learned(QUASI_TARGET, GENERALIZED, 0.52, 0.5, 0.48),
         ]
     )
-    words = {claim.text: claim.sentence() for claim in found}
-    endings = [sentence.partition(": ")[2] for sentence in words.values()]
-    assert endings[0] == "confirmed in 1 of 1 settings"
-    assert endings[1] == "confirmed in 0 of 1 settings, the opposite in 1 (l = 2, naive-bayes)"
-    assert endings[4] == "confirmed in 0 of 1 settings, not decided in 1"
-    assert endings[2].startswith("not tested")
-    assert found[0].to_json()[0]["low"] > 0
+    claims = [each.claim() for each in found]
+    assert [claim.verdict for claim in claims] == [
+        *("not tested", "confirmed", "not confirmed", "not tested", "not tested", "not confirmed", "not tested")
+    ]
+    assert claims[1].figures.startswith("above in 1 of 1 settings: occupation from sliced, l = 2, naive-bayes +20.")
+    assert claims[2].figures.startswith("above in 0 of 1 settings, below in 1: ")
+    assert claims[5].figures == "above in 0 of 1 settings, not decided in 1"
+    assert found[1].to_json()[0]["low"] > 0
+
+
+def test_one_experiment_confirms_a_claim_about_some() -> None:
+    made = [
+        learned(SENSITIVE, ORIGINAL, 0.5, 0.52, 0.48),
+        learned(SENSITIVE, SLICED, 0.3, 0.321, 0.279),
+        learned(QUASI_TARGET, ORIGINAL, 0.5, 0.52, 0.48),
+    ]
+    assert compare_kinds(made)[0].claim().verdict == "not confirmed"
+    claim = compare_kinds([*made, learned(QUASI_TARGET, SLICED, 0.6, 0.621, 0.579)])[0].claim()
+    assert claim.verdict == "confirmed"
+    assert claim.figures.startswith("above in 1 of 2 settings, below in 1: education from sliced")
 
 
 def test_many_columns() -> None:
@@ -89,5 +102,9 @@ def test_claims_about_many_columns_name_where_they_fail() -> None:
     many = [("generalized", 0.3, 0.1, 0.1, 0.5), ("distinct l", 0.1, 0.3, 0.4, 0.3), *buckets]
     rows = [*(row(5, *each) for each in few), *(row(9, *each) for each in many)]
     found = high_dimensional.claims(rows)
-    assert list(found.values()) == [[], ["9"], ["9"], ["9"], ["9"], ["5"], ["5"], [], []]
-    assert next(iter(high_dimensional.claims([*rows[4:], *rows[:4]]).values())) == ["5"]
+    failures = [claim.figures.partition("; not for ")[2] for claim in found]
+    nine, five = "9 columns", "5 columns"
+    assert failures == ["", nine, nine, nine, nine, five, five, "", ""]
+    assert [claim.verdict for claim in found[:2]] == ["confirmed", "depends"]
+    assert found[0].figures == "GCP 0.20, 0.30"
+    assert high_dimensional.claims([*rows[4:], *rows[:4]])[0].verdict == "not confirmed"

@@ -123,21 +123,17 @@ def test_claims_are_confirmed_only_where_the_numbers_say_so() -> None:
             drawn(10, 2, fake=3, algorithm=BUCKETIZATION, tuples=QUASI),
         ]
     )
-    assert [(claim.tested, [(each.size, each.columns) for each in claim.failures]) for claim in held] == [
-        (4, [(5, 2), (10, 2)]),
-        (2, [(10, 2)]),
-        (2, []),
-        (2, [(10, 2)]),
-    ]
-    assert held[0].sentence().endswith("NOT confirmed in 2 of 4 settings (2 columns, tuples: all, bucket size 5, 10)")
-    assert held[2].sentence() == "fake tuples grow with the number of columns: confirmed in all 2 settings"
+    assert [claim.verdict for claim in held] == ["depends", "depends", "confirmed", "depends"]
+    assert held[0].figures.startswith("in 2 of 4 settings; 0.9 to 2 fake tuples for each original one")
+    assert held[0].figures.endswith("not with 2 columns, tuples: all, bucket size 5, 10")
+    assert held[1].figures.endswith("not with 2 columns, tuples: all, bucket size 10")
+    assert held[2].figures.startswith("in 2 of 2 settings")
 
 
 def test_kinds_of_tuples_are_not_compared_with_each_other() -> None:
     held = claims([drawn(5, 2, fake=200), drawn(5, 2, fake=20, tuples=QUASI), drawn(5, 3, fake=30, tuples=QUASI)])
-    assert [claim.tested for claim in held] == [3, 0, 1, 0]
-    assert not held[2].failures
-    assert "not tested" in held[1].sentence()
+    assert [claim.verdict for claim in held] == ["depends", "not tested", "confirmed", "not tested"]
+    assert "1 of 1 settings" in held[2].figures
 
 
 def test_attributes_are_ranked_by_what_they_tell_about_the_sensitive_one() -> None:

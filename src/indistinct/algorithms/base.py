@@ -154,6 +154,10 @@ class Algorithm(CheckedArguments, ABC):
     def require_columns(self, schema: Schema) -> None:
         """Raise `SchemaError` where parameters speak of columns that no release shows."""
 
+    def chosen_node(self, heights: tuple[int, ...]) -> tuple[int, ...] | None:
+        """Return the node of a lattice of these heights that was chosen by hand, None where one is searched for."""
+        return None
+
     def promise(self) -> Model | None:
         """Return what every release of the algorithm satisfies by itself, None if that is nothing."""
         return None

@@ -37,11 +37,53 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class Proof:
+    """How good the answer of an exhaustive search is: it costs `best`, and no answer costs less than `bound`.
+
+    `nodes` is how many nodes were weighed for that.
+
+    >>> print(Proof(best=200, bound=150, nodes=1024))
+    best 200, none below 150, gap 25 %, 1,024 nodes
+    """
+
+    best: int
+    bound: int
+    nodes: int
+
+    @property
+    def proven(self) -> bool:
+        """Return whether no answer is better."""
+        return self.bound >= self.best
+
+    @property
+    def gap(self) -> float:
+        """Return by which share of its cost the answer could be better at most."""
+        return 0.0 if self.proven else (self.best - self.bound) / self.best
+
+    def __str__(self) -> str:
+        return f"best {self.best:,}, none below {self.bound:,}, gap {percent(self.gap)}, {self.nodes:,} nodes"
+
+    def sentence(self) -> str:
+        """Return what is proven, in plain words."""
+        if self.proven:
+            return f"proven: nothing is below {self.best:,} ({self.nodes:,} nodes)"
+        return (
+            f"not proven: the search was stopped after {self.nodes:,} nodes; nothing is below {self.bound:,}, so that "
+            f"at most {percent(self.gap)} could be gained"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the proof as plain JSON values."""
+        return {**asdict(self), "gap": self.gap, "proven": self.proven}
+
+
+@dataclass(frozen=True, slots=True)
 class Explanation:
-    """The reasons for a choice among algorithms.
+    """The reasons for a choice among algorithms, or for the answer of one that looks at all.
 
     `algorithm` is the one that was chosen, `loss` what it loses by the `metric`, and `columns` each column's share of
-    that. `changes` were tried with a fast algorithm, which need not be the chosen one.
+    that. `changes` were tried with a fast algorithm, which need not be the chosen one. `proof` says how good the answer
+    is, where the search was exhaustive.
     """
 
     metric: str
@@ -51,6 +93,7 @@ class Explanation:
     attempts: tuple[Attempt, ...]
     columns: Mapping[str, float]
     changes: tuple[Change, ...] = ()
+    proof: Proof | None = None
 
     def __str__(self) -> str:
         return "\n".join(self.sentences())
@@ -73,6 +116,8 @@ class Explanation:
     def reasons(self) -> tuple[str, ...]:
         """Return what limits the best attempt, in plain words: what was not tried, columns, and easier settings."""
         told = [f"{each.algorithm} {each.reason}" for each in self.attempts if each.loss is None]
+        if self.proof is not None:
+            told.append(self.proof.sentence())
         most = sorted(self.columns.items(), key=lambda item: -item[1])[:NAMED]
         if sum(self.columns.values()) > 0:
             named = ", ".join(f"{name} {percent(share)}" for name, share in most if share > 0)
@@ -98,4 +143,5 @@ class Explanation:
             ],
             "columns": dict(self.columns),
             "changes": [asdict(each) for each in self.changes],
+            **({} if self.proof is None else {"proof": self.proof.to_json()}),
         }

@@ -33,7 +33,7 @@ from indistinct.cli import (
     verify,
     warm_up,
 )
-from indistinct.cli.failures import guarded, outlived
+from indistinct.cli.failures import run_guarded, run_in_process
 from indistinct.machine.arrow_alone import keep_arrow_from_pandas
 from indistinct.machine.memory import address_space, check_address_space
 from indistinct.machine.spill import remove_leftovers
@@ -103,5 +103,5 @@ def main(argv: Sequence[str] | None = None) -> int:
         return command.main(args=arguments, prog_name="indistinct", standalone_mode=False)
 
     if argv is None and address_space() is not None:
-        return outlived(lambda: guarded(run, arguments), arguments)
-    return guarded(run, arguments)
+        return run_in_process(lambda: run_guarded(run, arguments), arguments)
+    return run_guarded(run, arguments)

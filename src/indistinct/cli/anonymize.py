@@ -7,8 +7,8 @@ import typer
 
 from indistinct.cli import options
 from indistinct.cli.flags import data_of, earlier_files, job_of, place_of, run_options, source_of
-from indistinct.cli.options import DATABASE, EARLIER, ENGINE, READING, ROLES, SCREEN, WRITING, Flags, shared
-from indistinct.cli.output import checked_path, measured, published, report
+from indistinct.cli.options import DATABASE, EARLIER, ENGINE, READING, ROLES, SCREEN, WRITING, Flags, share_options
+from indistinct.cli.output import checked_path, measure_and_note, report, run_and_note
 from indistinct.cli.report import checked_report, write_report
 from indistinct.cli.screen import note, progress
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from indistinct.job.job import Changes
 
 
-@shared(
+@share_options(
     *(*ROLES, "model", "algorithm", "hierarchy", "transform", "pseudonym", "suppression", "target", "population"),
     *(*READING, *EARLIER, "smallest_count", *DATABASE, "output_table", *WRITING, *ENGINE, *SCREEN),
 )
@@ -52,20 +52,20 @@ def command(
     with progress("anonymizing") as share:
         changes: Changes = {
             **run_options(flags, policy),
-            "table": source_of(policy, flags, raw=True),
+            "table": source_of(policy, flags),
             "output": path,
             "overwrite": overwrite,
             "save_recoding": save_recoding,
             "seed": seed,
             "progress": share,
         }
-        release = published(job_of_policy(policy, **changes), running.run_job)
+        release = run_and_note(job_of_policy(policy, **changes), running.run_job)
     if release.buckets is not None and (policy.metrics or policy.target):
         note("values are not recoded in buckets: only what speaks of buckets is measured")
-    metrics = measured(lambda: measuring.measure(release, policy.metrics or None, target=policy.target))
+    metrics = measure_and_note(lambda: measuring.measure(release, policy.metrics or None, target=policy.target))
     if page is not None:
         with progress("reporting"):
-            original = source_of(policy, flags, raw=True)
+            original = source_of(policy, flags)
             write_report(page, release, policy, original=original, overwrite=overwrite, place=path)
     summary = summary_of_release(release, path, metrics=metrics, recoding=save_recoding, report=page)
     report(summary, as_json=flags.as_json)

@@ -7,15 +7,15 @@ import typer
 
 from indistinct.cli import options
 from indistinct.cli.flags import data_of, earlier_files, place_of, policy_of, run_options, source_of
-from indistinct.cli.options import DATABASE, EARLIER, ENGINE, READING, SCREEN, WRITING, Flags, shared
-from indistinct.cli.output import checked_path, measured, published, report
+from indistinct.cli.options import DATABASE, EARLIER, ENGINE, READING, SCREEN, WRITING, Flags, share_options
+from indistinct.cli.output import checked_path, measure_and_note, report, run_and_note
 from indistinct.cli.screen import progress
 
 if TYPE_CHECKING:
     from indistinct.job.job import Changes
 
 
-@shared(
+@share_options(
     *("model", "hierarchy", "pseudonym", "suppression", "population", *READING, *EARLIER, "smallest_count"),
     *(*DATABASE, "output_table", *WRITING, *ENGINE, *SCREEN),
 )
@@ -56,7 +56,7 @@ def command(
         share(0.2)
         changes: Changes = {
             **run_options(flags, policy),
-            "table": source_of(policy, flags, raw=True),
+            "table": source_of(policy, flags),
             "recoding": found,
             "suppression": flags.suppression,
             "output": path,
@@ -64,7 +64,7 @@ def command(
             "seed": seed,
             "hold_back": hold_back,
         }
-        release = published(job_of_policy(policy, **changes), running.run_job)
+        release = run_and_note(job_of_policy(policy, **changes), running.run_job)
         share(1.0)
-    metrics = measured(lambda: measuring.measure(release))
+    metrics = measure_and_note(lambda: measuring.measure(release))
     report(summary_of_release(release, path, metrics=metrics), as_json=flags.as_json)

@@ -7,7 +7,7 @@ import typer
 
 from indistinct.cli import options
 from indistinct.cli.flags import opened_population, policy_of, source_of
-from indistinct.cli.options import ENGINE, READING, ROLES, SCREEN, Flags, MadeBy, shared
+from indistinct.cli.options import ENGINE, READING, ROLES, SCREEN, Flags, MadeBy, share_options
 from indistinct.cli.published_file import published_file
 from indistinct.cli.risk_tables import parts
 from indistinct.cli.screen import note, print_json, progress, show
@@ -53,7 +53,7 @@ Threshold = Annotated[
 ]
 
 
-@shared(
+@share_options(
     *(*ROLES, "algorithm", "hierarchy", "transform", "pseudonym", "population", *READING, *ENGINE, *SCREEN),
     algorithm=MadeBy,
     population=PopulationFile,
@@ -83,7 +83,7 @@ def command(
     # A policy may name a population; a size or a fraction that is given here takes its place.
     sized = population_size is not None or sampling_fraction is not None
     named = {"policy": policy, "original": original, "recoding": recoding}
-    given, known = _opened(data, flags, named, population=flags.population is not None or not sized)
+    given, known = _describe_table(data, flags, named, population=flags.population is not None or not sized)
     with progress("assessing") as share:
         found = assessing.assess(
             given,
@@ -116,18 +116,19 @@ def _is_same(one: Path, other: Path) -> bool:
     return one.exists() and other.exists() and one.samefile(other)
 
 
-def _opened(
+def _describe_table(
     table: Path, flags: Flags, named: "Mapping[str, Path | None]", *, population: bool
 ) -> "tuple[Any, dict[str, Any]]":
     """Return a table and what is known of it: a `Published`, unless it is the table that the policy reads."""
     from indistinct.release.writing.files import certificate_path
+    from indistinct.study.by_policy import transform_by_policy
 
     policy, original = named["policy"], named["original"]
     asked = policy_of(original or table, flags, policy=policy, beside=("model", *READING))
     source = asked.locate(asked.input.path)
     is_input = original is None and (table == source or _is_same(table, source))
     if is_input and not (policy is None and certificate_path(table).is_file()):
-        return source_of(asked, flags), {
+        return transform_by_policy(source_of(asked, flags), asked), {
             "schema": asked.schema,
             "hierarchies": asked.used_hierarchies,
             "pseudonyms": asked.pseudonyms,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.options import READING, ROLES, SCREEN, Flags, MadeBy, shared
+from indistinct.cli.options import READING, ROLES, SCREEN, Flags, MadeBy, share_options
 from indistinct.cli.published_file import published_file
 from indistinct.cli.screen import grid, print_json, progress, show
 from indistinct.errors import ParameterError
@@ -50,7 +50,7 @@ Sample = Annotated[
 ]
 
 
-@shared(*ROLES, "model", "algorithm", "hierarchy", "transform", *READING, *SCREEN, algorithm=MadeBy)
+@share_options(*ROLES, "model", "algorithm", "hierarchy", "transform", *READING, *SCREEN, algorithm=MadeBy)
 def command(
     name: Annotated[
         str, typer.Argument(metavar="NAME", help="An attack, such as record-linkage:errors=0.05, or all of them: all.")

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from indistinct.cli.flags import job_of, opened
-from indistinct.cli.options import READING, ROLES, SCREEN, Flags, Texts, shared
+from indistinct.cli.flags import job_of, read_table
+from indistinct.cli.options import READING, ROLES, SCREEN, Flags, Texts, share_options
 from indistinct.cli.published_file import published_file
 from indistinct.cli.screen import grid, note, print_json, progress, show
 from indistinct.cli.spelled import names_of
@@ -43,7 +43,7 @@ FinishedRelease = Annotated[
 Chance = Annotated[int, typer.Option("--seed", help="What folds, samples and forests are drawn from.")]
 
 
-@shared(*ROLES, "model", "algorithm", "hierarchy", "transform", "suppression", *READING, *SCREEN)
+@share_options(*ROLES, "model", "algorithm", "hierarchy", "transform", "suppression", *READING, *SCREEN)
 def command(
     table: Annotated[Path, typer.Argument(metavar="FILE|POLICY", help="The original table, or a policy (.toml).")],
     flags: Flags,
@@ -65,7 +65,7 @@ def command(
     from indistinct.study.measure.learning.classifiers import CLASSIFIERS, require_extra
 
     require_extra()
-    job, whole, how = _made(table, flags, release)
+    job, whole, how = _describe_learning(table, flags, release)
     wanted = target or job.target
     if wanted is None:
         raise ParameterError("no column is named that is to be learned", hint="name it with --target")
@@ -89,12 +89,18 @@ def command(
         show(*_parts(found))
 
 
-def _made(table: Path, flags: Flags, release: Path | None) -> "tuple[Policy, Any, dict[str, Any]]":
+def _describe_learning(table: Path, flags: Flags, release: Path | None) -> "tuple[Policy, Any, dict[str, Any]]":
     """Return the job, the table and how releases of it are made, or the finished release with its original."""
+    from indistinct.study.by_policy import transform_by_policy
+
     if release is None:
         job = job_of(table, flags)
         how = {"model": job.model if job.models else None, "algorithm": job.algorithm, "suppression": job.suppression}
-        return job, opened(job), {"schema": job.schema, "hierarchies": job.used_hierarchies, **how}
+        return (
+            job,
+            transform_by_policy(read_table(job), job),
+            {"schema": job.schema, "hierarchies": job.used_hierarchies, **how},
+        )
     by_policy = table.suffix.lower() == ".toml"
     policy, original = (table, None) if by_policy else (None, table)
     job, finished = published_file(release, flags, policy=policy, original=original, by_input=True)
@@ -109,7 +115,7 @@ def _parts(found: "Classification") -> "list[str | Table]":
     for name in dict.fromkeys(each.classifier for each in found.scores):
         own, best, least = (found.score(name, trained) for trained in (RELEASE, ORIGINAL, WITHOUT))
         cells = (best.accuracy, own.accuracy, own.difference, own.balanced_accuracy, least.accuracy)
-        table.add_row(name, *map(_shown, cells))
+        table.add_row(name, *map(_spell_estimate, cells))
     again = f", {found.repeats} times" if found.repeats > 1 else ""
     told = [
         f"{found.target!r} ({found.role}, {found.values} values) learned from {found.rows:,} rows in {found.folds} "
@@ -117,14 +123,14 @@ def _parts(found: "Classification") -> "list[str | Table]":
         "Right predictions in %, of classifiers trained on the original, on the release (difference between the two; "
         "mean over values of the target), and without quasi-identifiers:",
         "",
-        f"majority: {_shown(found.majority)}",
+        f"majority: {_spell_estimate(found.majority)}",
     ]
     if found.metric is not None:
-        told.append(f"classification metric of the releases (Iyengar): {_shown(found.metric)}")
+        told.append(f"classification metric of the releases (Iyengar): {_spell_estimate(found.metric)}")
     if found.suppressed:
         told.append(f"suppressed of the training rows: {percent(found.suppressed)}")
     return [*told[:2], "", table, *told[2:], "± 95 %, corrected resampled t (Nadeau and Bengio 2003)"]
 
 
-def _shown(of: "Estimate") -> str:
+def _spell_estimate(of: "Estimate") -> str:
     return f"{100 * of.mean:.1f} ± {50 * (of.high - of.low):.1f}"

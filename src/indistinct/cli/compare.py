@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.flags import opened, policy_of
-from indistinct.cli.options import READING, ROLES, SCREEN, Flags, shared
+from indistinct.cli.flags import policy_of, read_table
+from indistinct.cli.options import READING, ROLES, SCREEN, Flags, share_options
 from indistinct.cli.screen import grid, note, print_json, progress, show
 from indistinct.errors import MissingExtraError, ParameterError
 
@@ -44,7 +44,7 @@ Workers = Annotated[
 ]
 
 
-@shared(*ROLES, "hierarchy", "transform", "target", "population", *READING, *SCREEN)
+@share_options(*ROLES, "hierarchy", "transform", "target", "population", *READING, *SCREEN)
 def command(
     source: Annotated[Path, typer.Argument(metavar="POLICY|DATA", help="A policy (.toml), or a table.")],
     flags: Flags,
@@ -62,23 +62,20 @@ def command(
     a parameter if it is written key=value, and else the next name: mondrian:relaxed=true,numeric=mean,datafly. Figures
     of several releases tell more than one: keep them to yourself.
     """
-    from indistinct.study.compare.compare import compare
+    from indistinct.study.by_policy import compare_by_policy
     from indistinct.study.compare.folder import private_folder
 
     policy = _policy(source, flags, data)
     if output is not None:
         private_folder(output)  # before minutes of searching
     with progress("comparing") as share:
-        found = compare(
-            opened(policy),
-            policy.schema,
-            algorithms=algorithms or [policy.algorithm],
-            models=models or [policy.model],
-            suppression=policy.suppression if suppression is None else shares_of(suppression),
-            metrics=metrics or policy.metrics or None,
-            hierarchies=policy.used_hierarchies,
-            target=policy.target,
-            population=policy.population,
+        found = compare_by_policy(
+            read_table(policy),
+            policy,
+            algorithms=algorithms or None,
+            models=models or None,
+            suppression=None if suppression is None else shares_of(suppression),
+            metrics=metrics or None,
             folder=output,
             workers=workers,
             progress=share,
@@ -121,7 +118,7 @@ def _commands(source: Path, flags: Flags, data: Path | None) -> "Callable[[Point
     words = ["indistinct", "anonymize", str(source)]
     if source.suffix.lower() == ".toml":
         words += ["--instead", *([] if data is None else ["--input", str(data)])]
-    words += _typed(flags)
+    words += _respell_flags(flags)
 
     def spelled(point: "Point") -> str:
         model = [] if point.model is None else ["--model", point.model]
@@ -132,7 +129,7 @@ def _commands(source: Path, flags: Flags, data: Path | None) -> "Callable[[Point
     return spelled
 
 
-def _typed(flags: Flags) -> list[str]:
+def _respell_flags(flags: Flags) -> list[str]:
     """Return shared flags as words, again."""
     words = []
     for each in fields(Flags):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.options import READING, ROLES, SCREEN, Flags, MadeBy, shared
+from indistinct.cli.options import READING, ROLES, SCREEN, Flags, MadeBy, share_options
 from indistinct.cli.output import check_picture, write_text
 from indistinct.cli.published_file import published_file
 from indistinct.cli.screen import grid, print_json, progress, show
@@ -23,7 +23,7 @@ Chart = Annotated[
 ]
 
 
-@shared(*ROLES, "algorithm", "hierarchy", "transform", *READING, *SCREEN, algorithm=MadeBy)
+@share_options(*ROLES, "algorithm", "hierarchy", "transform", *READING, *SCREEN, algorithm=MadeBy)
 def command(
     published: Annotated[Path, typer.Argument(metavar="PUBLISHED", help="The published table.")],
     flags: Flags,
@@ -63,7 +63,7 @@ def _columns(found: "Distributions") -> "Table":
     table = grid("column", *headings, right=headings, names=("column",))
     for each in found.columns:
         measured = (each.total_variation, each.hellinger, each.kullback_leibler, each.wasserstein)
-        table.add_row(each.column, *map(_shown, measured), _shown(each.wasserstein_share))
+        table.add_row(each.column, *map(_spell_distance, measured), _spell_distance(each.wasserstein_share))
     return table
 
 
@@ -72,7 +72,7 @@ def _pairs(found: "Distributions") -> "Table":
     table = grid("column", "with", *right, right=right, names=("column", "with"))
     for each in sorted(found.pairs, key=lambda pair: -pair.total_variation):
         twice = (each.cramers_v, each.spearman)
-        table.add_row(*each.columns, _shown(each.total_variation), *map(_both, twice))
+        table.add_row(*each.columns, _spell_distance(each.total_variation), *map(_both, twice))
     return table
 
 
@@ -80,5 +80,5 @@ def _both(both: "BeforeAfter | None") -> str:
     return "–" if both is None else " → ".join("–" if each is None else f"{each:.2f}" for each in both)
 
 
-def _shown(value: float | None) -> str:
+def _spell_distance(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"

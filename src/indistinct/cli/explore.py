@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.flags import job_of, no_model, source_of
-from indistinct.cli.options import ENGINE, READING, ROLES, SCREEN, Flags, shared
+from indistinct.cli.flags import job_of, source_of
+from indistinct.cli.options import ENGINE, READING, ROLES, SCREEN, Flags, share_options
 from indistinct.cli.output import check_picture, write_text
 from indistinct.cli.screen import grid, print_json, progress, show
 from indistinct.cli.spelled import node_of
@@ -29,7 +29,7 @@ Every = Annotated[bool, typer.Option("--all", help="Show all nodes, also those t
 Most = Annotated[int, typer.Option("--most", metavar="N", min=1, help="Refuse a lattice of more nodes than this.")]
 
 
-@shared(*ROLES, "model", "hierarchy", "transform", "suppression", "population", *READING, *ENGINE, *SCREEN)
+@share_options(*ROLES, "model", "hierarchy", "transform", "suppression", "population", *READING, *ENGINE, *SCREEN)
 def command(
     source: Annotated[Path, typer.Argument(metavar="POLICY|DATA", help="A policy (.toml), or a table.")],
     flags: Flags,
@@ -49,7 +49,11 @@ def command(
     policy = job_of(source, flags)
     if svg is not None:
         check_picture(svg, flag="--svg", overwrite=overwrite)
-    found = _explored(policy, metric, flags, most=most)
+    from indistinct.study.by_policy import explore_by_policy
+
+    with progress("exploring") as share:
+        table = source_of(policy, flags)
+        found = explore_by_policy(table, policy, metrics=metric, limit=most, memory=flags.memory, progress=share)
     chosen = _chosen(found, policy, node)
     if svg is not None:
         write_text(svg, found.to_svg(chosen=chosen), overwrite=overwrite)
@@ -62,37 +66,12 @@ def command(
             show(f"picture  {svg}")
 
 
-def _explored(policy: "Policy", metrics: list[str] | None, flags: Flags, *, most: int) -> "Exploration":
-    from indistinct.study.explore import explore
-
-    model = policy.model
-    if model is None:
-        raise no_model()
-    with progress("exploring") as share:
-        return explore(
-            source_of(policy, flags),
-            policy.schema,
-            model=model,
-            hierarchies=policy.used_hierarchies,
-            suppression=policy.suppression,
-            metrics=metrics or policy.metrics or ("loss", "discernibility"),
-            limit=most,
-            population=policy.population,
-            memory=flags.memory,
-            progress=share,
-        )
-
-
 def _chosen(found: "Exploration", policy: "Policy", node: str | None) -> tuple[int, ...] | None:
     """Return the node that is named, or the one of the policy."""
-    from indistinct.algorithms.full_domain.node import ChosenNode
-
     if node is not None:
         levels: tuple[int, ...] = found.node(node_of(node))["node"]
         return levels
-    if isinstance(policy.algorithm, ChosenNode):
-        return policy.algorithm.levels or found.heights
-    return None
+    return policy.algorithm.chosen_node(found.heights)
 
 
 def _show(found: "Exploration", chosen: tuple[int, ...] | None, *, limit: int | None) -> None:

@@ -25,7 +25,7 @@ UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 ClickError: type[Exception] = UsageError.__bases__[0]
 
 
-def guarded(run: Callable[[], Any], arguments: Sequence[str]) -> int:
+def run_guarded(run: Callable[[], Any], arguments: Sequence[str]) -> int:
     """Return the exit code of a run; what it raises becomes a message on stderr, and JSON if wanted."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -55,7 +55,7 @@ def guarded(run: Callable[[], Any], arguments: Sequence[str]) -> int:
         return _other(error, as_json=as_json)
 
 
-def outlived(run: Callable[[], int], arguments: Sequence[str]) -> int:
+def run_in_process(run: Callable[[], int], arguments: Sequence[str]) -> int:
     """Return the exit code of a run in a process of its own, which compiled code may end when it gets no memory.
 
     What compiled code says itself, past Python's own stream, is repeated only if the run was not ended by it.
@@ -74,7 +74,7 @@ def outlived(run: Callable[[], int], arguments: Sequence[str]) -> int:
             signal.signal(number, lambda got, _frame: os.kill(child, got))
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         if code < 0:
-            return guarded(lambda: _raise(out_of_memory("this command")), arguments)
+            return run_guarded(lambda: _raise(out_of_memory("this command")), arguments)
         aside.seek(0)
         os.write(2, aside.read())
         return code

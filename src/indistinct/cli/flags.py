@@ -91,7 +91,7 @@ def job_of(
         beside=VARIED if instead else (),
     )
     if instead:
-        policy = _varied(policy, flags)
+        policy = _vary_policy(policy, flags)
     if data is not None:
         policy = replace(policy, input=replace(policy.input, path=_absolute(data), database=None))
     if not policy.models and policy.algorithm.promise() is None:
@@ -104,7 +104,7 @@ def job_of(
     return replace(policy, algorithm=chosen)
 
 
-def _varied(policy: "Policy", flags: Flags) -> "Policy":
+def _vary_policy(policy: "Policy", flags: Flags) -> "Policy":
     """Return a policy with the algorithm and the suppression that flags name; its models are replaced already."""
     from indistinct.algorithms.registry import parse_algorithm
     from indistinct.spelling import spell
@@ -232,55 +232,42 @@ def _types(texts: Sequence[str]) -> dict[str, str]:
     return types
 
 
-def opened(
+def read_table(
     policy: "Policy",
     path: Path | None = None,
     *,
     table: str | None = None,
-    raw: bool = False,
     memory: str | None = None,
 ) -> "Table":
-    """Return the table that a policy reads, or another one that is read in the same way, in `memory`.
-
-    Columns that the policy transforms are transformed, as in its releases, unless it is wanted `raw`.
-    """
+    """Return the table that a policy reads, or another one that is read in the same way, in `memory`."""
     from indistinct.engines import lives_elsewhere
     from indistinct.job import opening
-    from indistinct.tables import Table, open_table
+    from indistinct.tables import open_table
 
     place = _place(path or policy.source)
     within: dict[str, Any] = {}
     if memory is not None and table is None and not lives_elsewhere(place):
         within = {"engine": "memory", "memory": memory}
-    source = opening.open(place, reading=policy.input.reading, table=None if _named(place) else table, **within)
+    source = opening.open(place, reading=policy.input.reading, table=None if _names_table(place) else table, **within)
     note_reading(source)
-    whole = source if isinstance(source, Table) else open_table(source)
-    return whole if raw else _transformed(policy, whole)
+    return open_table(source)
 
 
-def source_of(policy: "Policy", flags: Flags, path: Path | None = None, *, raw: bool = False) -> "Source":
+def source_of(policy: "Policy", flags: Flags, path: Path | None = None) -> "Source":
     """Return the table that a policy reads, or another one that is read in the same way.
 
-    The engine that a flag names or that suits it opens it. --table belongs to the table that the policy reads. Columns
-    are transformed as in the policy's releases, unless it is wanted `raw`.
+    The engine that a flag names or that suits it opens it. --table belongs to the table that the policy reads.
     """
     from indistinct.engines import open_source
 
     place, engine = _place(path or policy.source), flags.engine or "auto"
-    table = None if path or _named(place) else flags.table
+    table = None if path or _names_table(place) else flags.table
     _, source = open_source(place, policy.input.reading, engine=engine, memory=flags.memory, table=table)
     note_reading(source)
-    return source if raw else _transformed(policy, source)
+    return source
 
 
-def _transformed(policy: "Policy", source: Any) -> Any:
-    """Return a table with its columns transformed as in the releases of a policy."""
-    from indistinct.job.opening import transform
-
-    return transform(source, policy.schema, policy.transformations, hierarchies=policy.hierarchies)
-
-
-def _named(place: "str | Path | DatabaseTable") -> bool:
+def _names_table(place: "str | Path | DatabaseTable") -> bool:
     """Return whether a place says already which table of a database is meant."""
     return not isinstance(place, str | Path)
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.flags import data_of, opened, policy_of
-from indistinct.cli.options import DATABASE, READING, SCREEN, Flags, shared
+from indistinct.cli.flags import data_of, policy_of, read_table
+from indistinct.cli.options import DATABASE, READING, SCREEN, Flags, share_options
 from indistinct.cli.screen import grid, note, print_json, show
 from indistinct.figures import percent
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SHOWN = 8
 
 
-@shared(*READING, "memory", "table", *DATABASE, *SCREEN)
+@share_options(*READING, "memory", "table", *DATABASE, *SCREEN)
 def command(
     data: Annotated[str, typer.Argument(metavar="DATA", help="The table to look at, or a database.")],
     flags: Flags,
@@ -54,7 +54,7 @@ def command(
     targets, sources = [path for path in (output, html) if path is not None], [given] if isinstance(given, Path) else []
     check_targets(targets, sources=sources, overwrite=overwrite)
     policy, name = policy_of(given, flags), place_at(given).name
-    found = inspect(opened(policy, table=flags.table, raw=True, memory=flags.memory), unique_sets=unique_sets)
+    found = inspect(read_table(policy, table=flags.table, memory=flags.memory), unique_sets=unique_sets)
     if output is not None:
         write_starter(found, given, output, reading=found.reading, overwrite=overwrite)
     if html is not None:

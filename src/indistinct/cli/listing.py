@@ -37,7 +37,7 @@ def command(as_json: options.Json = False) -> None:
         told = [key for key in ("better", "meaning") if any(key in entry for entry in entries)]
         table = grid(what, "parameters", *told, names=(what, "better"))
         for entry in entries:
-            table.add_row(entry["name"], _described(entry), *(entry.get(key, "") for key in told))
+            table.add_row(entry["name"], _describe_entry(entry), *(entry.get(key, "") for key in told))
         show(table, "")
     table = grid("engines", "recodings that they publish", names=("engines",))
     for name, kinds in engines.items():
@@ -62,7 +62,7 @@ def _about(kind: type[Any]) -> dict[str, Any]:
     return about | {"better": BETTER[kind.goal], "meaning": kind.meaning} if issubclass(kind, Metric) else about
 
 
-def _described(entry: dict[str, Any]) -> str:
+def _describe_entry(entry: dict[str, Any]) -> str:
     if "broken" in entry:
         return f"broken, of package {entry['package']}: {entry['broken']}"
     given = [key if value is None else f"{key}={value or 'none'}" for key, value in entry["parameters"].items()]
@@ -71,10 +71,10 @@ def _described(entry: dict[str, Any]) -> str:
 
 def parameters(kind: type[Any]) -> dict[str, str | None]:
     """Return each parameter with its default as it is spelled, "" for none; None where it must be given."""
-    return {f.name: None if f.default is MISSING else _spelled(f.default) for f in fields(kind)}
+    return {f.name: None if f.default is MISSING else _spell_default(f.default) for f in fields(kind)}
 
 
-def _spelled(value: Any) -> str:
+def _spell_default(value: Any) -> str:
     if value is None or isinstance(value, tuple):
         return "|".join(map(str, value or ()))
     return str(value).lower() if isinstance(value, bool) else str(value)

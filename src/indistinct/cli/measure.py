@@ -7,7 +7,7 @@ import typer
 
 from indistinct.cli import options
 from indistinct.cli.members import draw_members, measured_members
-from indistinct.cli.options import ENGINE, READING, ROLES, SCREEN, Flags, MadeBy, shared
+from indistinct.cli.options import ENGINE, READING, ROLES, SCREEN, Flags, MadeBy, share_options
 from indistinct.cli.output import check_picture, report, write_text
 from indistinct.cli.published_file import published_file
 from indistinct.cli.screen import note, progress
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from indistinct.metrics import Metric
 
 
-@shared(
+@share_options(
     *ROLES,
     "model",
     "algorithm",
@@ -62,7 +62,7 @@ def command(
     for warning in appearance_of(given.schema, columns, buckets, pseudonyms=tuple(given.pseudonyms)).warnings:
         note(warning)
     with progress("measuring") as share:
-        metrics = measure(given, _answered(job.metrics), target=job.target)
+        metrics = measure(given, _choose_metrics(job.metrics), target=job.target)
         share(0.5)
         members = measured_members(given)
     if chart is not None:
@@ -73,7 +73,7 @@ def command(
     report(summary, as_json=flags.as_json)
 
 
-def _answered(metrics: "tuple[Metric, ...]") -> "list[Metric] | None":
+def _choose_metrics(metrics: "tuple[Metric, ...]") -> "list[Metric] | None":
     """Return the metrics that a published file can answer, None for the standard ones."""
     # A published file does not tell which original cell a row comes from.
     answered = [metric for metric in metrics if not metric.compares_cells]

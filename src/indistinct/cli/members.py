@@ -29,7 +29,7 @@ def measured_members(given: "Published") -> "dict[str, Membership]":
 
 def members_table(members: "Mapping[str, Membership]", *, buckets: bool) -> "Table":
     """Return the figures of each kind of tuples, side by side."""
-    one, many = _matched(buckets)
+    one, many = _words_of_groups(buckets)
     table = grid("membership", *members, right=list(members))
     rows: dict[str, Callable[[Membership], str]] = {
         "candidate tuples": lambda each: number(round(each.candidates)) + ("" if each.exact else " (estimated)"),
@@ -47,7 +47,7 @@ def members_table(members: "Mapping[str, Membership]", *, buckets: bool) -> "Tab
     return table
 
 
-def _matched(buckets: bool) -> tuple[str, str]:
+def _words_of_groups(buckets: bool) -> tuple[str, str]:
     """Return what tuples match in a release, one of them and many."""
     return ("bucket", "buckets") if buckets else ("class", "classes")
 
@@ -62,7 +62,7 @@ def draw_members(members: "Mapping[str, Membership]", *, buckets: bool) -> str:
 
     if not members:
         raise ParameterError("there is nothing to draw: membership was not measured", hint="leave --chart out")
-    matched = _matched(buckets)
+    matched = _words_of_groups(buckets)
     title = f"{matched[1].capitalize()} that match original and fake tuples"
     kind, first = next(iter(members.items()))
     return draw_matching(first, title=title, matched=matched, kind=kind)

@@ -304,7 +304,7 @@ SaveRecoding = Annotated[
 ]
 
 
-def shared(*names: str, **reworded: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def share_options(*names: str, **reworded: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Let a command take shared options where its parameter `flags` stands, which then has them all.
 
     `reworded` gives some of them another help text.

@@ -60,7 +60,7 @@ def write_text(path: Path, text: str, *, overwrite: bool) -> None:
     write_atomically(path, filled(text), overwrite=overwrite)
 
 
-def published(job: "Job", run: Callable[["Job"], "Release"]) -> "Release":
+def run_and_note(job: "Job", run: Callable[["Job"], "Release"]) -> "Release":
     """Run a job; say that a ledger is new, and what became of an older second table beside the release."""
     from indistinct.recoding.outputs import SENSITIVE
     from indistinct.release.writing.files import table_path
@@ -79,7 +79,7 @@ def published(job: "Job", run: Callable[["Job"], "Release"]) -> "Release":
     return release
 
 
-def measured(run: Callable[[], "Measurements"]) -> "Measurements":
+def measure_and_note(run: Callable[[], "Measurements"]) -> "Measurements":
     """Measure a release that is published already; say so if that fails."""
     try:
         return run()
@@ -109,7 +109,7 @@ def _parts(summary: "Summary") -> "Iterator[str | Table]":
     if certificate is None:
         yield f"{named}{summary.rows:,} of {summary.original_rows or 0:,} rows\n"
     else:
-        yield f"{named}{counted(certificate)}\n"
+        yield f"{named}{count_in_words(certificate)}\n"
         yield verdict_table(certificate)
         yield "\nholds\n" if certificate.holds else "\ndoes NOT hold\n"
         if summary.verdict is not None and summary.verdict.open:
@@ -141,13 +141,13 @@ def _parts(summary: "Summary") -> "Iterator[str | Table]":
         )
 
 
-def counted(certificate: "Certificate") -> str:
+def count_in_words(certificate: "Certificate") -> str:
     """Return how many rows, and people, are published in how many classes, and how many are not.
 
     >>> from indistinct.release.certificate import Certificate, PeopleCounted
-    >>> counted(Certificate("1", (), 90, 9, 5, 100, 10))
+    >>> count_in_words(Certificate("1", (), 90, 9, 5, 100, 10))
     '90 rows in 9 classes, the smallest of 5; 10 rows suppressed'
-    >>> counted(Certificate("1", (), 90, 9, 5, 100, 10, people=PeopleCounted(60, 66, 7)))
+    >>> count_in_words(Certificate("1", (), 90, 9, 5, 100, 10, people=PeopleCounted(60, 66, 7)))
     '90 rows of 60 people in 9 classes, the smallest of 5 people; 10 rows of 7 people suppressed'
     """
     people, dropped = certificate.people, certificate.suppressed_rows

@@ -35,7 +35,7 @@ def published_file(
     the certificate beside a file calls it one in buckets.
     """
     from indistinct.job.published import describe_by_policy, reading_of_release
-    from indistinct.release.opening import buckets_told, certificate_of
+    from indistinct.release.opening import buckets_in, certificate_of
 
     job = policy_of(original or path, flags, policy=policy, beside=("model", *READING))
     own = _reading(job, flags, by_policy=policy is not None, original=original)
@@ -45,7 +45,7 @@ def published_file(
         None,
         asked,
         trusting=trusting,
-        original=source_of(job, flags, original, raw=True) if original is not None or by_input else None,
+        original=source_of(job, flags, original) if original is not None or by_input else None,
         recoding=recoding,
         reading=reading_of_release(job.input.reading, own),
         engine=flags.engine or "auto",
@@ -54,7 +54,7 @@ def published_file(
     )
     for table in given.tables.sources.values():
         note_reading(table)
-    if not trusting and given.buckets is None and buckets_told(certificate_of(given.tables)) is not None:
+    if not trusting and given.buckets is None and buckets_in(certificate_of(given.tables)) is not None:
         note("its certificate says that the file is in buckets; name the algorithm to have it judged as such")
     return job, given
 

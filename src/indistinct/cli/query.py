@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.options import READING, ROLES, SCREEN, Flags, MadeBy, shared
+from indistinct.cli.options import READING, ROLES, SCREEN, Flags, MadeBy, share_options
 from indistinct.cli.output import check_picture, write_text
 from indistinct.cli.published_file import published_file
 from indistinct.cli.screen import grid, note, print_json, progress, show
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from indistinct.study.query.workload import WorkloadErrors
 
 
-@shared(*ROLES, "algorithm", "hierarchy", "transform", *READING, *SCREEN, algorithm=MadeBy)
+@share_options(*ROLES, "algorithm", "hierarchy", "transform", *READING, *SCREEN, algorithm=MadeBy)
 def command(
     published: Annotated[Path, typer.Argument(metavar="RELEASE", help="The published table.")],
     flags: Flags,

@@ -7,7 +7,7 @@ import typer
 
 from indistinct.cli import options
 from indistinct.cli.flags import opened_population
-from indistinct.cli.options import READING, ROLES, SCREEN, Flags, MadeBy, shared
+from indistinct.cli.options import READING, ROLES, SCREEN, Flags, MadeBy, share_options
 from indistinct.cli.published_file import published_file
 from indistinct.cli.screen import note, print_json, progress, show
 from indistinct.errors import OutputError, ParameterError, VerificationError
@@ -37,7 +37,7 @@ Chance = Annotated[int | None, typer.Option("--seed", help="Fix what attacks dra
 Seconds = Annotated[float, typer.Option("--seconds", metavar="N", help="How long attacks may take together.")]
 
 
-@shared(
+@share_options(
     *(*ROLES, "model", "algorithm", "hierarchy", "transform", "pseudonym", "population", "smallest_count"),
     *(*READING, *SCREEN),
     algorithm=MadeBy,

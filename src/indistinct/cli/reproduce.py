@@ -41,6 +41,7 @@ def command(
 ) -> None:
     """Print a published figure beside what the algorithms give now, with what differs and why.
 
+    examples: the tables of five documents beside ours, with what is wrong in them; sizes are documents.
     high-dimensional: loss, query error and accuracy of generalized, bucketized and sliced tables with many columns.
     incognito-nodes: the nodes that bottom-up and Incognito search on Adult, which INDISTINCT_DATA must lead to.
     incognito-times: seconds, checks and scans of searches on Adult and on generated orders; has a picture.
@@ -49,7 +50,9 @@ def command(
     mondrian-k, mondrian-sigma, mondrian-attributes: partitioning of uniform and normal tables; each has a picture.
     mondrian-bounds: the largest class beside its bound, and tables on which single-dimensional classes grow.
     mondrian-cuts: single- beside multidimensional cuts in the plane; has a picture.
-    mondrian-quality: strict, relaxed and single-dimensional partitioning of Adult, or of a generated table.
+    mondrian-passes: how often rows are read and written where a table is larger than memory.
+    mondrian-predicates: the error of counts whose predicates name several attributes; has a picture.
+    mondrian-quality: multi- and single-dimensional partitioning of Adult, or of a generated table; has a picture.
     mondrian-workload: the error of counts over partitioned tables, beside the published one.
     slicing: fake tuples and matching buckets of sliced and bucketized Adult, or of a generated table; has a picture.
     slicing-classification: what is learned from generalized, bucketized and sliced Adult, or from a generated table.
@@ -65,7 +68,7 @@ def command(
     _check_output(output, whole=whole, sizes=sizes)
     if output is not None:
         check_targets([output], sources=[], overwrite=overwrite)
-    made = _all_made() if whole else {name: _made(name, sizes)}
+    made = _make_figures() if whole else {name: _make_figure(name, sizes)}
     if output is not None:
         _write(made, output, overwrite=overwrite)
     if as_json:
@@ -74,7 +77,7 @@ def command(
         print_json({"figures": shown, "missing": missing} if whole else shown[name])
     else:
         for figure in made.values():
-            show(*_shown(figure), "")
+            show(*_show_figure(figure), "")
 
 
 def _check_output(output: Path | None, *, whole: bool, sizes: str | None) -> None:
@@ -89,7 +92,7 @@ def _check_output(output: Path | None, *, whole: bool, sizes: str | None) -> Non
         altair()
 
 
-def _made(name: str, sizes: str | None) -> "Reproduction":
+def _make_figure(name: str, sizes: str | None) -> "Reproduction":
     from indistinct.reproduce import REPRODUCTIONS
 
     figure = REPRODUCTIONS[name]
@@ -98,14 +101,14 @@ def _made(name: str, sizes: str | None) -> "Reproduction":
         return figure.run(wanted, share)
 
 
-def _all_made() -> "dict[str, Reproduction | IndistinctError]":
+def _make_figures() -> "dict[str, Reproduction | IndistinctError]":
     """Return every figure; one whose table is missing is told and does not stop the others."""
     from indistinct.reproduce import REPRODUCTIONS
 
     made: dict[str, Reproduction | IndistinctError] = {}
     for name in REPRODUCTIONS:
         try:
-            made[name] = _made(name, None)
+            made[name] = _make_figure(name, None)
         except InputError as error:
             note(f"{name} is left out: {error.message}; {error.hint}")
             made[name] = error
@@ -151,7 +154,7 @@ def _write(made: "Mapping[str, Reproduction | IndistinctError]", output: Path, *
     write_text(output, text, overwrite=overwrite)
 
 
-def _shown(made: "Reproduction | IndistinctError") -> "Iterator[str | Table]":
+def _show_figure(made: "Reproduction | IndistinctError") -> "Iterator[str | Table]":
     if isinstance(made, IndistinctError):
         return
     numbers = [
@@ -163,7 +166,16 @@ def _shown(made: "Reproduction | IndistinctError") -> "Iterator[str | Table]":
     for row in made.rows:
         table.add_row(*(number(cell) if isinstance(cell, int | float) else str(cell or "") for cell in row))
     yield from (made.title, made.data, f"{made.source}\n")
+    for example in made.examples:
+        yield f"{example.document}: {example.name}\nleft as printed, right ours: {example.made}\n"
+        beside = grid(*example.headings, "≠", *example.headings)
+        for texts in example.rows():
+            beside.add_row(*texts)
+        yield beside
+        yield f"{example.erratum}\n"
     yield table
     yield ""
+    for claim in made.claims:
+        yield from claim.lines()
     yield from made.findings
     yield from (f"differs: {words}" for words in made.differs)

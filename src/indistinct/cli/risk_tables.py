@@ -92,7 +92,7 @@ def _rows(found: "Assessment") -> "dict[str, Callable[[TableRisk], str]]":
     if found.risk.population.estimates is not None:
         rows["unique in the population (Dankar)"] = _estimate
     if found.risk.individual is not None:
-        rows["expected to be found (weights)"] = _found
+        rows["expected to be found (weights)"] = _expected
     for size in found.risk.sizes.cumulative:
         rows[f"in classes of at most {size}"] = lambda each, size=size: percent(each.sizes.cumulative[size])  # type: ignore[misc]
     return rows
@@ -107,7 +107,7 @@ def _estimate(risk: "TableRisk") -> str:
     return "–" if estimates is None else f"{percent(estimates.dankar)} ({estimates.used})"
 
 
-def _found(risk: "TableRisk") -> str:
+def _expected(risk: "TableRisk") -> str:
     each = risk.individual
     return "–" if each is None else f"{number(round(each.expected, 3))} ({percent(each.mean)})"
 

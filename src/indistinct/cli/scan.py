@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.flags import opened, policy_of, reading_of
-from indistinct.cli.options import READING, ROLES, SCREEN, Flags, shared
+from indistinct.cli.flags import policy_of, read_table, reading_of
+from indistinct.cli.options import READING, ROLES, SCREEN, Flags, share_options
 from indistinct.cli.screen import print_json, show
 from indistinct.errors import InputError, VerificationError
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from indistinct.study.scan.scan import Scan
 
 
-@shared(*ROLES, "hierarchy", *READING, "memory", *SCREEN)
+@share_options(*ROLES, "hierarchy", *READING, "memory", *SCREEN)
 def command(
     published: Annotated[Path, typer.Argument(metavar="FILE", help="The published file, of any tool.")],
     flags: Flags,
@@ -37,7 +37,7 @@ def command(
     told = policy is not None or job.schema.columns
     found = scan(
         published,
-        original=None if original is None else opened(job, original, raw=True, memory=flags.memory),
+        original=None if original is None else read_table(job, original, memory=flags.memory),
         schema=job.schema if told else None,
         hierarchies=job.hierarchies,
         reading=reading_of(flags),

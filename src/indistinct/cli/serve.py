@@ -28,7 +28,7 @@ def command(
     another browser. Uploads lie in a private folder that is removed at the end. Stop it with Ctrl-C.
     """
     try:
-        from indistinct.web.server import GIGABYTE, Address, described, serve
+        from indistinct.web.server import GIGABYTE, Address, address_to_json, serve
         from indistinct.web.sessions import Settings
     except ModuleNotFoundError as error:
         raise MissingExtraError(str(error.name), extra="web", purpose="the page") from None
@@ -41,7 +41,7 @@ def command(
 
     def started(address: Address) -> None:
         if as_json:
-            sys.stdout.write(described(address) + "\n")
+            sys.stdout.write(address_to_json(address) + "\n")
         else:
             # Other messages hide what lets in; this one is there to tell it.
             sys.stdout.write(f"The page is at {address.url}\nThe address opens it once. Stop with Ctrl-C.\n")

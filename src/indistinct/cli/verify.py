@@ -6,13 +6,13 @@ import typer
 
 from indistinct.cli import options
 from indistinct.cli.flags import data_of, no_model
-from indistinct.cli.options import DATABASE, ENGINE, READING, ROLES, SCREEN, Flags, MadeBy, shared
+from indistinct.cli.options import DATABASE, ENGINE, READING, ROLES, SCREEN, Flags, MadeBy, share_options
 from indistinct.cli.output import report
 from indistinct.cli.published_file import published_file
 from indistinct.errors import VerificationError
 
 
-@shared(
+@share_options(
     *(*ROLES, "model", "algorithm", "hierarchy", "transform", "pseudonym", "population"),
     *(*READING, *DATABASE, *ENGINE, *SCREEN),
     algorithm=MadeBy,

@@ -9,7 +9,7 @@ from indistinct.drawing.charts import altair
 if TYPE_CHECKING:
     import altair as alt
 
-Scale = Literal["linear", "log"]
+Scale = Literal["linear", "log", "ratio"]
 WIDTH, HEIGHT = 220, 140
 # 0.01, 100 and 20k: large numbers with a letter, others as they are.
 SHORT = "format(datum.value, datum.value < 1000 ? '~g' : '~s')"
@@ -53,12 +53,18 @@ def line_charts(
 
 
 def measure_axis(values: Sequence[float], named: tuple[str, str], scale: Scale) -> "alt.Y":
-    """Return the y axis of a measure by its key and its title; a logarithmic one has whole powers of ten alone."""
+    """Return the y axis of a measure by its key and its title.
+
+    A logarithmic axis has whole powers of ten alone; one of ratios does not begin with zero, so that values near one
+    can be told apart.
+    """
     alt = altair()
     key, title = named
     axis = alt.Y(f"{key}:Q", title=title)
     if scale == "linear":
         return axis.scale(padding=0).axis(labelExpr=SHORT, tickCount=5)
+    if scale == "ratio":
+        return axis.scale(zero=False, padding=4).axis(format="~g", tickCount=5)
     powers = range(math.floor(math.log10(min(values))), math.ceil(math.log10(max(values))) + 1)
     ticks = [10.0**power for power in powers]
     return axis.scale(type="log", domain=[ticks[0], ticks[-1]]).axis(labelExpr=SHORT, values=ticks)

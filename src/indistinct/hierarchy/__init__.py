@@ -1,7 +1,7 @@
 """Hierarchies: to which coarser values a recoding may go, declared by hand, by rule or by a file."""
 
-from indistinct.hierarchy.builders import Dates, Masking, Order, Suppression, suggest
-from indistinct.hierarchy.explicit import Explicit, check_rooted
+from indistinct.hierarchy.builders import Dates, Masking, Order, Suppression, suggest, suggest_intervals
+from indistinct.hierarchy.explicit import Explicit, check_rooted, move_file, table_of_values
 from indistinct.hierarchy.intervals import CutPoints, Intervals
 from indistinct.hierarchy.readers import hierarchy_from_json, read_hierarchy
 from indistinct.hierarchy.trees import flatten
@@ -19,7 +19,10 @@ __all__ = [
     "Taxonomy",
     "check_rooted",
     "hierarchy_from_json",
+    "move_file",
     "suggest",
+    "suggest_intervals",
+    "table_of_values",
 ]
 
 # The kinds know the value, and only this module knows all of them.

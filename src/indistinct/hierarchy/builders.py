@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from indistinct.errors import HierarchyError
 from indistinct.hierarchy.binding import ROOT, Level, level, require, taxonomy_from_levels, text_of
 from indistinct.hierarchy.explicit import Explicit
+from indistinct.hierarchy.intervals import Intervals
 from indistinct.hierarchy.value import Hierarchy, Taxonomy
 from indistinct.machine.arrays import Codes
 from indistinct.schema import did_you_mean
@@ -258,24 +259,27 @@ def suggest(domain: Domain) -> Hierarchy:
     """
     match domain.kind:
         case Kind.NUMBER:
-            return _intervals(domain)
+            return suggest_intervals(domain) or Hierarchy.suppression()
         case Kind.DATE:
             return Hierarchy.dates()
         case Kind.TEXT:
             return Hierarchy.masking() if _is_code(domain) else Hierarchy.suppression()
 
 
-def _intervals(domain: Domain) -> Hierarchy:
+def suggest_intervals(domain: Domain) -> Intervals | None:
+    """Return about twenty intervals of equal width over numbers, and wider ones; None where all numbers are one."""
+    if domain.kind is not Kind.NUMBER:
+        return None
     line = domain.values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     line = line[np.isfinite(line)]
     span = float(line.max() / 2 - line.min() / 2) * 2 if len(line) else 0.0
     if not 0 < span < math.inf:
-        return Hierarchy.suppression()
+        return None
     # An interval of one integer is the integer, so integers start at two.
     smallest = 2.0 if pa.types.is_integer(domain.values.type) else 0.0
     first, exponent = _at_least(max(span / _PARTS, smallest))
     widths = [_power(digit, exponent) for digit in _SERIES[first]]
-    return Hierarchy.intervals([width for width in widths if width <= span] or widths[:1])
+    return Intervals([width for width in widths if width <= span] or widths[:1])
 
 
 def _at_least(width: float) -> tuple[int, int]:

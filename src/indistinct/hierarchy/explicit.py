@@ -1,7 +1,8 @@
 """Hierarchies written out value by value, and what makes one sound: covering, nested, with one root."""
 
+import pathlib
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
@@ -87,6 +88,25 @@ class Explicit(Hierarchy):
             case _:
                 assert_never(self.form)
         return shown if self.rooted else {**shown, "rooted": False}
+
+
+def table_of_values(hierarchy: Hierarchy | None) -> Explicit | None:
+    """Return a hierarchy that is a table of values, None for any other."""
+    return hierarchy if isinstance(hierarchy, Explicit) else None
+
+
+def move_file(hierarchy: Hierarchy, move: Callable[[pathlib.Path], pathlib.Path | None]) -> Hierarchy:
+    """Return a hierarchy whose file is where `move` says; where that is None, it is written out row by row.
+
+    A hierarchy that names no file stays as it is.
+    """
+    table = table_of_values(hierarchy)
+    if table is None or table.path is None or table.form != "file":
+        return hierarchy
+    path = move(pathlib.Path(table.path))
+    if path is None:
+        return replace(table, form="rows", path=None, delimiter=None, encoding=None, header=False)
+    return replace(table, path=path.as_posix())
 
 
 def check_rooted(taxonomy: Taxonomy) -> None:

@@ -121,7 +121,7 @@ class CutPoints(Hierarchy):
         for cuts in self.cuts:
             coarse = np.cumsum([0, *(cut in cuts for cut in finest)])
             digits = _Digits(_scale(cuts), whole=whole)
-            levels.append(level(coarse[bins], partial(digits.bounded, cuts=cuts)))
+            levels.append(level(coarse[bins], partial(digits.spell_between, cuts=cuts)))
         return taxonomy_from_levels(domain, levels)
 
     def to_json(self) -> dict[str, Any]:
@@ -164,7 +164,7 @@ class _Digits:
             return str(first)
         return f"[{first}, {last}]" if first < 0 else f"{first}-{last}"
 
-    def bounded(self, place: int, *, cuts: Sequence[float]) -> str:
+    def spell_between(self, place: int, *, cuts: Sequence[float]) -> str:
         ends = [_scale_number(cut, self.scale) for cut in cuts]
         if place == 0:
             return f"<{self.spell(ends[0])}"

@@ -92,10 +92,10 @@ def search_by_levels(beyond: BeyondMemory, request: Request, search: Search) -> 
     judged = [name for key in request.keys for name in key]
     names = [*judged, *(name for name, hierarchy in search.hierarchies.items() if hierarchy.categorical)]
     known = levels.values(tuple(dict.fromkeys([*request.quasi, *judged])), named=names)
-    domains = {key: _domain(known[key[0]], request) for key in request.keys}
-    columns = _columns([known[name] for name in request.quasi], request, search.hierarchies)
+    domains = {key: level_domain(known[key[0]], request) for key in request.keys}
+    columns = level_columns([known[name] for name in request.quasi], request, search.hierarchies)
     passes = RowPasses(levels.source, tuple(column.keys for column in columns), domains)
-    whole = _whole(passes, domains, request)
+    whole = count_whole(passes, domains, request)
     wanted, counters = search.model.sampled(whole.rows), Counter(scans=1)
     nothing = FrequencySet(tuple(request.quasi), np.zeros((0, len(columns)), dtype=np.int32), Classes(np.zeros(0, int)))
     warnings = search.check(
@@ -158,7 +158,8 @@ def _require_room(levels: Levels, classes: int) -> None:
         )
 
 
-def _domain(values: ColumnValues, request: Request) -> Domain:
+def level_domain(values: ColumnValues, request: Request) -> Domain:
+    """Return the values of a column as a domain; raise where they do not fit."""
     if values.distinct is None:
         raise OutOfMemoryError(
             f"column {values.name!r} has more than {values.most:,} distinct values, which do not fit in `memory`",
@@ -168,11 +169,11 @@ def _domain(values: ColumnValues, request: Request) -> Domain:
     return encoded_column(pa.table({values.name: values.distinct}), values.name, request).domain
 
 
-def _columns(
+def level_columns(
     known: Sequence[ColumnValues], request: Request, hierarchies: Mapping[str, Hierarchy]
 ) -> tuple[LevelColumn, ...]:
     """Return quasi-identifiers: with all their values if these are few, by keys if they have some."""
-    domains = [_ends(each) if _by_keys(each) else _domain(each, request) for each in known]
+    domains = [_ends(each) if _by_keys(each) else level_domain(each, request) for each in known]
     columns = []
     for quasi, values in zip(columns_of(domains, hierarchies), known, strict=True):
         if _by_keys(values):
@@ -195,7 +196,7 @@ def _ends(values: ColumnValues) -> Domain:
     return Domain(values.name, KeyColumn(values.name, values.kind).values(ends), missing=values.missing)
 
 
-def _whole(passes: RowPasses, domains: Mapping[Key, Domain], request: Request) -> Classes:
+def count_whole(passes: RowPasses, domains: Mapping[Key, Domain], request: Request) -> Classes:
     """Return the whole table as one class."""
     leaf = np.zeros(1, dtype=np.int64)
     root = KeyTree(leaf - 1, leaf.astype(np.uint64), leaf, leaf)

@@ -24,7 +24,7 @@ from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import Recoding, with_hierarchies
 from indistinct.recoding.storage import NAMES as KIND_NAMES
 from indistinct.recoding.transformations import Transformation, kept_hierarchies
-from indistinct.release.fit import Fit, explained, fit, suppressed_within, within_budget
+from indistinct.release.fit import Fit, explain_failure, fit, suppressed_within, within_budget
 from indistinct.release.history.overlap import (
     Earlier,
     earlier_releases,
@@ -226,7 +226,7 @@ def _publish_by_recoding(job: Job, recoding: Recoding, engine: Engine, table: So
         try:
             release = _publish(job, earlier, publication, {"scans": 1, "seconds": time.perf_counter() - began})
         except VerificationError as error:
-            raise explained(error, found, publication.model) from None
+            raise explain_failure(error, found, publication.model) from None
         except InfeasibleError as error:
             raise within_budget(error, found, publication.model) from None
     return replace(release, declared=hierarchies)

@@ -121,6 +121,11 @@ class Model(ABC):
         return ()
 
     @property
+    def needs_hierarchies(self) -> tuple[str, ...]:
+        """The columns whose hierarchy the model measures distances by, so that they must have one."""
+        return ()
+
+    @property
     def people_traits(self) -> ModelTraits:
         """The traits where people are counted: their number grows with every row, a share may grow or shrink."""
         same = self.traits.sizes_only or not self.counts_rows

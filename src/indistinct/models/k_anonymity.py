@@ -1,7 +1,7 @@
 """k-anonymity: every class has enough rows."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -57,3 +57,23 @@ class KAnonymity(Model):
                 hint=f"k at most {whole.rows}",
                 feasible=Feasible({"k": whole.rows}),
             )
+
+
+def sizes_asked(models: Sequence[Model]) -> list[int]:
+    """Return every k that models ask for as k-anonymity.
+
+    >>> sizes_asked([KAnonymity(5)])
+    [5]
+    """
+    return [model.k for model in models if isinstance(model, KAnonymity)]
+
+
+def with_size(models: Sequence[Model], k: int) -> tuple[Model, ...]:
+    """Return models that ask for another k, for k-anonymity as well if none did.
+
+    >>> with_size([KAnonymity(5)], 10), with_size([], 10)
+    ((KAnonymity(k=10),), (KAnonymity(k=10),))
+    """
+    if not sizes_asked(models):
+        return (KAnonymity(k), *models)
+    return tuple(replace(model, k=k) if isinstance(model, KAnonymity) else model for model in models)

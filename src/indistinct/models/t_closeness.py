@@ -57,6 +57,11 @@ class TCloseness(SensitiveModel):
             )
 
     @property
+    def needs_hierarchies(self) -> tuple[str, ...]:
+        """The sensitive column, where its values are as far apart as its hierarchy says."""
+        return (self.sensitive,) if self.distance == "hierarchical" else ()
+
+    @property
     def ordered(self) -> tuple[Key, ...]:
         """The sensitive column, where its order makes the distance."""
         return self.keys if self.distance == "ordered" else ()

@@ -176,6 +176,10 @@ class Recoding(ABC):
         """Return the quasi-identifiers."""
         return tuple(column.domain.column for column in self.columns)
 
+    def level_of(self, column: str) -> int | None:
+        """Return the level of its hierarchy on which a whole column is published, None where it is not on one."""
+        return None
+
     @property
     def hierarchies(self) -> dict[str, Hierarchy]:
         """Return the hierarchies that published labels come from."""
@@ -194,6 +198,10 @@ class ByColumn(Recoding):
     suppressed: Codes
     levels: Mapping[str, int] | None = None
     star: Codes | None = None
+
+    def level_of(self, column: str) -> int | None:
+        """Return the level of its hierarchy on which a whole column is published, None where it is not on one."""
+        return (self.levels or {}).get(column)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -263,7 +263,7 @@ def _scalar(kind: Any, data: Any) -> Any:
 
 def _numbers(data: Mapping[str, Any], arrays: Sequence[pa.Array]) -> Codes:
     shape = data["shape"]
-    if any(type(each) is not int or each < 0 for each in shape):
+    if not shape or any(type(each) is not int or each < 0 for each in shape):
         raise ValueError("a shape is some lengths")
     array = _element(data, arrays) if "array" in data else _from_numbers(data["values"], data["type"])
     if array.null_count:

@@ -252,7 +252,7 @@ def within_budget(error: InfeasibleError, found: Fit, model: Model) -> Infeasibl
     )
 
 
-def explained(error: VerificationError, found: Fit, model: Model) -> VerificationError:
+def explain_failure(error: VerificationError, found: Fit, model: Model) -> VerificationError:
     """Return the error of a release that breaks its promise with what fails and what would repair it.
 
     One that fails only beside earlier releases says so already.

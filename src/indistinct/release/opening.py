@@ -149,44 +149,40 @@ def _checked(told: Any, name: str) -> dict[str, Any]:
 
 def certificate_of(published: OpenedTables) -> dict[str, Any] | None:
     """Return the certificate that came with a release: beside its file, or as the comment of its table."""
-    return _told(published.sources[MAIN], published.path)
+    if published.path is not None:
+        return read_certificate(published.path)
+    return certificate_in_comment(published.sources[MAIN])
 
 
-def told_by(source: Source) -> dict[str, Any] | None:
+def certificate_in_comment(source: Source) -> dict[str, Any] | None:
     """Return the certificate that is the comment of a table of a database, None if there is none."""
-    return _told(source, None)
-
-
-def _told(source: Source, path: Path | None) -> dict[str, Any] | None:
-    if path is not None:
-        return read_certificate(path)
     try:
-        told = json.loads(source.comment or "")
+        found = json.loads(source.comment or "")
     except (ValueError, RecursionError):
         return None  # a comment of somebody else
-    return _checked(told, "of the table") if isinstance(told, dict) and "verdicts" in told else None
+    return _checked(found, "of the table") if isinstance(found, dict) and "verdicts" in found else None
 
 
-def belongs_to(told: Mapping[str, Any] | None, path: Path, *, apart: Path | None = None) -> bool:
+def belongs_to(certificate: Mapping[str, Any] | None, path: Path, *, apart: Path | None = None) -> bool:
     """Return whether a certificate speaks of the files that it lies beside; where there is none, nothing is wrong."""
-    if told is None:
+    if certificate is None:
         return True
-    others = told.get("other_digests")
+    others = certificate.get("other_digests")
     second = others.get(SENSITIVE) if isinstance(others, dict) else None
-    return told.get("output_digest") == digest_of(path) and (apart is None or second == digest_of(apart))
+    return certificate.get("output_digest") == digest_of(path) and (apart is None or second == digest_of(apart))
 
 
-def buckets_told(told: Mapping[str, Any] | None) -> Buckets | None:
+def buckets_in(certificate: Mapping[str, Any] | None) -> Buckets | None:
     """Return how a release shows its buckets, as its certificate tells it: columns and generalized attributes."""
-    if told is None or told.get("form") not in ("sliced", "tables", "multiset"):
+    if certificate is None or certificate.get("form") not in ("sliced", "tables", "multiset"):
         return None
-    columns = told.get("columns")
+    columns = certificate.get("columns")
     slices = tuple(map(_names, columns)) if isinstance(columns, list) else ()
-    return Buckets(told["form"], slices, _names(told.get("generalized")))
+    return Buckets(certificate["form"], slices, _names(certificate.get("generalized")))
 
 
-def _names(told: Any) -> tuple[str, ...]:
-    return tuple(told) if isinstance(told, list) and all(isinstance(name, str) for name in told) else ()
+def _names(value: Any) -> tuple[str, ...]:
+    return tuple(value) if isinstance(value, list) and all(isinstance(name, str) for name in value) else ()
 
 
 def read_release(
@@ -230,7 +226,7 @@ def _buckets(
     schema: Schema, algorithm: Algorithm | None, certificate: Mapping[str, Any] | None, *, by_certificate: bool
 ) -> Buckets | None:
     """Return how a release shows its buckets, as its algorithm and its certificate say; None for classes."""
-    written = buckets_told(certificate)
+    written = buckets_in(certificate)
     if algorithm is None or not algorithm.traits.buckets:
         return written if by_certificate else None
     return algorithm.buckets(schema, written)
@@ -240,7 +236,7 @@ def _in_database(
     place: DatabaseTable, schema: Schema, algorithm: Algorithm | None, *, by_certificate: bool
 ) -> Source | BucketTable:
     main = open_source(place)[1]
-    buckets = _buckets(schema, algorithm, told_by(main), by_certificate=by_certificate)
+    buckets = _buckets(schema, algorithm, certificate_in_comment(main), by_certificate=by_certificate)
     if buckets is None:
         return main
     apart = open_source(further_table(place, SENSITIVE))[1] if buckets.form == "tables" else None

@@ -1,20 +1,32 @@
 """The first sections of a report: what it is about, what for, and what was done to each column."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
 import indistinct
 from indistinct.figures import number, percent
-from indistinct.job.as_command import pseudonym_flags, write_flags
+from indistinct.job.as_command import (
+    Flag,
+    hierarchy_flags,
+    pseudonym_flags,
+    role_flags,
+    suppression_flags,
+    transformation_flags,
+    words_of_unsaid,
+    write_flags,
+)
 from indistinct.job.policy.writing import policy_to_toml
 from indistinct.markup import Cell, Document, grid
+from indistinct.recoding.transformations import parse_transformation
 from indistinct.release.certificate import counted_grid, groups_of, verdict_grid
 from indistinct.reporting.content import Block, Code, Listing, Notice, Paragraph, Section, Terms, Tone, sentence
 from indistinct.reporting.facts import Facts
-from indistinct.reporting.flags import flags_of
 from indistinct.reporting.subject import Subject, file_name_of
+from indistinct.spelling import spell
 
 MOST_POLICY = 20_000
 """So many characters of a policy are shown; of more, its digest says which one it was."""
@@ -158,12 +170,12 @@ def purpose(facts: Facts, *, internal: bool) -> Section:
     if missing:
         where = " The table [about] of a policy holds them." if internal else ""
         blocks.append(Notice(f"Not stated: {'; '.join(missing)}.{where}"))
-    blocks += [Paragraph("Attackers that are assumed:"), Listing((*_assumed(facts), *stated.assumed))]
-    blocks += [Paragraph("Attackers that are not assumed:"), Listing((*_not_assumed(facts), *stated.not_assumed))]
+    blocks += [Paragraph("Attackers that are assumed:"), Listing((*_list_assumed(facts), *stated.assumed))]
+    blocks += [Paragraph("Attackers that are not assumed:"), Listing((*_list_not_assumed(facts), *stated.not_assumed))]
     return Section("purpose", "Purpose, recipient, attackers", tuple(blocks))
 
 
-def _assumed(facts: Facts) -> tuple[str, ...]:
+def _list_assumed(facts: Facts) -> tuple[str, ...]:
     schema, told = facts.subject.schema, facts.document("certificate")
     known = ", ".join(schema.quasi)
     people = "person" if not schema.person else "person with several rows"
@@ -183,7 +195,7 @@ def _assumed(facts: Facts) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _not_assumed(facts: Facts) -> tuple[str, ...]:
+def _list_not_assumed(facts: Facts) -> tuple[str, ...]:
     schema, told = facts.subject.schema, facts.document("certificate")
     found = []
     if schema.insensitive:
@@ -250,3 +262,48 @@ def _roles(facts: Facts) -> tuple[str, ...]:
 
 def _text(found: Any, name: str, key: str, absent: str = "–") -> str:
     return str((found and found.at(name, key)) or absent)
+
+
+@dataclass(frozen=True, slots=True)
+class FlagsOfRelease:
+    """Flags for a shell: those of `anonymize`, those of commands that judge a file, and what no flag can say."""
+
+    making: tuple[str, ...]
+    judging: tuple[str, ...]
+    missing: tuple[str, ...]
+
+
+def flags_of(subject: Subject) -> FlagsOfRelease:
+    """Return the flags that make a release again."""
+    model, recoding = subject.published.promise, subject.published.recoding
+    declared = subject.declared if isinstance(subject.declared, Mapping) else {}
+    transformations = {name: parse_transformation(spec) for name, spec in subject.transformations.items()}
+    both = [
+        *role_flags(subject.schema),
+        *hierarchy_flags(subject.published.used_hierarchies, same_values=True),
+        # The roles say again whether a model counts rows or people.
+        *(() if model is None else (("--model", part.spec()) for part in model.parts())),
+        *transformation_flags(transformations),
+        *pseudonym_flags(declared),
+    ]
+    algorithm = _algorithm_flags(subject)
+    judging = [*both, *(algorithm if subject.in_buckets else [])]
+    share = 0.0 if recoding is None else recoding.suppression
+    making = [*both, *algorithm, *suppression_flags(share)]
+    missing = {
+        "the model": model is None,
+        "the algorithm": not algorithm,
+        **{f"the key or the choice of the pseudonyms of {name}": name not in declared for name in subject.pseudonyms},
+        "the share of rows that may be suppressed": recoding is None,
+    }
+    unknown = (words for words, is_missing in missing.items() if is_missing)
+    return FlagsOfRelease(
+        tuple(write_flags(making)), tuple(write_flags(judging)), tuple(chain(words_of_unsaid(both), unknown))
+    )
+
+
+def _algorithm_flags(subject: Subject) -> list[Flag]:
+    """Return the flag of how the release was made: as its certificate says, else as it was told."""
+    made_by = subject.published.made_by
+    named = subject.file_certificate.get("algorithm") or (None if made_by is None else spell(made_by))
+    return [("--algorithm", str(named))] if named else []

@@ -41,7 +41,7 @@ def why(facts: Facts, *, internal: bool) -> Section:
     if not internal:
         blocks.append(Paragraph(FOR_READERS))
     elif facts.explanation is None:
-        blocks.append(_named(facts))
+        blocks.append(_explain_no_choice(facts))
     else:
         found = facts.explanation
         rows: list[tuple[Cell, ...]] = [
@@ -54,7 +54,7 @@ def why(facts: Facts, *, internal: bool) -> Section:
     return Section("why", "Why this solution", tuple(blocks))
 
 
-def _named(facts: Facts) -> Block:
+def _explain_no_choice(facts: Facts) -> Block:
     """Say why there is no choice to explain: the algorithm was named, or this is not the run that chose it."""
     subject, told = facts.subject, facts.document("certificate")
     if subject.applied:

@@ -48,7 +48,7 @@ def column_facts(subject: Subject, *, assignment: Assignment | None) -> dict[str
     before = _distinct_before(subject)
     after = _distinct_after(subject)
     losses = {} if assignment is None else column_losses(assignment)
-    untouched = {} if assignment is None else _untouched(assignment, subject)
+    untouched = {} if assignment is None else _find_untouched(assignment, subject)
     reasons = {} if subject.policy is None else subject.policy.reasons
     labels = _labels(subject)
     return {
@@ -119,7 +119,7 @@ def _distinct(column: pa.ChunkedArray) -> int:
         return len(set(map(str, plain.to_pylist())))
 
 
-def _untouched(assignment: Assignment, subject: Subject) -> dict[str, bool]:
+def _find_untouched(assignment: Assignment, subject: Subject) -> dict[str, bool]:
     """Return which quasi-identifiers every published row shows with a value that the original has, and no coarser one.
 
     Rows that are not published do not count: what is there is as it was.
@@ -167,10 +167,10 @@ def _transformation(subject: Subject, name: str, *, untouched: bool | None) -> s
         return AS_IT_IS if subject.published.original is not None or subject.transformations_known else UNKNOWN
     coarser = _words(subject.published.used_hierarchies.get(name))
     starred = ", and * in suppressed rows" if subject.stars(name) else ""
-    levels = getattr(subject.published.recoding, "levels", None)
-    if isinstance(levels, Mapping) and name in levels:
-        level = f"level {levels[name]} of its hierarchy ({coarser})" if levels[name] else f"{AS_IT_IS} (level 0)"
-        return level + starred
+    recoding = subject.published.recoding
+    level = None if recoding is None else recoding.level_of(name)
+    if level is not None:
+        return (f"level {level} of its hierarchy ({coarser})" if level else f"{AS_IT_IS} (level 0)") + starred
     if untouched is None:
         return f"recoded as far as was needed ({coarser}); how far {UNKNOWN}"
     return AS_IT_IS if untouched else f"generalized ({coarser})"
@@ -201,7 +201,7 @@ def shares_of(columns: Mapping[str, Encoded], shown: PossibleValues) -> dict[str
         size = len(column.domain)
         before, after = marginal(whole, name, size), marginal(shown, name, size)
         exact = shown.covers[name].exact
-        groups, labels = _grouped(column.domain, before)
+        groups, labels = _group_values(column.domain, before)
         sums = [np.bincount(groups, weights=each, minlength=len(labels)) for each in (before, after)]
         few = exact and size <= MOST_BARS
         counts = np.stack([before * whole.rows, after * shown.rows], axis=1).round().astype(int).tolist()
@@ -221,7 +221,7 @@ def texts_of(domain: Domain) -> tuple[str, ...]:
     return tuple(MISSING if text is None else text for text in domain.texts())
 
 
-def _grouped(domain: Domain, shares: Codes) -> tuple[Codes, tuple[str, ...]]:
+def _group_values(domain: Domain, shares: Codes) -> tuple[Codes, tuple[str, ...]]:
     """Return the group of each value, and what each group is called."""
     texts = texts_of(domain)
     size = len(texts)
@@ -238,3 +238,48 @@ def _grouped(domain: Domain, shares: Codes) -> tuple[Codes, tuple[str, ...]]:
     order = np.argsort(-shares, kind="stable")[: MOST_BARS - 1]
     groups[order] = np.arange(MOST_BARS - 1)
     return groups, (*(texts[place] for place in order), f"{size - MOST_BARS + 1:,} others")
+
+
+def suppression_facts(
+    subject: Subject, *, assignment: Assignment | None, shares: Mapping[str, Shares]
+) -> dict[str, Any]:
+    """Return starred cells by column, and of every subgroup how many rows it had and how many are not published.
+
+    Subgroups are the values of columns with few values: as the recoding sent them where it is known, and else of
+    columns that are published as they are.
+    """
+    found: dict[str, list[dict[str, Any]]] = {}
+    if assignment is not None and len(assignment.cells):
+        found = _by_recoding(assignment)
+    for name, each in shares.items():
+        if name not in found and each.counts:
+            pairs = zip(each.values, each.counts, strict=True)
+            found[name] = [_line(value, rows, rows - left) for value, (rows, left) in pairs if rows]
+    return {"starred": _count_stars(subject), "subgroups": found}
+
+
+def _by_recoding(assignment: Assignment) -> dict[str, list[dict[str, Any]]]:
+    """Return what became of the rows of every value of quasi-identifiers with few values."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    vectors, dropped = assignment.frequencies.vectors, assignment.class_ids < 0
+    for place, domain in enumerate(assignment.domains):
+        if len(domain) > MOST_BARS:
+            continue
+        codes = vectors[assignment.cells, place]
+        every, lost = (
+            np.bincount(codes, weights=assignment.counts * mask, minlength=len(domain)).astype(int).tolist()
+            for mask in (np.ones(len(codes)), dropped)
+        )
+        lines = zip(texts_of(domain), every, lost, strict=True)
+        found[domain.column] = [_line(text, rows, gone) for text, rows, gone in lines if rows]
+    return found
+
+
+def _line(value: str, rows: int, suppressed: int) -> dict[str, Any]:
+    return {"value": value, "rows": rows, "suppressed": suppressed, "share": suppressed / rows if rows else 0.0}
+
+
+def _count_stars(subject: Subject) -> dict[str, int]:
+    """Return how many cells of each quasi-identifier are published as a star."""
+    shown = subject.published.main.columns
+    return {name: subject.stars(name) for name in subject.published.roles.quasi if name in shown}

@@ -13,9 +13,8 @@ from indistinct.markup import Document
 from indistinct.metrics import Measurements
 from indistinct.recoding.outputs import Assignment
 from indistinct.release.certificate import Certificate
-from indistinct.reporting.columns import Shares, column_facts, shares_of
+from indistinct.reporting.columns import Shares, column_facts, shares_of, suppression_facts
 from indistinct.reporting.subject import Subject
-from indistinct.reporting.suppression import suppression_facts
 from indistinct.study.assess.assessing import assess, attack_figures
 from indistinct.study.assess.membership import Membership, membership_by_kind
 from indistinct.study.attack.attacking import attack_all
@@ -107,12 +106,12 @@ class _Gathering:
 def gather(subject: Subject, *, internal: bool = True) -> Facts:
     """Return everything that can be told about a release; what no reader may know need not be found for readers."""
     found = _Gathering(subject)
-    certificate = _certified(found)
-    figures = _assessed(found)
-    assignment, metrics = _measured(found)
+    certificate = _add_certificate(found)
+    figures = _add_risk(found)
+    assignment, metrics = _add_loss(found)
     if metrics is not None:
         found.add("measure", {"metrics": metrics.to_json()})
-    attacks = _attacked(found)
+    attacks = _add_attacks(found)
     if figures is not None:
         promise = found.documents["certificate"].at("holds") if "certificate" in found.documents else None
         found.add("verdict", verdict_of(replace(figures, promise=promise), attacks=attacks).to_json())
@@ -120,9 +119,9 @@ def gather(subject: Subject, *, internal: bool = True) -> Facts:
     if not internal:
         found.add("suppression", suppression_facts(subject, assignment=None, shares={}))
         return Facts(subject, found.documents, found.reasons, certificate)
-    distances, shares = _distributed(found)
-    membership, errors = _members(found) or {}, _queried(found)
-    _learned(found)
+    distances, shares = _add_distances(found)
+    membership, errors = _add_members(found) or {}, _add_queries(found)
+    _add_learning(found)
     pieces = None if subject.release is None else assignment
     found.add("suppression", suppression_facts(subject, assignment=pieces, shares=shares))
     explanation = None if subject.release is None else subject.release.explanation
@@ -139,7 +138,7 @@ def gather(subject: Subject, *, internal: bool = True) -> Facts:
     )
 
 
-def _certified(found: _Gathering) -> Certificate | None:
+def _add_certificate(found: _Gathering) -> Certificate | None:
     """Add what verification counts; where that is not possible, the certificate beside the file is read."""
     given = found.subject.published
     if given.release is not None:
@@ -158,7 +157,7 @@ def _certified(found: _Gathering) -> Certificate | None:
     return certificate
 
 
-def _assessed(found: _Gathering) -> Figures | None:
+def _add_risk(found: _Gathering) -> Figures | None:
     """Add the risk before and after; return what a verdict rests on."""
     subject = found.subject
     known = found.attempt("assess", lambda: assess(subject.published))
@@ -176,7 +175,7 @@ def _assessed(found: _Gathering) -> Figures | None:
     return known.figures
 
 
-def _measured(found: _Gathering) -> tuple[Assignment | None, Measurements | None]:
+def _add_loss(found: _Gathering) -> tuple[Assignment | None, Measurements | None]:
     """Return what became of the original's cells, and what that cost."""
     given, policy = found.subject.published, found.subject.policy
     target = None if policy is None else policy.target
@@ -192,7 +191,7 @@ def _measured(found: _Gathering) -> tuple[Assignment | None, Measurements | None
     return assignment, measured
 
 
-def _distributed(found: _Gathering) -> tuple[Distributions | None, Mapping[str, Shares]]:
+def _add_distances(found: _Gathering) -> tuple[Distributions | None, Mapping[str, Shares]]:
     """Return how far every column is from the original, and the shares of its values before and after."""
     given = found.subject.published
 
@@ -209,7 +208,7 @@ def _needs_original(found: _Gathering) -> str | None:
     return NO_ORIGINAL if found.subject.published.raw is None else None
 
 
-def _members(found: _Gathering) -> dict[str, Membership] | None:
+def _add_members(found: _Gathering) -> dict[str, Membership] | None:
     """Return membership disclosure for each kind of tuples."""
     given = found.subject.published
     if given.raw is not None and given.raw.rows > LARGEST_MEMBERSHIP:
@@ -222,7 +221,7 @@ def _members(found: _Gathering) -> dict[str, Membership] | None:
     return members
 
 
-def _attacked(found: _Gathering) -> list[AttackFigures] | None:
+def _add_attacks(found: _Gathering) -> list[AttackFigures] | None:
     """Add what attacks achieve in the time that they have; return what a verdict looks at, None if none was run."""
     given, questions = found.subject.published, found.subject.questions
     sample = SAMPLE if given.raw is not None and given.raw.rows > MOST_ATTACKED else None
@@ -236,7 +235,7 @@ def _attacked(found: _Gathering) -> list[AttackFigures] | None:
     return attack_figures(outcomes)
 
 
-def _queried(found: _Gathering) -> WorkloadErrors | None:
+def _add_queries(found: _Gathering) -> WorkloadErrors | None:
     """Add how far the answers to a workload are off."""
     given, workload = found.subject.published, found.subject.questions.workload
     needs = NO_WORKLOAD if workload is None else _needs_original(found)
@@ -246,7 +245,7 @@ def _queried(found: _Gathering) -> WorkloadErrors | None:
     return errors
 
 
-def _learned(found: _Gathering) -> None:
+def _add_learning(found: _Gathering) -> None:
     """Add how well a column is learned from the release, if that is asked for."""
     given, target = found.subject.published, found.subject.questions.target
     needs = NOT_LEARNED if target is None else _needs_original(found)

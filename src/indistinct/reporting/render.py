@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import indistinct
 from indistinct.drawing.charts import altair
 from indistinct.errors import MissingExtraError
-from indistinct.markup import cell_html, escaped, grid_html, printable
+from indistinct.markup import cell_html, escape, grid_html, printable
 from indistinct.reporting.content import Content, Edition, Picture, kind_of
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def inline_svg(picture: Picture, *, name: str) -> str:
     """Return a drawing as a part of a page: read as one picture with its text, and its names are its own."""
     svg = picture.svg[picture.svg.index("<svg") :].strip()
     svg = NAMED.sub(lambda found: f"{found[1]}p{name}-", svg)
-    label = escaped(picture.text)
+    label = escape(picture.text)
     wide = WIDTH.search(svg)
     if wide is not None and float(wide[1]) > LARGE:  # on a phone it is moved instead of made smaller
         svg = svg.replace('class="marks"', 'class="marks large"', 1)

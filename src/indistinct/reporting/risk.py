@@ -81,7 +81,7 @@ def _pictures(facts: Facts, found: Document) -> list[Block]:
     told = facts.document("certificate")
     groups = "classes" if found.at("form") is None else "buckets"
     unit, k = str(found.at("unit")), _k(told)
-    words = _told(sides, k)
+    words = _describe_sizes(sides, k)
     drawn = {
         f"Share of {unit} by the size of their {groups}{'' if k is None else '; the line is k'}": draw_class_sizes,
         f"Running share of {unit} in {groups} of at most a size": draw_cumulative,
@@ -92,7 +92,7 @@ def _pictures(facts: Facts, found: Document) -> list[Block]:
     ]
 
 
-def _told(sides: Mapping[str, Mapping[int, int]], k: int | None) -> str:
+def _describe_sizes(sides: Mapping[str, Mapping[int, int]], k: int | None) -> str:
     parts = []
     for name, sizes in sides.items():
         members = sum(size * count for size, count in sizes.items()) or 1

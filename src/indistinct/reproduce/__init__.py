@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from indistinct.reproduce.base import Figure, Reproduction
+from indistinct.reproduce.base import Claim, Example, Figure, Reproduction
+from indistinct.reproduce.examples import DOCUMENTS, reproduce_examples
 from indistinct.reproduce.high_dimensional import reproduce_high_dimensional
 from indistinct.reproduce.incognito_nodes import PUBLISHED, reproduce_incognito_nodes
 from indistinct.reproduce.incognito_times import reproduce_incognito_times
@@ -11,16 +12,19 @@ from indistinct.reproduce.inference_attacks import reproduce_inference_attacks
 from indistinct.reproduce.local_recoding import reproduce_local_recoding
 from indistinct.reproduce.mondrian_bounds import reproduce_mondrian_bounds
 from indistinct.reproduce.mondrian_cuts import reproduce_mondrian_cuts
+from indistinct.reproduce.mondrian_passes import reproduce_mondrian_passes
+from indistinct.reproduce.mondrian_predicates import reproduce_mondrian_predicates
 from indistinct.reproduce.mondrian_quality import reproduce_mondrian_quality
 from indistinct.reproduce.mondrian_synthetic import reproduce_by_attributes, reproduce_by_k, reproduce_by_sigma
 from indistinct.reproduce.mondrian_workload import reproduce_mondrian_workload
 from indistinct.reproduce.slicing import reproduce_slicing
 from indistinct.reproduce.slicing_classification import reproduce_slicing_classification
 
-__all__ = ["REPRODUCTIONS", "Figure", "Reproduction"]
+__all__ = ["REPRODUCTIONS", "Claim", "Example", "Figure", "Reproduction"]
 
 REPRODUCTIONS: Mapping[str, Figure] = MappingProxyType(
     {
+        "examples": Figure(tuple(range(1, len(DOCUMENTS) + 1)), "documents", reproduce_examples),
         "high-dimensional": Figure((5, 10, 20, 40, 60), "columns", reproduce_high_dimensional),
         "incognito-nodes": Figure(tuple(PUBLISHED), "quasi-identifiers", reproduce_incognito_nodes),
         "incognito-times": Figure((3, 4, 5, 6, 7, 8, 9), "columns", reproduce_incognito_times),
@@ -30,7 +34,9 @@ REPRODUCTIONS: Mapping[str, Figure] = MappingProxyType(
         "mondrian-bounds": Figure((10, 50, 250, 1_000), "rows along an axis", reproduce_mondrian_bounds),
         "mondrian-cuts": Figure((10, 25, 50), "values of k", reproduce_mondrian_cuts),
         "mondrian-k": Figure((2, 5, 10, 25, 50, 100), "values of k", reproduce_by_k),
-        "mondrian-quality": Figure((2, 5, 10, 25, 50, 100), "values of k", reproduce_mondrian_quality),
+        "mondrian-passes": Figure((2, 4, 8, 16, 32, 64), "times what fits", reproduce_mondrian_passes),
+        "mondrian-predicates": Figure((10, 25, 50), "values of k", reproduce_mondrian_predicates),
+        "mondrian-quality": Figure((2, 5, 10, 25, 50, 100, 250, 500, 1_000), "values of k", reproduce_mondrian_quality),
         "mondrian-sigma": Figure((1, 2, 3, 4, 5), "tenths of sigma", reproduce_by_sigma),
         "mondrian-workload": Figure((10, 25, 50), "values of k", reproduce_mondrian_workload),
         "slicing": Figure((5, 10, 20, 50, 100), "bucket sizes", reproduce_slicing),

@@ -5,10 +5,12 @@ single-dimensional one has no such bound: there are tables of distinct vectors o
 half of all rows in one class.
 """
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 
 from indistinct.algorithms.base import Progress
-from indistinct.reproduce.base import Cell, Reproduction
+from indistinct.reproduce.base import Cell, Claim, Reproduction, judge
 from indistinct.reproduce.datasets import generate_normal, generate_uniform
 from indistinct.reproduce.partitions import boxes_of
 
@@ -41,14 +43,43 @@ def reproduce_mondrian_bounds(sizes: tuple[int, ...], progress: Progress) -> Rep
         data="drawn tables; a point with neighbours (star); rows along two axes and one in the corner (axes)",
         headings=HEADINGS,
         rows=tuple(rows),
-        findings=(
-            f"multidimensional: {'never' if held else 'NOT always'} above 2d(k - 1) + m, and "
-            f"{'equal to it' if met else 'NOT equal to it'} on every star",
-            "single-dimensional, rows along two axes: "
-            + ", ".join(f"{largest:,} of {count:,} rows in one class" for count, largest in grown),
-        ),
+        findings=(),
+        claims=claims(rows),
         facts={"bound_held": held, "bound_met": met, "single_dimensional": dict(grown)},
         differs=("the paper proves the bounds and prints no figures; the tables are ours",),
+    )
+
+
+def claims(rows: Sequence[tuple[Cell, ...]]) -> tuple[Claim, ...]:
+    """Return the two theorems about the largest class, and that the first bound is attained."""
+    named = [dict(zip(HEADINGS, row, strict=True)) for row in rows]
+    strict = [(int(row["largest class"] or 0), int(row["bound"] or 0)) for row in named if row["partitioning"] == MULTI]
+    stars = [row for row in named if row["table"] == "star"]
+    met = sum(row["largest class"] == row["bound"] for row in stars)
+    axes_of = [row for row in named if row["partitioning"] == SINGLE]
+    shares = [int(row["largest class"] or 0) / int(row["rows"] or 1) for row in axes_of]
+    source, held = "LeFevre et al. (2006)", sum(largest <= bound for largest, bound in strict)
+    return (
+        Claim(
+            "a class of a strict multidimensional partition has at most 2d(k - 1) + m rows",
+            source,
+            judge(held, len(strict)),
+            f"in {held} of {len(strict)} partitions; {min(largest / bound for largest, bound in strict):.2f} to "
+            f"{max(largest / bound for largest, bound in strict):.2f} of the bound",
+        ),
+        Claim(
+            "that bound is attained",
+            source,
+            judge(met, len(stars)),
+            f"on {met} of {len(stars)} stars: a point and its 2d neighbours, which no cut can part",
+        ),
+        Claim(
+            "a class of a single-dimensional partition may grow in proportion to the table",
+            source,
+            judge(sum(share > 0.4 for share in shares), len(shares)),
+            "rows along two axes: "
+            + ", ".join(f"{row['largest class']:,} of {row['rows']:,} rows in one class" for row in axes_of),
+        ),
     )
 
 

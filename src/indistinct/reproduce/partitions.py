@@ -18,9 +18,10 @@ from indistinct.recoding.kinds import ByColumn, ByRegion, Recoding
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Boxes:
-    """Classes of vectors of whole numbers from 0: the ends of their regions, which are inside, and their sizes.
+    """Classes of vectors of whole numbers from 0: the ends of their boxes, which are inside, and their sizes.
 
-    Regions reach from cut to cut, and at the edge to the limits of the domain.
+    A box is the region of a class, from cut to cut and at the edge to the limits of the domain, or the range of its
+    values.
     """
 
     low: Codes
@@ -34,9 +35,20 @@ class Boxes:
         widths = self.high[:, axis] - self.low[:, axis] + 1
         return np.asarray((self.sizes / widths) @ inside)
 
+    def count_within(self, low: Codes, high: Codes) -> Codes:
+        """Return the estimated number of rows in each of some boxes, whose ends are inside: a row of `low` each."""
+        overlap = np.minimum(self.high[None], high[:, None]) - np.maximum(self.low[None], low[:, None]) + 1
+        shares = np.clip(overlap, 0, None) / (self.high - self.low + 1)[None]
+        return np.asarray(shares.prod(axis=2) @ self.sizes)
+
 
 def boxes_of(table: pa.Table, algorithm: str, *, k: int, cardinality: int) -> Boxes:
-    """Return the partition that an algorithm finds of a table of whole numbers."""
+    """Return the regions of the partition that an algorithm finds of a table of whole numbers."""
+    return partition(table, algorithm, k=k, cardinality=cardinality)["region"]
+
+
+def partition(table: pa.Table, algorithm: str, *, k: int, cardinality: int) -> dict[str, Boxes]:
+    """Return the regions, and the ranges of values, of the partition that an algorithm finds of a table."""
     counted = count_source(table, Request(tuple(table.column_names), (), {}))
     problem = Problem(counted.frequencies, columns_of(counted.domains, {}), KAnonymity(k))
     recoding = parse_algorithm(algorithm).search(problem)
@@ -46,7 +58,11 @@ def boxes_of(table: pa.Table, algorithm: str, *, k: int, cardinality: int) -> Bo
     ends = [_ends(own, low, high, cardinality) for own, low, high in zip(values, *ranks, strict=True)]
     sizes = np.bincount(class_ids, counted.frequencies.counts).astype(np.int64)
     low, high = (np.stack(side, axis=1) for side in zip(*ends, strict=True))
-    return Boxes(low, high, sizes)
+    own = np.stack([own[codes] for own, codes in zip(values, counted.frequencies.vectors.T, strict=True)], axis=1)
+    least, most = np.full_like(low, cardinality), np.zeros_like(high)
+    np.minimum.at(least, class_ids, own)
+    np.maximum.at(most, class_ids, own)
+    return {"region": Boxes(low, high, sizes), "range": Boxes(least, most, sizes)}
 
 
 def _ranks(recoding: Recoding, vectors: Codes, class_ids: Codes, sizes: list[int]) -> tuple[list[Codes], list[Codes]]:

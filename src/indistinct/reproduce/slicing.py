@@ -18,11 +18,12 @@ from indistinct.algorithms.base import Progress
 from indistinct.algorithms.bucket.correlation import phi_squared, put_into_bins
 from indistinct.algorithms.bucket.slicing import Slicing
 from indistinct.errors import InfeasibleError, InputError
+from indistinct.figures import number
 from indistinct.frequencies.encode import Encoded, encode_column
 from indistinct.job.publishing import anonymize
 from indistinct.machine.arrays import Codes
 from indistinct.release.opening import BucketTable
-from indistinct.reproduce.base import Cell, Reproduction
+from indistinct.reproduce.base import Cell, Claim, Reproduction, judge
 from indistinct.reproduce.datasets import generate_census, load_adult
 from indistinct.reproduce.datasets.adult import WHERE
 from indistinct.schema import BUCKET, Schema
@@ -30,6 +31,7 @@ from indistinct.study.assess.membership import Membership, draw_matching, member
 
 Slices = tuple[tuple[str, ...], ...]
 
+SHORT_SOURCE = "Li et al. (2012)"
 SENSITIVE = "occupation"
 ADULT_ATTRIBUTES = (
     "age",
@@ -117,7 +119,7 @@ def reproduce_slicing(sizes: tuple[int, ...], progress: Progress) -> Reproductio
         diverse += some
         told.append(sentence)
         progress(0.8 + 0.2 * (place + 1) / len(DIVERSITIES))
-    held, shown = claims(drawn), _setting_to_draw(drawn)
+    shown = _setting_to_draw(drawn)
     found = shown.found
     return Reproduction(
         title="Slicing: fake tuples and matching buckets",
@@ -127,16 +129,15 @@ def reproduce_slicing(sizes: tuple[int, ...], progress: Progress) -> Reproductio
         headings=HEADINGS,
         rows=tuple(each.row() for each in (*drawn, *diverse)),
         findings=(
-            *(claim.sentence() for claim in held),
             f"size {shown.size} with {shown.columns} columns: an original tuple matches "
             f"{found.mean_matching_original:,.3g} buckets on average, a fake one {found.mean_matching_fake:,.3g}",
             *told,
         ),
+        claims=claims(drawn),
         differs=("the paper prints charts, no numbers, and its list of attributes is not known for certain",),
         facts={
             "correlation with the sensitive attribute": ranking(table),
             "slices": {str(count): [list(names) for names in some] for count, some in slices.items()},
-            "claims": {claim.text: not claim.failures if claim.tested else None for claim in held},
         },
         picture=partial(draw_matching, found, title=f"Random buckets of {shown.size} rows, {shown.columns} columns"),
     )
@@ -174,57 +175,61 @@ def measured_by_search(table: pa.Table, l: int) -> tuple[list[Measured], str]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """A claim about random buckets, the settings in which it was tested, and those in which it does not hold."""
-
-    text: str
-    tested: int
-    failures: tuple[Measured, ...]
-
-    def sentence(self) -> str:
-        """Return whether the claim is confirmed."""
-        if not self.tested:
-            return f"{self.text}: not tested, because nothing is there to compare with"
-        if not self.failures:
-            return f"{self.text}: confirmed in all {self.tested} settings"
-        sizes = dict[str, list[str]]()
-        for each in self.failures:
-            sizes.setdefault(f"{each.columns} columns, tuples: {each.tuples}", []).append(f"{each.size}")
-        where = "; ".join(f"{kind}, bucket size {', '.join(some)}" for kind, some in sizes.items())
-        return f"{self.text}: NOT confirmed in {len(self.failures)} of {self.tested} settings ({where})"
-
-
 def claims(drawn: Sequence[Measured]) -> tuple[Claim, ...]:
-    """Return the paper's claims, as they stand on these numbers."""
+    """Return the paper's claims about random buckets, as they stand on these numbers."""
     sliced = [each for each in drawn if each.algorithm == RANDOM]
     known = [each for each in drawn if each.algorithm == BUCKETIZATION and each.tuples == QUASI]
+    by_size, by_columns = _neighbours(sliced, by="size"), _neighbours(sliced, by="columns")
     return (
-        Claim(
-            "fake tuples outnumber original ones",
-            len(sliced),
-            tuple(each for each in sliced if not each.found.fake > each.found.originals),
+        _claim(
+            "the fake tuples of a sliced table outnumber the original ones",
+            sliced,
+            [each for each in sliced if not each.found.fake > each.found.originals],
         ),
-        _growing("fake tuples grow with the bucket size", sliced, by="size"),
-        _growing("fake tuples grow with the number of columns", sliced, by="columns"),
-        Claim(
-            "bucketization has no fake tuple of known attributes, so it protects nobody's membership",
-            len(known),
-            tuple(each for each in known if each.found.fake),
+        _claim(
+            "fake tuples grow with the bucket size",
+            [more for _, more in by_size],
+            [more for less, more in by_size if not more.found.fake > less.found.fake],
+        ),
+        _claim(
+            "fake tuples grow with the number of columns",
+            [more for _, more in by_columns],
+            [more for less, more in by_columns if not more.found.fake > less.found.fake],
+        ),
+        _claim(
+            "bucketization does not prevent membership disclosure: it has no fake tuple of known attributes",
+            known,
+            [each for each in known if each.found.fake],
         ),
     )
 
 
-def _growing(text: str, sliced: Sequence[Measured], *, by: str) -> Claim:
-    """Return a claim about pairs of settings that follow on each other and differ in their size or columns alone."""
+def _claim(text: str, tested: Sequence[Measured], failures: Sequence[Measured]) -> Claim:
+    """Return a claim with the settings in which it was tested, and those in which it does not hold."""
+    verdict = judge(len(tested) - len(failures), len(tested))
+    if not tested:
+        return Claim(text, SHORT_SOURCE, verdict, "these sizes leave nothing to compare with")
+    shares = [each.found.fake_per_original for each in tested]
+    figures = (
+        f"in {len(tested) - len(failures)} of {len(tested)} settings; {number(min(shares))} to {number(max(shares))} "
+        "fake tuples for each original one"
+    )
+    sizes = dict[str, list[str]]()
+    for each in failures:
+        sizes.setdefault(f"{each.columns} columns, tuples: {each.tuples}", []).append(f"{each.size}")
+    where = "; ".join(f"{kind}, bucket size {', '.join(some)}" for kind, some in sizes.items())
+    return Claim(text, SHORT_SOURCE, verdict, f"{figures}; not with {where}" if where else figures)
+
+
+def _neighbours(sliced: Sequence[Measured], *, by: str) -> list[tuple[Measured, Measured]]:
+    """Return pairs of settings that follow on each other and differ in their size or columns alone."""
     fixed = "columns" if by == "size" else "size"
     ordered = sorted(sliced, key=lambda each: (getattr(each, fixed), each.tuples, getattr(each, by)))
-    pairs = [
+    return [
         (one, other)
         for one, other in pairwise(ordered)
         if (getattr(one, fixed), one.tuples) == (getattr(other, fixed), other.tuples)
     ]
-    return Claim(text, len(pairs), tuple(more for less, more in pairs if not more.found.fake > less.found.fake))
 
 
 def ranking(table: pa.Table) -> dict[str, float]:

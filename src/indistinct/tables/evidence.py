@@ -98,8 +98,8 @@ class Evidence:
         """Return a block of the column as it is added and read: without its marks, and encoded."""
         return self.encode(self.drop_marks(column))
 
-    def add(self, column: pa.ChunkedArray) -> None:
-        """Take a block of the column that is prepared."""
+    def add(self, column: pa.ChunkedArray, *, whole: bool = False) -> None:
+        """Take a block of the column that is prepared; `whole` says that it is the only one."""
         if self.framed and self.stays_text:
             return
         texts = pc.drop_null(spellings(column))
@@ -112,26 +112,31 @@ class Evidence:
         empty = pc.equal(texts, "")
         if pc.any(empty).as_py():  # nothing at all is no number and no date, whatever the marks for missing are
             texts = texts.filter(pc.invert(empty))
-        if not len(texts):
-            return
-        self.first = texts[0].as_py() if self.first is None else self.first
-        reading, declared = self.reading, self.reading.types.get(self.name)
-        for form in self.forms():
+        if len(texts):
+            self.first = texts[0].as_py() if self.first is None else self.first
+            self._judge(texts, whole=whole)
+
+    def _judge(self, texts: pa.ChunkedArray, *, whole: bool) -> None:
+        """Add what some texts say of the type of the column, and of its date format."""
+        forms, reading, declared = self.forms(), self.reading, self.reading.types.get(self.name)
+        if declared is None and self.name not in reading.dates_in:
+            marks = [mark for mark in (reading.decimal, reading.thousands) if mark and self.framed]
+            self.marked = self.marked or any(pc.any(pc.match_substring(texts, mark)).as_py() for mark in marks)
+            if self.kind is None or not is_text(self.kind):
+                self.kind = _wider(self.kind, self._kind_of(texts))
+            if whole and not is_text(self.kind):
+                return  # what has a type already needs no format
+        elif not forms:
+            texts = texts.combine_chunks()
+            self.signs |= signs_of(texts)
+            integers = pc.all(pc.match_substring_regex(self.spell_numbers(texts, signed=True), INTEGERS)).as_py()
+            self.integers = bool(integers) and self.integers is not False
+        elif len(forms) == 1:
+            return  # there is nothing to choose
+        for form in forms:
             strays = moments(texts, form).null_count
             self.fitting[form] = self.fitting.get(form, 0) + len(texts) - strays
             self.straying[form] = self.straying.get(form, 0) + strays
-        if self.name in reading.dates_in or declared in ISO:
-            return
-        if declared is not None:
-            texts = texts.combine_chunks()
-            self.signs |= signs_of(texts)
-            whole = pc.all(pc.match_substring_regex(self.spell_numbers(texts, signed=True), INTEGERS)).as_py()
-            self.integers = bool(whole) and self.integers is not False
-            return
-        marks = [mark for mark in (reading.decimal, reading.thousands) if mark]
-        self.marked = self.marked or any(pc.any(pc.match_substring(texts, mark)).as_py() for mark in marks)
-        if self.kind is None or not is_text(self.kind):
-            self.kind = _wider(self.kind, self._kind_of(texts))
 
     def forms(self) -> tuple[str, ...]:
         """Return the date formats that the column may have."""
@@ -199,7 +204,8 @@ class Evidence:
         reading, kind = self.reading, self.reading.types[self.name]
         marks = (None, None) if kind == "plain-number" else (reading.decimal, reading.thousands)
         plain = plain_numbers(without_signs(texts) if signed else texts, *marks)
-        plain = pc.replace_substring_regex(plain, r"^\+", "")
+        if pc.any(pc.starts_with(plain, "+")).as_py():
+            plain = pc.replace_substring_regex(plain, r"^\+", "")
         if kind == "integer":
             plain = pc.if_else(pc.match_substring_regex(plain, WHOLE), plain, pa.scalar(None, pa.string()))
         return plain
@@ -295,7 +301,7 @@ def read_column(
     evidence = Evidence(name, reading, framed=framed)
     column = evidence.drop_marks(column)
     texts = evidence.encode(column)
-    evidence.add(texts)
+    evidence.add(texts, whole=True)
     plan = evidence.decide()
     if plan.doubtful:
         plan.check_doubt([pc.drop_null(spellings(texts)).unique()], [texts])

@@ -118,6 +118,8 @@ def without_signs(texts: pa.Array) -> pa.Array:
     >>> without_signs(pa.array(["$1,234.50", "-$7", "５０", "x"])).to_pylist()
     ['1,234.50', '-7', '50', 'x']
     """
+    if _are_plain(texts):
+        return texts
     parts = _amounts(texts)
     if len(signs_of(texts, parts)) > 1:
         return texts
@@ -131,11 +133,18 @@ def signs_of(texts: pa.Array, parts: pa.Array | None = None) -> set[str]:
     >>> sorted(signs_of(pa.array(["$5", "7 %", "9"])))
     ['$', '%']
     """
+    if parts is None and _are_plain(texts):
+        return set()
     amounts = _amounts(texts) if parts is None else parts
     before, behind = pc.struct_field(amounts, [1]), pc.struct_field(amounts, [3])
     twice = pc.any(pc.and_(pc.not_equal(before, ""), pc.not_equal(behind, ""))).as_py()
     signs = {*pc.unique(before).to_pylist(), *pc.unique(behind).to_pylist()} - {None, ""}
     return signs | {"before", "behind"} if twice else signs
+
+
+def _are_plain(texts: pa.Array) -> bool:
+    """Return whether texts have digits and marks of numbers alone, so that no sign need be looked for."""
+    return not pc.any(pc.match_substring_regex(texts, "[^-+.,0-9]")).as_py()
 
 
 def _amounts(texts: pa.Array) -> pa.Array:

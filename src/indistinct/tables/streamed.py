@@ -151,18 +151,18 @@ def typed_blocks(raw: Callable[[], Iterator[pa.Table]], schema: pa.Schema, readi
         if each.name not in evidence:
             check_type(each.name, each.type, reading)
 
-    def numbered() -> Iterator[tuple[int, pa.Table]]:
+    def number_blocks() -> Iterator[tuple[int, pa.Table]]:
         start = 0
         for table in raw():
             yield start, cast_texts(table, reading)
             start += table.num_rows
 
-    for _, table in numbered():
+    for _, table in number_blocks():
         for name, found in evidence.items():
             found.add(found.prepare(table[name]))
     plans = {name: evidence[name].decide() if name in evidence else None for name in schema.names}
     kinds = [(each.name, each.type if (plan := plans[each.name]) is None else plan.type) for each in schema]
-    return InBlocks(plans, pa.schema(kinds), numbered, reading)
+    return InBlocks(plans, pa.schema(kinds), number_blocks, reading)
 
 
 def _survey_file(

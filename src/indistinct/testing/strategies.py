@@ -143,11 +143,10 @@ def models() -> st.SearchStrategy[Model]:
     )
 
 
-def algorithms(*, columns: int = 2) -> st.SearchStrategy[Algorithm]:
-    """Return every registered algorithm of classes in every form that works on so many quasi-identifiers."""
+def algorithms() -> st.SearchStrategy[Algorithm]:
+    """Return every registered algorithm of classes in every form."""
     every = [parse_algorithm(form) for some in ALGORITHM_EXAMPLES.values() for form in some]
-    forms = [form for form in every if not form.traits.buckets]
-    return st.sampled_from([form for form in forms if columns == 1 or not getattr(form, "exact", False)])
+    return st.sampled_from([form for form in every if not form.traits.buckets])
 
 
 @st.composite

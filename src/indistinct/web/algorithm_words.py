@@ -13,7 +13,7 @@ from indistinct.algorithms.registry import EVERY_ALGORITHM
 from indistinct.errors import IndistinctError
 from indistinct.job.policy import Policy
 from indistinct.release.promise import promised_model
-from indistinct.web.model_words import listed
+from indistinct.web.model_words import list_names
 
 # The packages of algorithms, with what those in them have in common.
 KINDS = {
@@ -75,7 +75,9 @@ WORDS: Mapping[str, AlgorithmWords] = MappingProxyType(
         "single-dimensional": AlgorithmWords(
             "Cuts each column into ranges which are the same for everybody.",
             labels={
-                "exact": ("Prove that it is the best", "Only with a single column that others may know."),
+                "exact": ("Prove that it is the best", "Takes longer; where it is stopped it says how good it is."),
+                "nodes": ("Steps of the proof, at most", "A whole number; 0 sets no limit."),
+                "seconds": SECONDS,
                 "extent": EXTENT,
                 "numeric": NUMERIC,
             },
@@ -233,7 +235,7 @@ def _notes(algorithm: Algorithm, policy: Policy) -> Iterable[str]:
     traits = algorithm.traits
     bare = [name for name in policy.schema.quasi if name not in policy.used_hierarchies]
     if traits.hierarchies and bare:
-        yield f"It needs hierarchies: {listed(bare)} without one stays as it is, or is not shown at all"
+        yield f"It needs hierarchies: {list_names(bare)} without one stays as it is, or is not shown at all"
     if policy.suppression and not traits.suppresses:
         yield "It leaves nobody out: the per cent that may be left out is not used"
     if traits.buckets and not policy.schema.sensitive:

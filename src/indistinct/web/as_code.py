@@ -9,11 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from indistinct.errors import PolicyError
-from indistinct.hierarchy import Explicit, Hierarchy
 from indistinct.job.as_command import command_of
 from indistinct.job.as_python import python_of
 from indistinct.job.policy import Policy, policy_to_toml
-from indistinct.job.policy.value import relative_path
+from indistinct.job.policy.value import move_files, relative_path
 from indistinct.tables.addresses import is_elsewhere
 from indistinct.web.sessions import Session
 from indistinct.web.tasks.searching import release_name
@@ -32,7 +31,7 @@ def as_policy(session: Session) -> str:
     policy = session.policy
     if policy is None:
         return NOTHING_YET
-    return policy_text(portable(policy, session.folder), notes=session.found(NOTES))
+    return policy_text(portable(policy, session.folder), notes=session.result(NOTES))
 
 
 def as_command(session: Session) -> str:
@@ -71,7 +70,7 @@ def portable(policy: Policy, private: Path, *, base: Path | None = None) -> Poli
     source = policy.source
     home = base or (source.parent if isinstance(source, Path) else policy.base)
 
-    def moved(path: Path) -> Path:
+    def move(path: Path) -> Path:
         place = policy.locate(path)
         if is_elsewhere(path) or is_elsewhere(place):
             return path
@@ -79,31 +78,13 @@ def portable(policy: Policy, private: Path, *, base: Path | None = None) -> Poli
             return Path(place.name)
         return place.resolve() if _lies_in(home, private) else relative_path(place, home)
 
-    def settled(hierarchy: Hierarchy) -> Hierarchy:
-        if not isinstance(hierarchy, Explicit) or hierarchy.form != "file" or hierarchy.path is None:
-            return hierarchy
-        if _lies_in(policy.locate(Path(hierarchy.path)), private):
-            return replace(hierarchy, form="rows", path=None, delimiter=None, encoding=None, header=False)
-        return replace(hierarchy, path=moved(Path(hierarchy.path)).as_posix())
+    def move_hierarchy(path: Path) -> Path | None:
+        return None if _lies_in(policy.locate(path), private) else move(path)
 
-    read, output = policy.input, policy.output.moved(moved)
-    if output.database is None:
-        output = replace(output, path=Path(release_name(policy)))
-    return replace(
-        policy,
-        input=replace(
-            read,
-            path=read.path if read.database else moved(read.path),
-            population=None if read.population is None else moved(read.population),
-        ),
-        hierarchies={name: settled(each) for name, each in policy.hierarchies.items()},
-        pseudonyms={
-            name: each if each.key is None else replace(each, key=moved(Path(each.key)))
-            for name, each in policy.pseudonyms.items()
-        },
-        output=output,
-        base=home,
-    )
+    moved = move_files(policy, move, base=home, move_hierarchy=move_hierarchy)
+    if moved.output.database is not None:
+        return moved
+    return replace(moved, output=replace(moved.output, path=Path(release_name(policy))))
 
 
 def _lies_in(path: Path, folder: Path) -> bool:

@@ -31,7 +31,7 @@ def _draw_block(block: Block, *, name: str, title: str) -> None:
         case Notice(text, tone):
             parts.notice(text, kind="" if tone == "missing" else tone)
         case Listing(items):
-            listed(items)
+            draw_list(items)
         case Grid():
             parts.html(grid_html(block), classes="titled" if block.caption == title else "")
         case Picture():
@@ -46,7 +46,7 @@ def _draw_block(block: Block, *, name: str, title: str) -> None:
                         parts.tag("dd", "–" if cell is None else cell if isinstance(cell, str) else cell.text)
 
 
-def listed(items: Sequence[str]) -> None:
+def draw_list(items: Sequence[str]) -> None:
     """Draw sentences under each other."""
     with parts.tag("ul"):
         for each in items:

@@ -34,7 +34,7 @@ def names_of(looked: Inspected) -> list[str]:
     return [each["name"] for each in looked["columns"]]
 
 
-def different(policy: Policy, looked: Inspected) -> list[str]:
+def find_differences(policy: Policy, looked: Inspected) -> list[str]:
     """Return the columns whose role is not the suggested one."""
     return [each["name"] for each in looked["columns"] if policy.schema.role(each["name"]) != each["role"]]
 
@@ -53,7 +53,7 @@ def with_role(policy: Policy, name: str, role: Role, *, looked: Inspected, start
 def with_suggestions(policy: Policy, *, looked: Inspected, starter: Policy) -> Policy:
     """Return a policy in which every column has the role that was suggested for it."""
     roles = {each["name"]: Role(each["role"]) for each in looked["columns"]}
-    changed = {name: roles[name] for name in different(policy, looked)}
+    changed = {name: roles[name] for name in find_differences(policy, looked)}
     return _with_roles(policy, changed, looked=looked, starter=starter)
 
 
@@ -90,7 +90,7 @@ def _with_roles(policy: Policy, changed: Mapping[str, Role], *, looked: Inspecte
         target=policy.target if policy.target in schema.published else None,
         metrics=tuple(each for each in policy.metrics if all(n in schema.published for key in each.keys for n in key)),
         # A node has a level for each quasi-identifier.
-        algorithm=Auto() if recoded and isinstance(policy.algorithm, ChosenNode) else policy.algorithm,
+        algorithm=Auto() if recoded and policy.algorithm.name == ChosenNode.name else policy.algorithm,
     )
 
 
@@ -102,7 +102,7 @@ def _is_protected(name: str, models: tuple[Any, ...]) -> bool:
     return any(name in key for model in models for key in model.keys)
 
 
-def unprotected(policy: Policy) -> list[str]:
+def find_unprotected(policy: Policy) -> list[str]:
     """Return the sensitive columns that no model is about."""
     return [name for name in policy.schema.sensitive if not _is_protected(name, policy.models)]
 

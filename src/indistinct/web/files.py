@@ -40,28 +40,28 @@ async def _upload(request: Request, kind: str, name: str = "") -> Response:
     session: Session = request.scope[SESSION]
     most = session.settings.largest_upload
     if kind not in KINDS:
-        return _refused(404, "there is nothing to be uploaded here")
+        return _refuse(404, "there is nothing to be uploaded here")
     if int(request.headers.get("content-length") or 0) > most:
-        return _refused(413, too_large(most))
+        return _refuse(413, too_large(most))
     folder = session.folder / UPLOADED / kind
     for each in (folder.parent, folder):
         each.mkdir(mode=0o700, exist_ok=True)
     path, part = folder / safe_name(name), folder / f".{secrets.token_hex(8)}"
     try:
-        passed = await _received(request, part, most=most)
+        passed = await _receive(request, part, most=most)
         if passed is None:
-            return _refused(413, too_large(most))
+            return _refuse(413, too_large(most))
         part.replace(path)  # two uploads of one name do not mix
     except OSError:
-        return _refused(507, "the file cannot be kept: there is not enough room on the disk of this machine")
+        return _refuse(507, "the file cannot be kept: there is not enough room on the disk of this machine")
     except ClientDisconnect:
-        return _refused(400, "the upload broke off")
+        return _refuse(400, "the upload broke off")
     finally:
         part.unlink(missing_ok=True)
     return JSONResponse({"name": path.name, "bytes": passed})
 
 
-async def _received(request: Request, path: Path, *, most: int) -> int | None:
+async def _receive(request: Request, path: Path, *, most: int) -> int | None:
     """Write what comes to a path and return its size; None if it is more than may come."""
     passed = 0
     with path.open("xb") as file:
@@ -94,25 +94,25 @@ def uploaded_path(session: Session, kind: str, told: Mapping[str, Any]) -> Path:
     return session.folder / UPLOADED / kind / safe_name(told["name"])
 
 
-def _refused(status: int, message: str) -> Response:
+def _refuse(status: int, message: str) -> Response:
     return JSONResponse({"message": message}, status_code=status)
 
 
 def _download(request: Request, kind: str) -> Response:
     """Give a file that the step release made, unless the job was changed since."""
     session: Session = request.scope[SESSION]
-    made: dict[str, Any] = session.found(DOWNLOADS) or {}
-    if kind not in made or not Path(made[kind]).is_file() or not session.is_fresh(DOWNLOADS, given_away(session)):
-        return _refused(404, "this file is not there, or the job was changed since: prepare it in the step release")
+    made: dict[str, Any] = session.result(DOWNLOADS) or {}
+    if kind not in made or not Path(made[kind]).is_file() or not session.is_fresh(DOWNLOADS, key_of_downloads(session)):
+        return _refuse(404, "this file is not there, or the job was changed since: prepare it in the step release")
     if session.refusals():
-        return _refused(409, f"{session.refusals()[0].label} is not valid: correct the field, or leave it as it was")
+        return _refuse(409, f"{session.refusals()[0].label} is not valid: correct the field, or leave it as it was")
     path = Path(made[kind])
     return FileResponse(path, headers={"content-disposition": attachment(path.name)}, media_type=ANY)
 
 
-def given_away(session: Session) -> Any:
+def key_of_downloads(session: Session) -> Any:
     """Return what files that leave the page rest on: the whole job, and the file that the search published."""
-    made = session.found(RELEASED)
+    made = session.result(RELEASED)
     return session.policy, None if made is None else made["certificate"]["output_digest"]
 
 

@@ -138,6 +138,23 @@ class Screen:
         shown = refused.text if refused else value
         parts.field(label, shown, self.on(taken, at=name), name=name, error=error, **options)
 
+    def choice(self, label: str, options: Any, value: str, take: Callable[..., Any], *, name: str, **how: Any) -> None:
+        """Draw a list to choose from; an error of what takes the choice stands at it."""
+        parts.choice(label, options, value, self.on(take, at=name), name=name, error=self.errors.get(name), **how)
+
+    def tick(self, label: str, value: bool, take: Callable[..., Any], *, name: str, **how: Any) -> None:
+        """Draw a box to tick; an error of what takes it stands at it."""
+        parts.tick(label, value, self.on(take, at=name), name=name, error=self.errors.get(name), **how)
+
+    def button(self, text: str, act: Callable[..., Any], *, name: str, at: str = "", **how: Any) -> Element:
+        """Draw a button that does something; an error belongs to it, or to the field `at`, which shows it."""
+        return parts.button(text, self.on(act, at=at or name), name=name, **how)
+
+    def problem(self, at: str) -> None:
+        """Draw the error of a control, if it has one."""
+        if at in self.errors:
+            parts.problem(self.errors[at], at=at)
+
     async def taking(self, take: Callable[[], Any], key: Any, refusal: Callable[[TaskError], Refusal]) -> None:
         """Let a field take what was typed; what it cannot take is kept with the reason."""
         try:
@@ -170,28 +187,29 @@ class Screen:
             _redraw(places.name, lambda: parts.tag("span", self.session.name))
             _redraw(places.strip, self._draw_strip)
             _redraw(places.tools, self._draw_tools)
-            await self._draw_anew(page)
+            await self._draw_anew(page, focus)
             self.draw_work()
-            if focus and not page.is_deleted:
-                # Whoever went on to another field stays there, unless an error calls back.
-                there = "null" if focus in self.errors else "document.getElementById(window.lastFocus)"
-                page.client.run_javascript(f"({there} ?? document.getElementById({focus!r}))?.focus()")
-            elif not page.is_deleted:
-                page.client.run_javascript("window.giveFocusBack?.()")
         finally:
             self.drawing = False
         if self.again is not None:
             focus, self.again = self.again, None
             await self.draw(focus=focus)
 
-    async def _draw_anew(self, page: Element) -> None:
-        """Draw the step, and show it in place of what was there when all of it is drawn, so that nothing jumps."""
+    async def _draw_anew(self, page: Element, focus: str) -> None:
+        """Draw the step, and show it in place of what was there when all of it is drawn, so that nothing jumps.
+
+        The step names the control that it was drawn for, with the step itself: a message that followed would leave the
+        page without a focus until it came.
+        """
         before = list(page)
         with page, parts.tag("div", hidden=True) as fresh:
             await self._draw_step()
         if page.is_deleted:
             return
         _retire(page, before)
+        if focus:
+            fresh.props["data-focus"] = focus
+            fresh.props["data-error"] = focus in self.errors or None
         fresh.props.pop("hidden")
         fresh.update()
 
@@ -257,9 +275,7 @@ class Screen:
                     parts.code(write(self.session), label=label, name=f"code-{label.partition('.')[0].lower()}")
                 except IndistinctError as error:
                     parts.notice(error.message, kind="bad", hint=error.hint)
-            parts.button(
-                "Close", lambda: ui.run_javascript("document.getElementById('code').close()"), name="code-close"
-            )
+            parts.button("Close", lambda: ui.run_javascript(CLOSE), name="code-close")
         box.on("close", box.delete, args=[])
         ui.run_javascript(SHOW)
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from indistinct.figures import number, percent
-from indistinct.markup import escaped
+from indistinct.markup import escape
 
 WIDTH, HEIGHT = 680, 340
 LEFT, RIGHT, TOP, BOTTOM = 74, 24, 18, 54
@@ -50,7 +50,7 @@ def draw_front(
     x, y = _across(risks), _up(costs)
     dots = "".join(f'<circle class="other" cx="{x.at(r):.1f}" cy="{y.at(c):.1f}" r="3"/>' for r, c in places)
     line = " ".join(f"{x.at(each.risk):.1f},{y.at(each.cost):.1f}" for each in sorted(spots, key=lambda s: s.risk))
-    label = f"Solutions: {escaped(cost)} against the highest risk. {len(spots)} of them are beaten by none."
+    label = f"Solutions: {escape(cost)} against the highest risk. {len(spots)} of them are beaten by none."
     return (
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" role="group" aria-label="{label}">'
         + _axes(x, y, f"{cost} ({better} is better)")
@@ -89,7 +89,7 @@ def _axes(x: _Scale, y: _Scale, title: str) -> str:
     drawn.append(
         f'<text x="{middle}" y="{HEIGHT - 12}" text-anchor="middle">highest risk of anybody (lower is better)</text>'
     )
-    drawn.append(f'<text transform="translate(14 {side}) rotate(-90)" text-anchor="middle">{escaped(title)}</text>')
+    drawn.append(f'<text transform="translate(14 {side}) rotate(-90)" text-anchor="middle">{escape(title)}</text>')
     return f'<g class="axes" aria-hidden="true">{"".join(drawn)}</g>'
 
 
@@ -122,9 +122,9 @@ def ticks(low: float, high: float, *, log: bool = False) -> list[float]:
 
 def _spot(spot: Spot, left: float, top: float) -> str:
     pressed = "true" if spot.chosen else "false"
-    words = escaped(spot.words)
+    words = escape(spot.words)
     return (
-        f'<g class="spot" role="button" tabindex="0" aria-pressed="{pressed}" data-pick="{escaped(spot.value)}" '
+        f'<g class="spot" role="button" tabindex="0" aria-pressed="{pressed}" data-pick="{escape(spot.value)}" '
         f'aria-label="{words}" transform="translate({left:.1f} {top:.1f})"><title>{words}</title>'
         '<circle class="reach" r="15"/><circle class="mark" r="7"/></g>'
     )

@@ -141,7 +141,7 @@ class _Sealed:
         if message["type"] == "http.response.start":
             page = any(name == b"x-nicegui-content" for name, _ in message["headers"])
             nonce = secrets.token_urlsafe(16)
-            message["headers"] = _sealed(message["headers"], self._scope, nonce)
+            message["headers"] = _seal(message["headers"], self._scope, nonce)
             if page:
                 self._start, self._nonce = message, nonce
             else:
@@ -159,7 +159,7 @@ class _Sealed:
             await self._send(message)
 
 
-def _sealed(headers: Any, scope: Message, nonce: str) -> list[tuple[bytes, bytes]]:
+def _seal(headers: Any, scope: Message, nonce: str) -> list[tuple[bytes, bytes]]:
     ours = {name for name, _ in WITH_EVERYTHING} | {b"cache-control", b"content-security-policy"}
     kept = [
         (name, value)

@@ -250,7 +250,7 @@ def promise_for_one(model: Model, schema: Schema) -> str:
     'Whoever knows age, sex and zip of a person is left with at least 11 people.'
     """
     told = {
-        "quasi": listed(schema.quasi) or "everything that others may know",
+        "quasi": list_names(schema.quasi) or "everything that others may know",
         "unit": "people" if schema.person else "rows",
         **_figures(model),
     }
@@ -265,7 +265,7 @@ def _figures(model: Model) -> dict[str, str]:
         if isinstance(value, int | float | Fraction):
             told |= {each.name: number(float(value)), f"{each.name} %": percent(float(value))}
         else:
-            told[each.name] = listed(list(map(str, value))) if isinstance(value, tuple) else str(value)
+            told[each.name] = list_names(list(map(str, value))) if isinstance(value, tuple) else str(value)
     told["protected"] = f"none of {told['protected']}" if told.get("protected") else "no value"
     told["sensitive"] = told.get("sensitive") or "a sensitive column"
     for name, key, follows in FOLLOWS:
@@ -274,10 +274,10 @@ def _figures(model: Model) -> dict[str, str]:
     return told
 
 
-def listed(names: Sequence[str], *, word: str = "and") -> str:
+def list_names(names: Sequence[str], *, word: str = "and") -> str:
     """Return names as a sentence lists them.
 
-    >>> listed(["age", "sex", "zip"]), listed(["age"])
+    >>> list_names(["age", "sex", "zip"]), list_names(["age"])
     ('age, sex and zip', 'age')
     """
     return f" {word} ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))

@@ -8,7 +8,7 @@ from indistinct.job.policy import Policy
 from indistinct.schema import Schema
 from indistinct.web import parts
 from indistinct.web.frame import Screen
-from indistinct.web.parameters import FieldError, Parameter, Texts, built, parameters_of, texts_of
+from indistinct.web.parameters import FieldError, Parameter, Texts, build_value, parameters_of, texts_of
 from indistinct.web.sessions import Refusal
 from indistinct.web.worker import TaskError
 
@@ -40,7 +40,7 @@ def draw_value(
         texts = {**typed, name: text}
 
         def take() -> None:
-            made = built(type(value), {**texts_of(value), **texts}, schema=schema, kept=value)
+            made = build_value(type(value), {**texts_of(value), **texts}, schema=schema, kept=value)
             check(made)
             put(made)
 
@@ -119,10 +119,10 @@ def _ticks(
             parts.problem(error, at=name)
 
 
-def made_of_draft(screen: Screen, kind: type[T], draft: Texts, schema: Schema, *, prefix: str) -> T | None:
+def build_draft(screen: Screen, kind: type[T], draft: Texts, schema: Schema, *, prefix: str) -> T | None:
     """Return what a whole form spells, None where an error stands at one of its fields now."""
     try:
-        return built(kind, draft, schema=schema)
+        return build_value(kind, draft, schema=schema)
     except FieldError as error:
         screen.errors[f"{prefix}-{error.field}" if error.field else prefix] = error
         return None

@@ -73,12 +73,12 @@ def _parameter(field: Field[Any], hint: Any, schema: Schema) -> Parameter | None
         return Parameter(field.name, "choice", tuple(names), needed)
     if field.name == "metric":
         # Every metric is a dataclass; one that must be told something, such as a file, is none to choose here.
-        ready = [name for name, each in METRICS.items() if not _needed(each)]
+        ready = [name for name, each in METRICS.items() if not _list_needed(each)]
         return Parameter(field.name, "choice", tuple(ready), needed)
     return Parameter(field.name, "text", (), needed)
 
 
-def _needed(kind: Any) -> list[str]:
+def _list_needed(kind: Any) -> list[str]:
     return [each.name for each in fields(kind) if each.default is MISSING]
 
 
@@ -122,7 +122,7 @@ def _text(value: Any, name: str) -> Any:
     return str(value)
 
 
-def built(kind: type[T], texts: Texts, *, schema: Schema, kept: Any = None) -> T:
+def build_value(kind: type[T], texts: Texts, *, schema: Schema, kept: Any = None) -> T:
     """Return the model or the algorithm that fields spell; raise `FieldError` for the first that cannot be.
 
     What no field shows stays as it is in `kept`.
@@ -175,10 +175,10 @@ def _field_error(error: ParameterError, name: str = "") -> FieldError:
     return FieldError(error.parameter or name, message, hint=error.hint)
 
 
-def whole(text: Any, *, what: str) -> int:
+def parse_whole(text: Any, *, what: str) -> int:
     """Return the whole number from 1 that somebody typed; raise where it is none.
 
-    >>> whole(" 20,000 ", what="it")
+    >>> parse_whole(" 20,000 ", what="it")
     20000
     """
     # A mark stands before three digits: whoever types 2,5 does not mean 25.

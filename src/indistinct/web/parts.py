@@ -102,9 +102,9 @@ def field(
     with tag("div", classes="field"):
         tag("label", label, for_=name)
         if kind == "area":
-            box = tag("textarea", id=name, value=value, spellcheck="false", **_told(name, hint, error), **attributes)
+            box = tag("textarea", id=name, value=value, spellcheck="false", **_aria_of(name, hint, error), **attributes)
         else:
-            box = tag("input", id=name, type=kind, value=value, **_told(name, hint, error), **attributes)
+            box = tag("input", id=name, type=kind, value=value, **_aria_of(name, hint, error), **attributes)
         box.on("change", lambda event: on_change(event.args), js_handler="(e) => emit(e.target.value)")
         _hints(name, hint, error)
     return box
@@ -128,7 +128,7 @@ def choice(
     shown = options if isinstance(options, Mapping) else {each: each for each in options}
     with tag("div", classes="field"):
         tag("label", label, for_=name, classes="hidden" if hidden_label else "")
-        with tag("select", id=name, value=value, **_told(name, hint, error)) as box:
+        with tag("select", id=name, value=value, **_aria_of(name, hint, error)) as box:
             for key, text in shown.items():
                 if isinstance(text, Mapping):
                     with tag("optgroup", label=key):
@@ -146,7 +146,7 @@ def tick(
 ) -> Element:
     """Return a labelled box that is ticked or not."""
     with tag("div", classes="field tick"):
-        box = tag("input", id=name, type="checkbox", checked=value, **_told(name, hint, error))
+        box = tag("input", id=name, type="checkbox", checked=value, **_aria_of(name, hint, error))
         box.on("change", lambda event: on_change(event.args), js_handler="(e) => emit(e.target.checked)")
         tag("label", label, for_=name)
         _hints(name, hint, error)
@@ -175,7 +175,7 @@ def upload(
             data_upload=kind,
             data_most=str(most),
             data_refused=too_large(most),
-            **_told(name, hint, error),
+            **_aria_of(name, hint, error),
         )
         box.on("uploaded", lambda event: on_uploaded(event.args), js_handler="(e) => emit(e.detail)")
         tag("progress", id=f"{name}-progress", hidden=True, aria_label="Upload")
@@ -195,7 +195,7 @@ def too_large(most: int) -> str:
     )
 
 
-def _told(name: str, hint: str, error: TaskError | None) -> dict[str, Any]:
+def _aria_of(name: str, hint: str, error: TaskError | None) -> dict[str, Any]:
     about = " ".join([*([f"{name}-error"] if error else []), *([f"{name}-hint"] if hint else [])])
     return {"aria_describedby": about or None, "aria_invalid": "true" if error else None}
 

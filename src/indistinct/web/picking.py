@@ -10,7 +10,7 @@ from typing import Any
 
 from nicegui.element import Element
 
-from indistinct.markup import escaped
+from indistinct.markup import escape
 from indistinct.web import parts
 from indistinct.web.frame import Screen
 
@@ -76,10 +76,10 @@ def table_html(
     >>> "marked" in table_html("Ages", ["age"], [["1"], ["2"]], marked=[1])
     True
     """
-    numbers, shades, title = set(right), set(marked), escaped(caption)
+    numbers, shades, title = set(right), set(marked), escape(caption)
     kinds = [' class="number"' if name in numbers else "" for name in headings]
-    head = "".join(f'<th scope="col"{k}>{escaped(name)}</th>' for name, k in zip(headings, kinds, strict=True))
-    over = "".join(f'<th scope="colgroup" colspan="{span}">{escaped(name)}</th>' for name, span in above)
+    head = "".join(f'<th scope="col"{k}>{escape(name)}</th>' for name, k in zip(headings, kinds, strict=True))
+    over = "".join(f'<th scope="colgroup" colspan="{span}">{escape(name)}</th>' for name, span in above)
     body = "".join(
         f"<tr{' class=marked' if place in shades else ''}>"
         + "".join(
@@ -99,11 +99,11 @@ def table_html(
 def _cell(entry: Entry, kind: str, *, tag: str) -> str:
     scope = ' scope="row"' if tag == "th" else ""
     if isinstance(entry, str):
-        return f"<{tag}{scope}{kind}>{escaped(entry)}</{tag}>"
-    label = f' aria-label="{escaped(entry.label)}"' if entry.label else ""
+        return f"<{tag}{scope}{kind}>{escape(entry)}</{tag}>"
+    label = f' aria-label="{escape(entry.label)}"' if entry.label else ""
     off = " disabled" if entry.disabled else ""
-    value = escaped(entry.value)
-    button = f'<button type="button" data-pick="{value}"{label}{off}>{escaped(entry.text)}</button>'
+    value = escape(entry.value)
+    button = f'<button type="button" data-pick="{value}"{label}{off}>{escape(entry.text)}</button>'
     return f"<{tag}{scope}{kind}>{button}</{tag}>"
 
 

@@ -35,19 +35,19 @@ def reading_of(texts: Texts, columns: Collection[str] = ()) -> Reading:
     reading: Reading | None = None
     for key in KEYS:
         try:
-            reading = declare(reading, **_declared(key, texts.get(key), columns))
+            reading = declare(reading, **_parse_field(key, texts.get(key), columns))
         except ParameterError as error:
             raise ParameterError(error.message, hint=error.hint, field=key) from None
     return reading or Reading()
 
 
-def changed(before: Reading, after: Reading) -> list[str]:
+def find_changes(before: Reading, after: Reading) -> list[str]:
     """Return the fields in which two readings differ."""
     one, two = texts_of(before), texts_of(after)
     return [key for key in KEYS if one[key] != two[key]]
 
 
-def _declared(key: str, given: Any, columns: Collection[str]) -> Declarations:
+def _parse_field(key: str, given: Any, columns: Collection[str]) -> Declarations:
     found: Any
     if key in TRUTHS:
         found = bool(given)
@@ -82,12 +82,12 @@ def _by_column(text: str, columns: Collection[str]) -> dict[str, list[str]]:
     """
     parted: dict[str, list[str]] = {}
     for line in filter(str.strip, text.splitlines()):
-        name, said = _parted(line, columns)
+        name, said = _split_line(line, columns)
         parted.setdefault(name, []).append(said)
     return parted
 
 
-def _parted(line: str, columns: Collection[str]) -> tuple[str, str]:
+def _split_line(line: str, columns: Collection[str]) -> tuple[str, str]:
     """Return the column that a line is about, whose name may have an equals sign in it, and what it says."""
     for place, letter in enumerate(line):
         if letter == "=" and line[:place].strip() in (*columns, EVERY):
@@ -99,10 +99,10 @@ def _parted(line: str, columns: Collection[str]) -> tuple[str, str]:
 def _lines(given: Any) -> str:
     if isinstance(given, Mapping):
         everywhere = _lines(given.get(EVERY))
-        own = [f"{name} = {text}" for name, each in given.items() if name != EVERY for text in _listed(each)]
+        own = [f"{name} = {text}" for name, each in given.items() if name != EVERY for text in _as_list(each)]
         return "\n".join([*([everywhere] if everywhere else []), *own])
-    return "\n".join(f"{EVERY} = {text}" if "=" in text else text for text in _listed(given) if text)
+    return "\n".join(f"{EVERY} = {text}" if "=" in text else text for text in _as_list(given) if text)
 
 
-def _listed(given: Any) -> list[str]:
+def _as_list(given: Any) -> list[str]:
     return [] if given is None else [given] if isinstance(given, str) else list(given)

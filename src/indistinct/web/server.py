@@ -1,5 +1,9 @@
-"""`serve`: the page on this machine's own address, for whoever has the address that is printed."""
+"""`serve`: the page on this machine's own address, for whoever has the address that is printed.
 
+A message on a web socket reaches only pages of the session that its socket belongs to.
+"""
+
+import inspect
 import json
 import signal
 import socket
@@ -9,23 +13,24 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs
 
 import uvicorn
 from fastapi import FastAPI
+from nicegui import Client, core, ui
 from nicegui import app as nicegui_app
-from nicegui import ui
 
 from indistinct.errors import ParameterError
 from indistinct.machine.spill import private_directory
 from indistinct.tables.input_files import fence_reading
 from indistinct.web import files, steps
-from indistinct.web.guard import Door, Guard
+from indistinct.web.guard import SESSION, Door, Guard
 from indistinct.web.logs import quiet_logs
 from indistinct.web.sessions import Settings, sessions_in
-from indistinct.web.sockets import separate_sessions
 
 LOOPBACK = "127.0.0.1"
 GIGABYTE = 10**9
+FOR_A_PAGE = ("event", "javascript_response", "ack", "log", "handshake")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +131,53 @@ def _application(ready: Callable[[], None]) -> Any:
     return app
 
 
-def described(address: Address) -> str:
+def address_to_json(address: Address) -> str:
     """Return an address as one line of JSON.
 
-    >>> described(Address(8080, "abc"))
+    >>> address_to_json(Address(8080, "abc"))
     '{"url": "http://127.0.0.1:8080/?token=abc", "token": "abc", "port": 8080}'
     """
     return json.dumps({"url": address.url, "token": address.token, "port": address.port})
+
+
+# Messages on web sockets
+
+
+def separate_sessions() -> None:
+    """Let the framework pass on only messages whose socket and page have the same session.
+
+    The framework takes from a message itself which page it is for. Names of pages cannot be guessed; whoever learns one
+    all the same can do nothing with it.
+    """
+    handlers = core.sio.handlers["/"]
+    for name in FOR_A_PAGE:
+        handlers[name] = _checked(handlers[name])
+    handlers["connect"] = _checked_connect(handlers["connect"])
+
+
+def _checked(handler: Callable[..., Any]) -> Callable[..., Any]:
+    async def checked(sid: str, message: Any) -> Any:
+        named = message.get("client_id") if isinstance(message, dict) else None
+        if not _is_own(core.sio.get_environ(sid), named):
+            return False
+        answer = handler(sid, message)
+        return await answer if inspect.isawaitable(answer) else answer
+
+    return checked
+
+
+def _checked_connect(handler: Callable[..., Any]) -> Callable[..., Any]:
+    async def checked(sid: str, environ: dict[str, Any], *rest: Any) -> Any:
+        named = parse_qs(environ.get("QUERY_STRING", "")).get("client_id", [None])[0]
+        # A page that is forgotten is told so by the framework, and the browser loads it anew.
+        may = named not in Client.instances or _is_own(environ, named)
+        return await handler(sid, environ, *rest) if may else False
+
+    return checked
+
+
+def _is_own(environ: dict[str, Any] | None, page: Any) -> bool:
+    """Return whether a page is one of the session that a socket belongs to."""
+    client = Client.instances.get(page) if isinstance(page, str) else None
+    session = (environ or {}).get("asgi.scope", {}).get(SESSION)
+    return client is not None and session is not None and client.request.scope.get(SESSION) is session

@@ -6,16 +6,21 @@ is kept with what it rests on: a change makes it old, and leaves the rest as it 
 
 import asyncio
 import contextlib
+import importlib
 import inspect
 import secrets
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from indistinct.drawing.columns import bars_of_numbers, draw_bars
+from indistinct.errors import MissingExtraError
 from indistinct.job.policy import Output, Policy, Statement
-from indistinct.web.readiness import get_ready
 from indistinct.web.worker import Progress, StoppedError, Task, TaskError, Worker, task_error
 
 # So many changes can be undone.
@@ -26,6 +31,8 @@ LOOKED = ("inspection", "notes", "starter", "form")
 IN_THE_WAY = "correct the field, or take back what was typed with Undo"
 # So many browsers may open a server, because each has processes of its own.
 MOST = 24
+TASKS = ("looking", "columns", "hierarchies", "classes")
+"""The tasks that answer quickly."""
 
 
 class ConflictError(TaskError):
@@ -200,12 +207,12 @@ class Session:
 
     # What was found
 
-    def find(self, name: str, value: Any, *, rests_on: Any = None) -> None:
+    def keep(self, name: str, value: Any, *, rests_on: Any = None) -> None:
         """Keep what was found under a name, with what it rests on."""
         self._found[name] = Found(rests_on, value)
         self.touch()
 
-    def found(self, name: str) -> Any:
+    def result(self, name: str) -> Any:
         """Return what was found under a name, None if nothing was."""
         return self._found[name].value if name in self._found else None
 
@@ -345,3 +352,11 @@ def sessions_in(folder: Path, settings: Settings) -> Iterator[Sessions]:
         yield sessions
     finally:
         sessions.close()
+
+
+def get_ready() -> None:
+    """Load what quick tasks need, and draw a picture that nobody sees: the first one takes longest."""
+    for name in TASKS:
+        importlib.import_module(f"indistinct.web.tasks.{name}")
+    with suppress(ImportError, MissingExtraError):
+        draw_bars("", bars_of_numbers(np.arange(3.0), np.ones(3, dtype=np.int64)))

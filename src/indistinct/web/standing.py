@@ -35,15 +35,15 @@ def standing(session: Session) -> Told:
     Before a search, risk is that of the table as it is; afterwards the release says what it achieves. Where people are
     counted, so are k and risk.
     """
-    looked, made = session.found(INSPECTED) or {}, session.found(RELEASED)
+    looked, made = session.result(INSPECTED) or {}, session.result(RELEASED)
     refused = [("", "a field is not valid", "bad")] if session.refusals() else []
-    asked = ("k asked", _shown(k_asked(() if session.policy is None else session.policy.models)), "")
+    asked = ("k asked", _spell(k_asked(() if session.policy is None else session.policy.models)), "")
     if made is None:
         smallest = looked.get("smallest_class")
         risk = 1 / smallest if smallest else None
         return [
-            ("rows", _shown(looked.get("rows")), ""),
-            ("people", _shown(looked.get("people")), ""),
+            ("rows", _spell(looked.get("rows")), ""),
+            ("people", _spell(looked.get("people")), ""),
             asked,
             ("violations", ABSENT, ""),
             ("highest risk", ABSENT if risk is None else f"{percent(risk)} now", "bad" if risk == 1 else ""),
@@ -53,7 +53,7 @@ def standing(session: Session) -> Told:
     old = not session.is_fresh(RELEASED, job_of(session.policy))
     verdict = verdict_on(session, made)
     return [
-        *_released(made, asked, "old" if old or refused else "", clear=not verdict.open),
+        *_figures_of_release(made, asked, "old" if old or refused else "", clear=not verdict.open),
         ("verdict", _in_short(verdict), "old" if old or refused else TONES[verdict.tone]),
         *([("", "changed since the last search", "old")] if old else []),
         *refused,
@@ -71,8 +71,8 @@ def identity_of(made: Any) -> str:
 
 def verdict_on(session: Session, made: Mapping[str, Any]) -> Verdict:
     """Return the verdict on a release: of its assessment and its attacks, where they are of this release."""
-    risk = session.found(RISK) if session.is_fresh(RISK, identity_of(made)) else None
-    outcomes = session.found(ATTACKS) if session.is_fresh(ATTACKS, identity_of(made)) else None
+    risk = session.result(RISK) if session.is_fresh(RISK, identity_of(made)) else None
+    outcomes = session.result(ATTACKS) if session.is_fresh(ATTACKS, identity_of(made)) else None
     attacks = None if outcomes is None else [AttackFigures.of(each) for each in outcomes["found"]["outcomes"]]
     if risk is None:
         return verdict_of(made["figures"], attacks=attacks)
@@ -92,7 +92,7 @@ def _in_short(verdict: Verdict) -> str:
     return f"{state} {verdict.gate.profile.name}{beside}"
 
 
-def _released(made: Mapping[str, Any], asked: tuple[str, str, str], kind: str, *, clear: bool) -> Told:
+def _figures_of_release(made: Mapping[str, Any], asked: tuple[str, str, str], kind: str, *, clear: bool) -> Told:
     """Return the figures of a release; in buckets, where values are exact, risk is that of learning one.
 
     Nothing is good unless all is `clear`.
@@ -104,8 +104,8 @@ def _released(made: Mapping[str, Any], asked: tuple[str, str, str], kind: str, *
         ("rows", _of(made["rows"], made["original_rows"]), kind),
         ("people", _of(made["people"], made["original_people"]), kind),
         asked,
-        ("smallest bucket" if in_buckets else "k reached", _shown(made["k"]), kind),
-        ("violations", _shown(made["violations"]), kind or ("" if made["holds"] and not clear else _kind(made))),
+        ("smallest bucket" if in_buckets else "k reached", _spell(made["k"]), kind),
+        ("violations", _spell(made["violations"]), kind or ("" if made["holds"] and not clear else _kind(made))),
         ("highest risk", f"{told} for a value" if in_buckets and risk is not None else told, kind),
         ("loss", ABSENT if made["loss"] is None else percent(made["loss"]), kind),
     ]
@@ -134,9 +134,9 @@ def _link_risk(made: Mapping[str, Any]) -> float | None:
 def _of(some: int | None, everybody: int | None) -> str:
     """Return how many are published, and of how many where some are not."""
     if some is None or everybody in (None, some):
-        return _shown(some)
+        return _spell(some)
     return f"{some:,} of {everybody:,}"
 
 
-def _shown(value: float | None) -> str:
+def _spell(value: float | None) -> str:
     return ABSENT if value is None else number(value)

@@ -124,10 +124,10 @@ def add_values(rows: Rows, values: Iterable[str], *, rooted: bool = True) -> Row
     """
     above = [{row[level]: row[level + 1 :] for row in rows} for level in range(len(rows[0]))]
     top = rows[0][-1:] if rooted else ()
-    return (*rows, *(_grown(value, above, top) for value in values))
+    return (*rows, *(_complete_row(value, above, top) for value in values))
 
 
-def _grown(value: str, above: Sequence[dict[str, Row]], top: Row) -> Row:
+def _complete_row(value: str, above: Sequence[dict[str, Row]], top: Row) -> Row:
     width = len(above)
     for level in range(1, width):
         if value in above[level]:

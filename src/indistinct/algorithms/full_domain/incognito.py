@@ -81,7 +81,7 @@ class Incognito(AllNodes):
             problem.counters[f"checks over {size} columns"] = problem.counters["checks"] - before
             problem.progress(size / width)
             if size < width:
-                candidates = _prune_candidates(_join_survivors(found[-1], size), found[-1])
+                candidates = prune_candidates(join_survivors(found[-1], size), found[-1])
         return found
 
     def _roots(self, space: FullDomain, candidates: set[Node], cube: dict[Columns, RolledUp]) -> RootSource:
@@ -133,7 +133,7 @@ def _cube(space: FullDomain) -> dict[Columns, RolledUp]:
     return cube
 
 
-def _join_survivors(survivors: set[Node], size: int) -> set[Node]:
+def join_survivors(survivors: set[Node], size: int) -> set[Node]:
     """Join survivors that agree in all but their last column."""
     by_prefix: dict[tuple[tuple[int, int], ...], list[tuple[int, int]]] = {}
     for node in survivors:
@@ -149,7 +149,7 @@ def _join_survivors(survivors: set[Node], size: int) -> set[Node]:
     }
 
 
-def _prune_candidates(joined: set[Node], survivors: set[Node]) -> set[Node]:
+def prune_candidates(joined: set[Node], survivors: set[Node]) -> set[Node]:
     """Keep the candidates of which every part with one column less survived."""
     return {
         node

@@ -38,6 +38,10 @@ class ChosenNode(Algorithm):
                 "ChosenNode", "levels", "must be whole numbers from 0", hint="one for each quasi-identifier: 1, 0, 2"
             )
 
+    def chosen_node(self, heights: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the levels that were chosen; without them the top."""
+        return self.levels or heights
+
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the chosen node; raise where it is no node, or suppresses more than is allowed."""
         problem.require_possible()

@@ -200,9 +200,12 @@ def split_class(weights, order, classes, which, new, column, rank, spare, goes_l
 
 
 @jit
-def greedy_cuts(weights, order, bases, k, classes, edges, owners, steps, gains, after, best, spare, goes_left, chosen):
+def greedy_cuts(
+    weights, order, bases, k, classes, edges, first_cuts, owners, steps, gains, after, best, spare, goes_left, chosen
+):
     """Choose cuts one after the other, each the allowable one that gains most; mark them in `chosen`.
 
+    The cuts of `first_cuts`, which are allowable together, are made before any other. Returns the number of classes.
     `order` has the cells by rank in every column. A row of `classes` is the start, the stop and the rows of a class in
     it, the first one the whole table; `edges` are its lowest and highest ranks. `after` leads from every cut to the
     first one from it on that is not closed. Of a single column `owners` has the class of each rank.
@@ -210,16 +213,17 @@ def greedy_cuts(weights, order, bases, k, classes, edges, owners, steps, gains, 
     touched = np.empty((len(order), 2), dtype=np.int64)
     touched[:, 0], touched[:, 1] = len(gains), 0
     enter(weights, order, bases, k, classes, edges, 0, 1, steps, after, touched)
-    count, alone = 1, len(order) == 1
+    count, alone, made = 1, len(order) == 1, 0
     # Every class is a run of each row of `order`; `gains` are exact outside what `touched` says.
     while True:
         for j in range(len(order)):
             if touched[j, 0] < touched[j, 1]:
                 refresh(steps, gains, after, best, touched[j, 0], touched[j, 1], bases[j])
         touched[:, 0], touched[:, 1] = len(gains), 0
-        cut = best_cut(gains, best)
+        cut = first_cuts[made] if made < len(first_cuts) else best_cut(gains, best)
         if cut < 0:
             return count
+        made += 1
         chosen[cut] = True
         after[cut] = cut + 1
         column = np.searchsorted(bases, cut, side="right") - 1

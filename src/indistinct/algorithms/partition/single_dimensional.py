@@ -1,8 +1,10 @@
 """Single-dimensional partitioning: every column has its own cuts, the same for all rows (LeFevre et al. 2006, 2005).
 
-The baseline that multidimensional partitioning is compared with.
+The baseline that multidimensional partitioning is compared with: greedy, or the proven optimum of Bayardo and Agrawal
+(2005).
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
@@ -10,9 +12,11 @@ from typing import ClassVar
 import numpy as np
 
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
-from indistinct.algorithms.partition import _single_dimensional_kernels as _kernels
+from indistinct.algorithms.explanation import Attempt, Explanation, Proof
+from indistinct.algorithms.partition.greedy_cuts import cuts_of_segments, find_greedy_cuts, free_cuts, segment_cuts
 from indistinct.algorithms.partition.layout import ranks_of, summarize
-from indistinct.errors import InfeasibleError, ParameterError
+from indistinct.algorithms.partition.optimal_cuts import CutSpace, find_optimal_cuts
+from indistinct.errors import ParameterError
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.value import Classes
 from indistinct.machine.arrays import Codes, starts_of
@@ -20,160 +24,132 @@ from indistinct.models.base import Model
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import ByColumn, RecodedColumn, Recoding
 from indistinct.recoding.summary import Extent, NumericForm, Style
+from indistinct.spelling import spell
+
+# Nodes after which an exact search is stopped unless others are asked for.
+NODES = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class SingleDimensional(Algorithm):
-    """Cuts per column, applied to all rows.
+    """Cuts per column, applied to all rows, with a small discernibility.
 
     Greedy: again and again the allowable cut with the largest decrease of discernibility (ties: column order, smaller
-    value); a cut is allowable if no class falls into two of which one breaks the model. With `exact` the cuts of a
-    single quasi-identifier have the smallest discernibility possible.
+    value); a cut is allowable if no class falls into two of which one breaks the model. The answer is no worse than
+    the one for any of up to eight columns alone.
+
+    With `exact` the cuts have the smallest discernibility of all, rows being suppressed within the budget. That search
+    is stopped after `nodes` nodes (0 sets no limit) or after `seconds`, and then returns the best cuts so far. The
+    explanation of the release, and the counters `proven`, `bound`, `gap` and `nodes`, say how good they are at least.
     """
 
     name: ClassVar[str] = "single-dimensional"
     exact: bool = False
+    nodes: int = NODES
+    seconds: float | None = None
     extent: Extent = "range"
     numeric: NumericForm = "interval"
 
     def __post_init__(self) -> None:
         Style(self.extent, self.numeric)
+        if self.nodes < 0:
+            hint = "0 sets no limit"
+            raise ParameterError.of("SingleDimensional", "nodes", f"must be 0 or above; got {self.nodes}", hint=hint)
+        if self.seconds is not None and not self.seconds > 0:
+            hint = "leave it out for none"
+            raise ParameterError.of("SingleDimensional", "seconds", f"must be above 0; got {self.seconds}", hint=hint)
+        for field, limited in (("nodes", self.nodes != NODES), ("seconds", self.seconds is not None)):
+            if limited and not self.exact:
+                raise ParameterError.of(
+                    "SingleDimensional", field, "limits the exact search alone", hint="add exact=true, or leave it out"
+                )
 
     @property
     def traits(self) -> AlgorithmTraits:  # type: ignore[override]
-        """The exact form is optimal for one column."""
-        return AlgorithmTraits(optimal=self.exact, ranges=True)
+        """The exact form is optimal unless a limit stops it, concludes from classes to unions, and uses the budget."""
+        unlimited = self.nodes == 0 and self.seconds is None
+        return AlgorithmTraits(
+            optimal=self.exact and unlimited, monotone=self.exact, suppresses=self.exact, ranges=True
+        )
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the cuts found."""
         problem.model.check(problem.whole())
         ranks = ranks_of(problem.columns, problem.frequencies.vectors).astype(np.int64)
         if self.exact:
-            cuts = [_exact_cuts(ranks, problem)]
-        elif problem.model.traits.sizes_only:
-            cuts = greedy_by_size(ranks, problem)
+            return self._search_exactly(problem, ranks)
+        return _recoding(problem, ranks, find_greedy_cuts(ranks, problem), Style(self.extent, self.numeric))
+
+    def _search_exactly(self, problem: Problem, ranks: Codes) -> Recoding:
+        traits = problem.model.traits
+        allowed = min(problem.suppression, problem.frequencies.members - 1)
+        budget = allowed if traits.stable and traits.suppressible else 0
+        if budget and "mean" in self.numeric:
+            raise ParameterError.of(
+                "SingleDimensional",
+                "numeric",
+                f"must be interval or bounds where rows may be suppressed; got {self.numeric}",
+                hint="a mean would tell of rows that are not published",
+            )
+        if len(problem.columns) == 1 and not budget:
+            cuts, proof, greedy = *_best_segments(problem, ranks), None
         else:
-            cuts = greedy_by_rounds(ranks, problem)
-        return _recoding(problem, ranks, cuts, Style(self.extent, self.numeric))
+            greedy = find_greedy_cuts(ranks, problem)
+            cuts, proof = self._enumerate(problem, ranks, greedy, budget)
+        problem.progress(0.7)
+        class_ids = _class_ids(ranks, cuts)
+        classes = problem.frequencies.classes.regroup(class_ids, int(class_ids.max()) + 1)
+        dropped = problem.model.violations(classes) if budget else np.zeros(len(classes), dtype=bool)
+        kept = np.where(dropped[class_ids], -1, class_ids)
+        cuts = [cut | free_cuts(ranks[:, j], kept, size=len(cut)) for j, cut in enumerate(cuts)]
+        self._explain(problem, classes, dropped, proof, None if greedy is None else _class_ids(ranks, greedy))
+        # A range as tight as its rows would show values of rows that are not published.
+        extent: Extent = "region" if dropped.any() else self.extent
+        return _recoding(problem, ranks, cuts, Style(extent, self.numeric, "set"), dropped[class_ids])
+
+    def _enumerate(self, problem: Problem, ranks: Codes, greedy: list[Codes], budget: int) -> tuple[list[Codes], Proof]:
+        """Return the best cuts of several columns; those between values that occur, for others divide nothing."""
+        values, dense = zip(*(np.unique(own, return_inverse=True) for own in ranks.T), strict=True)
+        space = CutSpace.of(np.stack(dense, axis=1), problem.frequencies.classes, problem.model, budget=budget)
+        seed = [np.diff(starts_of(cut)[own]) > 0 for own, cut in zip(values, greedy, strict=True)]
+        nodes = self.nodes or math.inf
+        made, proof = find_optimal_cuts(space, [np.concatenate(seed)], nodes=nodes, seconds=self.seconds)
+        cuts = [np.zeros(len(column.domain), dtype=bool) for column in problem.columns]
+        for j, own in enumerate(np.split(made, space.bases[1:-1])):
+            cuts[j][values[j][:-1][own]] = True
+        return cuts, proof
+
+    def _explain(self, problem: Problem, classes: Classes, dropped: Codes, proof: Proof, greedy: Codes | None) -> None:
+        """Tell how good the answer is, and what the greedy one costs."""
+        problem.counters.update(nodes=proof.nodes, proven=int(proof.proven))
+        problem.counters["bound"], problem.counters["gap"] = proof.bound, proof.gap  # type: ignore[assignment]
+        name, rows = spell(self), int(classes.sizes[dropped].sum())
+        attempts = [Attempt(name, proof.best, int((~dropped).sum()), rows)]
+        if greedy is not None:
+            sizes = np.bincount(greedy, weights=problem.frequencies.counts).astype(np.int64)
+            attempts.append(Attempt(self.name, int(sizes @ sizes), len(sizes)))
+        problem.explain(Explanation("discernibility", "min", name, proof.best, tuple(attempts), {}, proof=proof))
 
 
-def greedy_by_size(ranks: Codes, problem: Problem) -> list[Codes]:
-    """Return the cuts of `greedy_by_rounds` for a model that looks at class sizes alone, by a kernel.
-
-    A cut changes the gains only where it crosses a class, and what breaks a class is known from its first and last k
-    rows, so that no cut is tried in vain.
-    """
-    sizes, counts = [len(column.domain) for column in problem.columns], problem.frequencies.counts.astype(np.int64)
-    bases, cells, k = starts_of(sizes), len(ranks), problem.model.smallest
-    total, most = int(bases[-1]), min(cells, int(counts.sum()) // k) + 2
-    order = np.sort(ranks.T << 32 | np.arange(cells), axis=1)
-    classes, edges = np.zeros((most, 3), dtype=np.int64), np.zeros((len(sizes), 2, most), dtype=np.int64)
-    classes[0] = 0, cells, counts.sum()
-    after, chosen = np.arange(total + 1), np.zeros(total, dtype=bool)
-    steps, gains, owners = (np.zeros(size, dtype=np.int64) for size in (total, total, max(sizes)))
-    best = np.full(total // _kernels.BLOCK + 1, -1, dtype=np.int64)
-    spare, goes_left = np.empty(cells, dtype=np.int64), np.empty(cells, dtype=bool)
-    buffers = (owners, steps, gains, after, best, spare, goes_left, chosen)
-    _kernels.greedy_cuts(counts, order, bases[:-1], k, classes, edges, *buffers)
-    # What is still open crosses no class: such cuts change none, and narrow what is published.
-    free = after[:-1] == np.arange(total)
-    free[bases[1:] - 1] = False
-    problem.counters["checks"] += total - len(sizes) - int(free.sum())
-    return np.split(chosen | free, bases[1:-1])
+def _class_ids(ranks: Codes, cuts: list[Codes]) -> Codes:
+    """Return the class of every cell between cuts."""
+    intervals = [starts_of(cut)[:-1] for cut in cuts]
+    columns = [own[ranks[:, j]].astype(np.uint32) for j, own in enumerate(intervals)]
+    return group_rows(columns, [int(own[-1]) + 1 for own in intervals]).group_ids()
 
 
-def greedy_by_rounds(ranks: Codes, problem: Problem) -> list[Codes]:
-    """Return each column's cuts as a mask over ranks: a cut after rank `r` where the mask is set.
-
-    Every cut is weighed anew in every round, in time that is quadratic in the number of values.
-    """
-    sizes = [len(column.domain) for column in problem.columns]
-    cuts = [np.zeros(size, dtype=bool) for size in sizes]
-    # A cut that breaks a class breaks one of its parts as well, so it need never be tried again.
-    open_ = [np.arange(size) < size - 1 for size in sizes]
-    class_ids = np.zeros(len(ranks), dtype=np.int64)
-    total = sum(map(int, map(np.sum, open_))) or 1
-    while True:
-        gains = [
-            np.where(o, _gains(ranks[:, j], class_ids, problem.frequencies.counts, len(o)), 0)
-            for j, o in enumerate(open_)
-        ]
-        best = _first_allowable(ranks, class_ids, gains, open_, problem)
-        if best is None:
-            # What is still open crosses no class: such cuts change none, and narrow what is published.
-            return [cut | free for cut, free in zip(cuts, open_, strict=True)]
-        column, cut = best
-        cuts[column][cut], open_[column][cut] = True, False
-        pairs = 2 * class_ids + (ranks[:, column] > cut)
-        class_ids = np.unique(pairs, return_inverse=True)[1]
-        problem.progress(0.7 * (1 - sum(map(int, map(np.sum, open_))) / total))
-
-
-def _gains(ranks: Codes, class_ids: Codes, counts: Codes, size: int) -> Codes:
-    """Return by how much the discernibility falls with a cut after each rank: twice left times right, summed."""
-    order = np.lexsort((ranks, class_ids))
-    at, owners = ranks[order], class_ids[order]
-    before = starts_of(counts[order])
-    first = np.flatnonzero(np.diff(owners, prepend=-1))
-    totals = np.add.reduceat(counts[order], first)
-    left = (before[1:] - before[first][owners]).astype(np.float64)
-    product = 2 * left * (totals[owners] - left)
-    # Between two of its values a class gives every cut the same product: add differences, then sum up.
-    last = np.concatenate([(owners[1:] != owners[:-1]) | (at[1:] != at[:-1]), [True]])
-    at, owners, product = at[last], owners[last], product[last]
-    steps = np.bincount(at, weights=product, minlength=size + 1)
-    follows = np.concatenate([owners[1:] == owners[:-1], [False]])
-    steps -= np.bincount(at[1:][follows[:-1]], weights=product[:-1][follows[:-1]], minlength=size + 1)
-    return np.round(np.cumsum(steps)[:size])
-
-
-def _first_allowable(
-    ranks: Codes, class_ids: Codes, gains: list[Codes], open_: list[Codes], problem: Problem
-) -> tuple[int, int] | None:
-    """Return the allowable cut with the largest gain; cuts that are not allowable are closed for good."""
-    candidates = [(-gain[r], j, r) for j, gain in enumerate(gains) for r in np.flatnonzero(gain > 0).tolist()]
-    for _, column, cut in sorted(candidates):
-        problem.counters["checks"] += 1
-        if _allowable(ranks[:, column] > cut, class_ids, problem.frequencies.classes, problem.model):
-            return column, int(cut)
-        open_[column][cut] = False
-    return None
-
-
-def _allowable(right: Codes, class_ids: Codes, classes: Classes, model: Model) -> bool:
-    pairs = 2 * class_ids + right
-    size = 2 * (int(class_ids.max()) + 1)
-    sizes = np.bincount(pairs, weights=classes.sizes, minlength=size)
-    if (sizes[sizes > 0] < model.smallest).any():
-        return False
-    return model.traits.sizes_only or not model.violations(classes.regroup(pairs.astype(np.int32), size)).any()
-
-
-def _exact_cuts(ranks: Codes, problem: Problem) -> Codes:
+def _best_segments(problem: Problem, ranks: Codes) -> tuple[list[Codes], Proof]:
     """Return the cuts of one column with the smallest sum of squared class sizes, by dynamic programming."""
-    if len(problem.columns) != 1:
-        raise ParameterError.of(
-            "SingleDimensional",
-            "exact",
-            f"needs one quasi-identifier; the schema names {len(problem.columns)}",
-            hint="leave out exact=true to search greedily",
-        )
-    # One column: the cells are its values in code order, which is rank order unless it is cut as a tree.
-    order = np.argsort(ranks[:, 0])
-    classes, running = problem.frequencies.classes.take(order), starts_of(problem.frequencies.counts[order])
-    if problem.model.traits.sizes_only:
-        last = np.zeros(len(running), dtype=np.int64)
-        feasible = bool(_kernels.shortest_segments(running, problem.model.smallest, last))
-    else:
-        last, feasible = segments_by_rounds(classes, running, problem.model, progress=problem.progress)
-    if not feasible:
-        raise InfeasibleError(f"no cuts of one column satisfy {problem.model.spec()}")
-    cuts = np.zeros(len(problem.columns[0].domain), dtype=bool)
-    stop = len(classes)
-    while last[stop] > 0:
-        stop = int(last[stop])
-        cuts[ranks[order[stop - 1], 0]] = True
-    return cuts
+    cuts = segment_cuts(ranks, problem) if problem.model.traits.sizes_only else None
+    if cuts is None:
+        # One column: the cells are its values in code order, which is rank order unless it is cut as a tree.
+        order = np.argsort(ranks[:, 0])
+        classes, running = problem.frequencies.classes.take(order), starts_of(problem.frequencies.counts[order])
+        last = segments_by_rounds(classes, running, problem.model, progress=problem.progress)[0]
+        cuts = cuts_of_segments(ranks[order, 0], last, size=len(problem.columns[0].domain))
+    sizes = np.bincount(_class_ids(ranks, [cuts]), weights=problem.frequencies.counts).astype(np.int64)
+    best = int(sizes @ sizes)
+    return [cuts], Proof(best, best, len(ranks))
 
 
 def segments_by_rounds(
@@ -210,19 +186,25 @@ def _segments_fit(classes: Classes, running: Codes, stop: int, model: Model) -> 
     return fits
 
 
-def _recoding(problem: Problem, ranks: Codes, cuts: list[Codes], style: Style) -> Recoding:
-    """Return the recoding that publishes, for each column, the interval between two cuts."""
+def _recoding(
+    problem: Problem, ranks: Codes, cuts: list[Codes], style: Style, dropped: Codes | None = None
+) -> Recoding:
+    """Return the recoding that publishes, for each column, the interval between two cuts, without dropped cells."""
     recoded = [
         _interval_column(column, starts_of(cut)[:-1].astype(np.int32), ranks[:, j], problem.frequencies.counts, style)
         for j, (column, cut) in enumerate(zip(problem.columns, cuts, strict=True))
     ]
     columns, groups = zip(*recoded, strict=True)
-    return ByColumn(columns, groups, np.zeros((0, len(columns)), dtype=np.int32))
+    vectors = problem.frequencies.vectors[np.zeros(len(ranks), dtype=bool) if dropped is None else dropped]
+    published = [group[vectors[:, j]] for j, group in enumerate(groups)]
+    return ByColumn(columns, groups, np.unique(np.stack(published, axis=1).astype(np.int32), axis=0))
 
 
 def _interval_column(
     column: QuasiColumn, interval: Codes, ranks: Codes, counts: Codes, style: Style
 ) -> tuple[RecodedColumn, Codes]:
+    if column.tree and style.trees == "set":  # intervals that look alike would be one
+        style = Style("range", style.numeric, "set")
     grouping = group_rows([ranks], [len(column.domain)])
     present = ranks[grouping.first]
     rows = np.add.reduceat(counts[grouping.order], grouping.starts[:-1])

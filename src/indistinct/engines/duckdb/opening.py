@@ -163,6 +163,7 @@ def _from_files(
 def _apply_declarations(table: DuckTable, duckdb: Any, memory: int) -> DuckTable:
     """Return a table that has types already with what was declared of it: as it is, or converted into a new file."""
     reading = table.reading
+    choose(table.columns, reading.named_columns)
     if reading.of_cells == Reading(text=reading.text) and all(
         is_text(table.arrow.field(name).type) for name in reading.text if name in table.columns
     ):

@@ -9,7 +9,7 @@ from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.base import Algorithm
 from indistinct.engines.base import DatabaseTable
 from indistinct.errors import SchemaError
-from indistinct.hierarchy import Explicit, Hierarchy
+from indistinct.hierarchy import Hierarchy, move_file, table_of_values
 from indistinct.metrics import Metric
 from indistinct.models import Model
 from indistinct.models.registry import all_of
@@ -140,7 +140,8 @@ class Policy:
     @property
     def files(self) -> tuple[Path, ...]:
         """Return every file that the policy reads."""
-        named = [h.path for h in self.hierarchies.values() if isinstance(h, Explicit) and h.path is not None]
+        tables = map(table_of_values, self.hierarchies.values())
+        named = [each.path for each in tables if each is not None and each.path is not None]
         keys = [each.key for each in self.pseudonyms.values() if each.key is not None]
         read = [*([] if self.input.database else [self.input.path]), *map(Path, named), *map(Path, keys)]
         return tuple(map(self.locate, read if self.input.population is None else [*read, self.input.population]))
@@ -155,25 +156,34 @@ def rebased(policy: Policy, base: Path) -> Policy:
     if base.resolve() == policy.base.resolve():
         return replace(policy, base=base)
 
-    def moved(path: Path) -> Path:
+    def move(path: Path) -> Path:
         return path if path.is_absolute() or is_elsewhere(path) else relative_path(policy.locate(path), base)
 
-    hierarchies = {
-        column: replace(hierarchy, path=moved(Path(hierarchy.path)).as_posix())
-        if isinstance(hierarchy, Explicit) and hierarchy.form == "file" and hierarchy.path
-        else hierarchy
-        for column, hierarchy in policy.hierarchies.items()
-    }
+    return move_files(policy, move, base=base)
+
+
+def move_files(
+    policy: Policy,
+    move: Callable[[Path], Path],
+    *,
+    base: Path,
+    move_hierarchy: Callable[[Path], Path | None] | None = None,
+) -> Policy:
+    """Return a policy in another folder, whose files are where `move` says.
+
+    `move_hierarchy` says so of the files of hierarchies; where it says None, a hierarchy is written out.
+    """
+    read, how = policy.input, move_hierarchy or move
     return replace(
         policy,
         input=replace(
-            policy.input,
-            path=policy.input.path if policy.input.database else moved(policy.input.path),
-            population=None if policy.input.population is None else moved(policy.input.population),
+            read,
+            path=read.path if read.database else move(read.path),
+            population=None if read.population is None else move(read.population),
         ),
-        hierarchies=hierarchies,
-        output=policy.output.moved(moved),
-        pseudonyms={name: _moved_key(each, moved) for name, each in policy.pseudonyms.items()},
+        hierarchies={column: move_file(each, how) for column, each in policy.hierarchies.items()},
+        output=policy.output.moved(move),
+        pseudonyms={name: _moved_key(each, move) for name, each in policy.pseudonyms.items()},
         base=base,
     )
 

@@ -97,12 +97,11 @@ class LedgerEntry:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Ledger:
-    """An opened ledger: where it is, its key, the releases that it remembers, and whether it was made just now."""
+    """An opened ledger: where it is, its key, and the releases that it remembers."""
 
     path: Path
     key: bytes
     entries: tuple[LedgerEntry, ...] = ()
-    created: bool = False
 
     @property
     def newest(self) -> int:
@@ -164,21 +163,20 @@ def open_ledger(path: str | Path, *, create: bool = False) -> Ledger:
 
     Raises `InputError` for a file that others may read, that is no ledger, or that was changed.
     """
-    place, created = Path(path), False
-    if create:
-        created = _created(place)
+    place = Path(path)
+    created = create and _create_file(place)
     _require_private(place)
     if created or (create and not place.stat().st_size):
-        _laid_out(place)
+        _create_tables(place)
     with _reading(place) as connection:
         form, key = _format(connection, place), _key(connection, place)
         entries = []
         for number, token, about, content, sealed, published in connection.execute(RELEASES):
             _require_seal(sealed, _seal(key, form, token, about, content), place, number)
-            said = json.loads(about)
-            head = {"k": _k_of(said), "fresh": False} if form == FIRST_FORMAT else head_of(content)
-            entries.append(_entry(number, said, head, published=bool(published)))
-    return Ledger(place, key, tuple(entries), created)
+            document = json.loads(about)
+            head = {"k": _k_of(document), "fresh": False} if form == FIRST_FORMAT else head_of(content)
+            entries.append(_entry(number, document, head, published=bool(published)))
+    return Ledger(place, key, tuple(entries))
 
 
 def standings(ledger: Ledger) -> list[Standing]:
@@ -218,7 +216,7 @@ def reserve(path: str | Path) -> Iterator[None]:
         yield
 
 
-def _created(path: Path) -> bool:
+def _create_file(path: Path) -> bool:
     """Create an empty file for its owner alone; return whether there was none."""
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | UNFOLLOWED, 0o600))
@@ -249,7 +247,7 @@ def _require_private(path: Path) -> None:
         )
 
 
-def _laid_out(path: Path) -> None:
+def _create_tables(path: Path) -> None:
     """Make the tables of a new ledger and draw its key."""
     with _writing(path) as connection:
         if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:

@@ -239,9 +239,9 @@ class PseudonymSink:
 
     def accept(self, name: str, batches: Iterable[pa.Table]) -> None:
         """Take one table, in batches, and give it on with pseudonyms."""
-        self.sink.accept(name, map(self._shown, batches) if name == MAIN else batches)
+        self.sink.accept(name, map(self._replace_identifiers, batches) if name == MAIN else batches)
 
-    def _shown(self, table: pa.Table) -> pa.Table:
+    def _replace_identifiers(self, table: pa.Table) -> pa.Table:
         for place, name in enumerate(table.column_names):
             if name in self.keys:
                 table = table.set_column(place, name, _pseudonyms(name, table[name], self.keys[name]))

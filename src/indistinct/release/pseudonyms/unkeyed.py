@@ -89,7 +89,7 @@ def _maker(way: str) -> Callable[[bytes], str]:
     return lambda content: hashlib.new(way, content, usedforsecurity=False).hexdigest()
 
 
-def _named(version: int, space: uuid.UUID) -> Callable[[bytes], str]:
+def _uuid_maker(version: int, space: uuid.UUID) -> Callable[[bytes], str]:
     """Return what makes the universally unique identifier of a name, which is a hash too."""
     way = {3: "md5", 5: "sha1"}[version]
 
@@ -102,7 +102,7 @@ def _named(version: int, space: uuid.UUID) -> Callable[[bytes], str]:
 
 MAKERS = (
     *(_maker(way) for way in (*COMMON, *OTHERS)),
-    *(_named(version, space) for version in (3, 5) for space in NAMESPACES),
+    *(_uuid_maker(version, space) for version in (3, 5) for space in NAMESPACES),
 )
 
 

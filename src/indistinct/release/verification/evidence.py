@@ -210,7 +210,7 @@ class Evidence:
         return self.histogram((PERSON,)) if (PERSON,) in model.keys else None
 
     @property
-    def known(self) -> Mapping[str, Domain]:
+    def domains(self) -> Mapping[str, Domain]:
         """Return the domains of the published columns."""
         return self.counted.known if self.buckets is None else self.buckets.known
 
@@ -221,7 +221,7 @@ class Evidence:
 
     def is_ambiguous(self, name: str) -> bool:
         """Return whether a lenient reader takes different published values of a column for one."""
-        texts = self.known[name].texts() if name in self.known else ()
+        texts = self.domains[name].texts() if name in self.domains else ()
         return len({coarsest(text) for text in texts}) < len(texts)
 
     def classes_for(self, model: Model) -> Classes:
@@ -257,7 +257,7 @@ class Evidence:
         if self.reference is None or len(key) > 1 or key not in self.reference.frequencies.classes.histograms:
             return own
         whole = self.reference.frequencies.classes.histograms[key]
-        codes = self.known[key[0]].translate(self.reference.known[key[0]], empty=self.coarse)
+        codes = self.domains[key[0]].translate(self.reference.known[key[0]], empty=self.coarse)
         if (codes[own.codes] < 0).any():
             if self.compared is not None and not self.compared.matches:
                 return own  # a verdict of its own says so
@@ -393,14 +393,16 @@ def coarsest(text: str | None) -> str | float | None:
 
 def matched_classes(counted: Counted, assignment: Assignment) -> Codes:
     """Return the class of an assignment that shows what each class counted on a release shows, -1 where none does."""
-    columns = [_common(counted, output.name, output.values, output.codes) for output in _shown(assignment)]
+    columns = [
+        _common(counted, output.name, output.values, output.codes) for output in _generalized_outputs(assignment)
+    ]
     return _index(columns, classes=len(counted.frequencies))
 
 
 def class_index(assignment: Assignment, other: Assignment) -> Codes:
     """Return the class of another assignment that shows what each class of an assignment shows, -1 where none does."""
     columns = []
-    for mine, theirs in zip(_shown(assignment), _shown(other), strict=True):
+    for mine, theirs in zip(_generalized_outputs(assignment), _generalized_outputs(other), strict=True):
         shown = [pa.array(output.values).take(pa.array(output.codes)) for output in (mine, theirs)]
         codes = pa.concat_arrays(shown).dictionary_encode(null_encoding="encode").indices.to_numpy()
         columns.append((codes[: len(shown[0])], codes[len(shown[0]) :]))
@@ -417,7 +419,7 @@ def _index(columns: Sequence[tuple[Codes, Codes]], *, classes: int) -> Codes:
     return np.asarray(class_of[mine])
 
 
-def _shown(assignment: Assignment) -> list[Output]:
+def _generalized_outputs(assignment: Assignment) -> list[Output]:
     (table,) = assignment.layout.tables.values()
     return [output for output in table.outputs if output.values is not None]
 

@@ -196,7 +196,7 @@ def read_as_written(
             case ".parquet" | ".pq":
                 data = _parquet(file, columns)
             case suffix if suffix in LABELLED:
-                data = _labelled(file, columns, schema, suffix=suffix)
+                data = _read_labels(file, columns, schema, suffix=suffix)
             case _:
                 with pa.memory_map(str(file)) as mapped:
                     data = pa.ipc.open_file(mapped).read_all().select(list(columns))
@@ -226,7 +226,7 @@ def _without_marks(data: pa.Table, schema: pa.Schema, writing: Writing) -> pa.Ta
     return data
 
 
-def _labelled(file: Path, columns: Sequence[str], schema: pa.Schema, *, suffix: str) -> pa.Table:
+def _read_labels(file: Path, columns: Sequence[str], schema: pa.Schema, *, suffix: str) -> pa.Table:
     """Return columns of a file of a statistics program in the types that were written, text where it has none."""
     data = read_labelled(file, Reading(), columns, suffix=suffix).data
     for index, name in enumerate(data.column_names):

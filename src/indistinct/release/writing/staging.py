@@ -62,7 +62,7 @@ def check_target(target: Path, *, overwrite: bool) -> None:
     if address is not None:
         check_address(address, overwrite=overwrite)
         return
-    with _explained(target):
+    with _explain_errors(target):
         if target.is_dir() and not (is_table_folder(target) and (overwrite or any(target.iterdir()))):
             raise OutputError(f"{target} is a directory", hint="name a file inside it")
         if not target.parent.is_dir():
@@ -88,7 +88,7 @@ def stage(target: Path, produce: Produce, *, private: bool = False) -> Staged:
     The file is its owner's alone until it is published, and stays so if it is `private`. It is locked: files that
     killed runs left for the same target are not, and are removed.
     """
-    with _explained(target):
+    with _explain_errors(target):
         _remove_abandoned(target)
         temporary, lock = create_locked(lambda: _hidden(target, "tmp"))
         try:
@@ -105,7 +105,7 @@ def stage_folder(target: Path, produce: Produce) -> Staged:
 
     Others cannot enter the folder around it before it is published.
     """
-    with _explained(target):
+    with _explain_errors(target):
         _remove_abandoned(target)
         around = _hidden(target, "tmp")
         around.mkdir(mode=0o700)
@@ -167,7 +167,7 @@ def publish_before(staged: Sequence[Staged], commit: Callable[[], None], *, over
             if overwrite:
                 backups.append(_hidden(each.target, "old"))
                 undo.callback(_restore, each.target, backups[-1])
-                with _explained(each.target), suppress(FileNotFoundError):
+                with _explain_errors(each.target), suppress(FileNotFoundError):
                     _link_or_move(each.target, backups[-1])
             undo.callback(_take_back, each)
             _rename(each, overwrite=overwrite)
@@ -186,7 +186,7 @@ def _rename_together(parts: Sequence[Staged], seal: Staged, *, overwrite: bool, 
         def back_up(path: Path, owner: Path, move: Callable[[Path, Path], None]) -> None:
             backups.append(_hidden(owner, "old"))
             undo.callback(_restore, path, backups[-1])
-            with _explained(path), suppress(FileNotFoundError):
+            with _explain_errors(path), suppress(FileNotFoundError):
                 move(path, backups[-1])
 
         if overwrite:
@@ -207,7 +207,7 @@ def _rename_together(parts: Sequence[Staged], seal: Staged, *, overwrite: bool, 
 
 
 def _rename(each: Staged, *, overwrite: bool) -> None:
-    with _explained(each.target):
+    with _explain_errors(each.target):
         if overwrite:
             each.temporary.replace(each.target)
             return
@@ -319,7 +319,7 @@ def _sync_folders(staged: Iterable[Staged]) -> None:
 
 
 @contextmanager
-def _explained(target: Path) -> Iterator[None]:
+def _explain_errors(target: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:

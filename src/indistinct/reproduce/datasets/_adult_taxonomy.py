@@ -47,6 +47,67 @@ OCCUPATION: Groups = {
     "Blue-collar": ("Craft-repair", "Machine-op-inspct", "Transport-moving", "Handlers-cleaners", "Farming-fishing"),
     "Service": ("Other-service", "Priv-house-serv", "Protective-serv", "Armed-Forces"),
 }
+# The trees of a thesis have other heights (Verma 2013, table 4.1) and are not printed but for two; unknown is a value.
+UNKNOWN = "?"
+WORK_KINDS: Groups = {
+    "Government": ("Federal-gov", "Local-gov", "State-gov"),
+    "Self-employed": ("Self-emp-inc", "Self-emp-not-inc"),
+    "Company": ("Private",),
+    "Unpaid": ("Without-pay", "Never-worked"),
+    "Unknown-work": (UNKNOWN,),
+}
+WORKERS: Groups = {"Paid": ("Government", "Self-employed", "Company"), "Not-paid": ("Unpaid", "Unknown-work")}
+GRADES: Groups = {
+    "Early-grades": ("Preschool", "1st-4th"),
+    "Middle-grades": ("5th-6th", "7th-8th"),
+    "Lower-secondary": ("9th", "10th"),
+    "Upper-secondary": ("11th", "12th", "HS-grad"),
+    "Some-degree": ("Some-college", "Assoc-voc", "Assoc-acdm"),
+    "Bachelor": ("Bachelors",),
+    "Master": ("Masters",),
+    "Doctor": ("Prof-school", "Doctorate"),
+}
+GRADE_GROUPS: Groups = {
+    "Elementary": ("Early-grades", "Middle-grades"),
+    "High-school": ("Lower-secondary", "Upper-secondary"),
+    "Undergraduate": ("Some-degree", "Bachelor"),
+    "Graduate": ("Master", "Doctor"),
+}
+PARTNERS: Groups = {
+    "Partner-present": ("Married-civ-spouse", "Married-AF-spouse"),
+    "Partner-absent": ("Married-spouse-absent", "Separated"),
+    "Partner-lost": ("Divorced", "Widowed"),
+    "No-partner": ("Never-married",),
+}
+SPOUSES: Groups = {"Married": ("Partner-present", "Partner-absent"), "Alone": ("Partner-lost", "No-partner")}
+RACES: Groups = {
+    "White-race": ("White",),
+    "Other-races": ("Amer-Indian-Eskimo", "Asian-Pac-Islander", "Black", "Other"),
+}
+
+
+def table_rows() -> dict[str, list[tuple[str, ...]]]:
+    """Return paths of the heights 3, 4, 3, 2, 1, 2 and 1, which Verma (2013) gives in table 4.1, in its order.
+
+    >>> table_rows()["workclass"][0]
+    ('?', 'Unknown-work', 'Not-paid', '*')
+    """
+    known = taxonomy_rows()
+    return {
+        "workclass": _grouped(_rows(WORK_KINDS), WORKERS),
+        "education": _grouped(_grouped(_rows(GRADES), GRADE_GROUPS), SCHOOLS),
+        "marital-status": _grouped(_rows(PARTNERS), SPOUSES),
+        "race": _rows(RACES),
+        "sex": known["sex"],
+        "occupation": sorted([*known["occupation"], (UNKNOWN, "Unknown-occupation", "*")]),
+        "salary-class": known["salary-class"],
+    }
+
+
+def _grouped(rows: list[tuple[str, ...]], groups: Groups) -> list[tuple[str, ...]]:
+    """Return paths with a further level below the root: the group of the node that stands there."""
+    upper = {node: group for group, nodes in groups.items() for node in nodes}
+    return [(*row[:-1], upper[row[-2]], "*") for row in rows]
 
 
 def taxonomy_rows() -> dict[str, list[tuple[str, ...]]]:

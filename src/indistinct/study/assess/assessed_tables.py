@@ -103,7 +103,7 @@ class AssessedTable:
     def is_ordered(self, column: str) -> bool:
         """Return whether the order of a sensitive column's values means something."""
         reference = self.evidence.reference
-        known = self.evidence.known if reference is None or column not in reference.known else reference.known
+        known = self.evidence.domains if reference is None or column not in reference.known else reference.known
         return column in known and known[column].ordered
 
     def has_weights(self, column: str) -> bool:

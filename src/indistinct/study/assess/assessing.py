@@ -200,7 +200,7 @@ def attack_figures(attacks: Any) -> list[AttackFigures] | None:
 def _practice(table: AssessedTable, risk: TableRisk) -> tuple[Finding, ...]:
     """Return what rules of practice say."""
     return findings(
-        Shown(table.schema, table.kinds, table.evidence.known),
+        Shown(table.schema, table.kinds, table.evidence.domains),
         smallest=risk.smallest,
         uniques=risk.uniques,
         homogeneous=risk.homogeneous,
@@ -380,7 +380,7 @@ def _individual(table: AssessedTable, column: str | None) -> IndividualRisk | No
         return None
     histograms = {key: table.evidence.histogram(key) for key in weight_keys(column, people=table.people)}
     classes = Classes(table.evidence.sizes, histograms)
-    return individual_risk(classes, sums_of_weights(classes, table.evidence.known[column]))
+    return individual_risk(classes, sums_of_weights(classes, table.evidence.domains[column]))
 
 
 def _risk_beyond_table(

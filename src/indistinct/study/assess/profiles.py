@@ -3,6 +3,7 @@
 A profile is a frozen value with its thresholds, spelled like a model: `public`, or `public:highest=0.05`.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
@@ -10,7 +11,10 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Literal, get_args
 
 from indistinct.errors import ParameterError
+from indistinct.figures import percent
+from indistinct.models import AlphaK, AverageRisk, DistinctLDiversity, KAnonymity, Model, SampleUniqueness
 from indistinct.models.parameters import exact
+from indistinct.schema import Schema
 from indistinct.spelling import parse, spell
 
 Attacker = Literal["prosecutor", "journalist"]
@@ -234,3 +238,51 @@ def exceeds(value: float, limit: float | Fraction) -> bool:
     """
     bound = exact(limit)
     return not (value <= float(bound) or Fraction(value).limit_denominator(10**12) <= bound)
+
+
+@dataclass(frozen=True, slots=True)
+class AskedModels:
+    """The models that a profile comes to, and the limits that no model stands for, in words."""
+
+    models: tuple[Model, ...]
+    unmet: tuple[str, ...] = ()
+
+
+def models_asked_by(profile: Profile, schema: Schema, *, distinct: Mapping[str, int] | None = None) -> AskedModels:
+    """Return the models that a profile asks for, for a table with these roles.
+
+    `distinct` says how many values a column has: one that has a single value cannot be protected from being known.
+
+    >>> [model.spec() for model in models_asked_by(Public(), Schema(quasi=["age"], sensitive=["disease"])).models]
+    ['k-anonymity:k=12', 'distinct-l-diversity:sensitive=disease,l=2']
+    """
+    limits = {name: exact(value) for name, value, _ in profile.limits}
+    models: list[Model] = []
+    k = math.ceil(1 / limits["highest"]) if limits.get("highest") else 0
+    if k:
+        models.append(KAnonymity(k))
+    alone = limits.get("uniques")
+    if alone is not None and k <= 1:
+        models.append(SampleUniqueness(alone) if alone else KAnonymity(2))
+    if limits.get("average"):
+        models.append(AverageRisk(limits["average"]))
+    protected = [name for name in schema.sensitive if (distinct or {}).get(name, 2) > 1]
+    if "homogeneous" in limits:
+        models += [DistinctLDiversity(name, l=2) for name in protected]
+    if limits.get("largest_share"):
+        models += [AlphaK(name, alpha=limits["largest_share"], k=1) for name in protected]
+    beyond = ("at_risk", "population_uniques", *(("published_uniques",) if schema.insensitive else ()))
+    others = [name for name in beyond if name in limits]
+    unmet = [f"{LIMITS[name]}: at most {percent(float(limits[name]))}" for name in others]
+    if not schema.sensitive and ("homogeneous" in limits or "largest_share" in limits):
+        unmet.append("what it asks of sensitive columns: no column has this role")
+    return AskedModels(tuple(models), tuple(unmet))
+
+
+def limits_in_words(profile: Profile) -> list[tuple[str, str, str]]:
+    """Return each limit of a profile in words, as a figure, and who asks for it.
+
+    >>> limits_in_words(Internal())[0][:2]
+    ('average risk of an attacker', '20 %')
+    """
+    return [(LIMITS[name], percent(float(limit)), source or "") for name, limit, source in profile.limits]

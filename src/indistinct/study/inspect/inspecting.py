@@ -20,7 +20,7 @@ from indistinct.hierarchy import Hierarchy, suggest
 from indistinct.machine.arrays import Codes
 from indistinct.schema import Role
 from indistinct.study.inspect.combinations import SIZE, Combinations, risky_combinations
-from indistinct.study.inspect.patterns.registry import FREE_TEXT, count_alike_texts
+from indistinct.study.inspect.patterns.registry import FREE_TEXT, count_respelled
 from indistinct.study.inspect.roles import (
     IN_DOUBT,
     KNOWN_TO_OTHERS,
@@ -182,7 +182,7 @@ def _as_identifier(column: ColumnProfile, values: pa.Array, rows: int, person: s
     """Return an identifier with what its owner should know: that it repeats, or is spelled in several ways."""
     if column.role not in (Role.IDENTIFIER, Role.PERSON):
         return column
-    alike = count_alike_texts(values) if pa.types.is_string(values.type) else 0
+    alike = count_respelled(values) if pa.types.is_string(values.type) else 0
     if alike:
         said = f"{alike:,} value{'s differ' if alike > 1 else ' differs'} from others only by case or spaces around"
         column = replace(column, findings=(*column.findings, f"{said}: correct them, or people are counted twice"))

@@ -12,7 +12,6 @@ from indistinct.errors import InfeasibleError, InputError
 from indistinct.hierarchy import Hierarchy
 from indistinct.models import KAnonymity
 from indistinct.schema import Schema
-from indistinct.spelling import arguments_of
 from indistinct.testing.checks.case import (
     Case,
     Publish,
@@ -103,8 +102,6 @@ def edge_huge_numbers(algorithm: Algorithm, *, publish: Publish = publish_case) 
 
 def edge_many_columns(algorithm: Algorithm, *, publish: Publish = publish_case) -> None:
     """Twenty quasi-identifiers with more combinations than 64 bits can number; a lattice of them has no end."""
-    if arguments_of(algorithm).get("exact", False):
-        return
     width = 6 if algorithm.traits.hierarchies else 20
     columns = {f"c{place}": [(row * (place + 3)) % 23 for row in range(40)] for place in range(width)}
     _sizes(_case(columns, algorithm, k=5), publish)

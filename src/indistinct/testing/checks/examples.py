@@ -18,7 +18,6 @@ from indistinct.hierarchy import Hierarchy
 from indistinct.models import Model
 from indistinct.models.registry import parse_model
 from indistinct.schema import Schema
-from indistinct.spelling import arguments_of
 from indistinct.testing.checks.case import Case, Judge, complete_hierarchies
 
 ROWS = 30
@@ -85,7 +84,7 @@ ALGORITHM_EXAMPLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "single-dimensional:extent=region",
             "single-dimensional:numeric=bounds",
             "single-dimensional:numeric=mean",
-            "single-dimensional:exact=true",
+            "single-dimensional:exact=true,nodes=60",
         ),
         "datafly": ("datafly", "datafly:outliers=0", "datafly:outliers=0,suppressed_rows=star"),
         "bottom-up": ("bottom-up", "bottom-up:rollup=false,marking=transitive"),
@@ -133,7 +132,6 @@ def examples(algorithm: Algorithm | str, model: Model | str, *, judge: Judge | N
             population=population_of(table, schema) if wanted.needs_population else None,
         )
         for name, (table, schema, hierarchies) in tables().items()
-        if _takes(chosen, schema)
     }
 
 
@@ -219,7 +217,3 @@ def _table(
     }
     schema = Schema(identifiers=["name"], quasi=list(quasi), sensitive=["disease"], insensitive=["note", "key"])
     return pa.table(columns), schema, {**hierarchies, "disease": DISEASES}
-
-
-def _takes(algorithm: Algorithm, schema: Schema) -> bool:
-    return len(schema.quasi) == 1 or not arguments_of(algorithm).get("exact", False)

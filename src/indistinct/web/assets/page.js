@@ -29,30 +29,54 @@ document.addEventListener("change", (event) => {
   }
   request.send(file);
 });
-// Which field has the focus, so that it can be given back when a step is drawn anew.
-document.addEventListener("focusin", (event) => {
-  window.lastFocus = event.target.id;
-});
-// Whoever clicks beside every control leaves the one that had the focus.
-document.addEventListener("pointerdown", (event) => {
-  if (!event.target.closest("a, button, input, select, textarea, summary, label, [tabindex]")) window.lastFocus = "";
-});
-// A control that was drawn anew while it had the focus, as a button is that began long work, gets it back.
-window.giveFocusBack = () => {
-  if (document.activeElement !== document.body || !window.lastFocus) return;
-  document.getElementById(window.lastFocus)?.focus({ preventScroll: true });
+// The keyboard stays where it was when a part of the page is drawn anew. An observer hears of every change before
+// anything else runs, so nobody meets the page without the focus that it had. The controls that had it are known by
+// name, the last one at the end: one that is gone, as a button is that ended with its work, yields to the one that the
+// new step names, or else to the one before. One that is disabled for a while gets the focus when it can take it.
+let visited = [];
+let drawn = null;
+const nameOf = (control) => {
+  if (control.id) return `#${CSS.escape(control.id)}`;
+  const address = control.getAttribute("href");
+  return address ? `a[href="${CSS.escape(address)}"]` : null;
 };
-// A button that was drawn anew between press and release is clicked all the same: who leaves a field by a click on a
+const isThere = (name) => document.querySelector(name) !== null;
+const stayFocused = () => {
+  const step = document.querySelector("[data-focus]:not([hidden])");
+  if (step && step !== drawn) {
+    drawn = step;
+    const named = document.getElementById(step.dataset.focus);
+    // Whoever went on to another field stays there, unless an error calls back.
+    if (named && step.dataset.error) named.focus();
+    else if (named && !(visited.length && isThere(visited.at(-1)))) visited.push(nameOf(named));
+  }
+  if (document.activeElement && document.activeElement !== document.body) return;
+  while (visited.length && !isThere(visited.at(-1))) visited.pop();
+  if (visited.length) document.querySelector(visited.at(-1)).focus({ preventScroll: true });
+};
+document.addEventListener("focusin", (event) => {
+  const name = nameOf(event.target);
+  if (name) visited = [...visited.filter((each) => each !== name).slice(-20), name];
+});
+// Whoever clicks outside every control leaves the one that had the focus.
+document.addEventListener("pointerdown", (event) => {
+  if (!event.target.closest("a, button, input, select, textarea, summary, label, [tabindex]")) visited = [];
+});
+new MutationObserver(stayFocused).observe(document.documentElement, {
+  childList: true,
+  subtree: true,
+  attributeFilter: ["disabled", "hidden"],
+});
+// A control that was drawn anew between press and release is clicked all the same: who leaves a field by a click on a
 // button changes the one and means the other.
 let pressed = null;
-const pressable = (event) => event.target.closest?.("button[id], a[id], summary[id], input[id]") ?? null;
+const pressable = (event) => event.target.closest?.("button, a[href], summary, input") ?? null;
 document.addEventListener("pointerdown", (event) => {
   pressed = pressable(event);
 });
 document.addEventListener("pointerup", (event) => {
   const released = pressable(event);
-  if (pressed && released && pressed !== released && !pressed.isConnected && pressed.id === released.id) {
-    released.click();
-  }
+  const name = pressed && nameOf(pressed);
+  if (name && released && !pressed.isConnected && name === nameOf(released)) released.click();
   pressed = null;
 });

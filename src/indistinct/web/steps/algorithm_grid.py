@@ -7,15 +7,15 @@ from typing import Any
 from indistinct.algorithms.registry import parse_algorithm
 from indistinct.figures import number, percent
 from indistinct.job.policy import Policy
-from indistinct.models import KAnonymity
+from indistinct.models.k_anonymity import sizes_asked, with_size
 from indistinct.spelling import spell
 from indistinct.web import parts
 from indistinct.web.frame import Screen
-from indistinct.web.parameters import whole
+from indistinct.web.parameters import parse_whole
 from indistinct.web.picking import Entry, Pick, pickable, table_html
 from indistinct.web.steps.search import begin_search
 from indistinct.web.steps.solutions import require_rest
-from indistinct.web.tasks.exploring import Grid, compare_grid, explored_job, models_with, plain_trials
+from indistinct.web.tasks.exploring import Grid, compare_grid, explored_job, plain_trials
 from indistinct.web.worker import TaskError
 
 COMPARED = "grid"
@@ -46,11 +46,10 @@ async def draw_grid(screen: Screen) -> None:
     ticked = chosen_algorithms(screen)
     with parts.tag("fieldset", classes="ticks", id=TICKED):
         parts.tag("legend", "Algorithms")
-        for spec, words in offered(screen.policy).items():
+        for spec, words in offer_algorithms(screen.policy).items():
             name = f"grid-{spec.replace(':', '-').replace('=', '-')}"
             parts.tick(words, spec in ticked, _ticking(screen, spec), name=name)
-    if TICKED in screen.errors:
-        parts.problem(screen.errors[TICKED], at=TICKED)
+    screen.problem(TICKED)
     screen.field(
         "Sizes of the smallest group (k)",
         screen.choices.get(SIZES, begin_sizes(screen.policy)),
@@ -60,19 +59,20 @@ async def draw_grid(screen: Screen) -> None:
         hint="Several, with commas between them: 2, 5, 10. Whatever else was asked for stays.",
     )
     with parts.tag("div", classes="actions"):
-        found: Grid | None = session.found(COMPARED)
-        parts.button(
+        found: Grid | None = session.result(COMPARED)
+        screen.button(
             "Compare",
-            screen.on(lambda: begin_comparing(screen), at=SIZES),
+            lambda: begin_comparing(screen),
             main=True,
             name="compare",
             disabled=screen.cannot_begin(SIZES),
+            at=SIZES,
         )
     if found is not None:
         _draw_found(screen, found)
 
 
-def offered(policy: Policy) -> dict[str, str]:
+def offer_algorithms(policy: Policy) -> dict[str, str]:
     """Return the algorithms that can be compared, with that of the job among them, and what they do."""
     own = policy.algorithm
     spec = spell(own)
@@ -85,19 +85,19 @@ def begin_sizes(policy: Policy) -> str:
     """Return the sizes of k to begin with: that of the job, and some around it.
 
     >>> from indistinct.job.policy import Input
+    >>> from indistinct.models import KAnonymity
     >>> from indistinct.schema import Schema
     >>> from pathlib import Path
     >>> begin_sizes(Policy(Input(Path("a.csv")), Schema(quasi=["age"]), (KAnonymity(11),)))
     '2, 5, 11, 20'
     """
-    asked = [model.k for model in policy.models if isinstance(model, KAnonymity)]
-    return ", ".join(str(k) for k in sorted({2, 5, *(asked or [10]), 20}))
+    return ", ".join(str(k) for k in sorted({2, 5, *(sizes_asked(policy.models) or [10]), 20}))
 
 
 def chosen_algorithms(screen: Screen) -> tuple[str, ...]:
     """Return the algorithms that are ticked, in the order in which they are offered."""
     chosen = screen.choices.get(TICKED, BEGIN_WITH)
-    return tuple(spec for spec in offered(screen.policy) if spec in chosen)
+    return tuple(spec for spec in offer_algorithms(screen.policy) if spec in chosen)
 
 
 def _ticking(screen: Screen, spec: str) -> Callable[[Any], None]:
@@ -114,7 +114,7 @@ def sizes_of(text: str) -> tuple[int, ...]:
     >>> sizes_of("10, 2 5")
     (2, 5, 10)
     """
-    found = {whole(each, what="k") for each in text.replace(",", " ").replace(";", " ").split()}
+    found = {parse_whole(each, what="k") for each in text.replace(",", " ").replace(";", " ").split()}
     if not found:
         raise TaskError("name at least one k", hint="for example 2, 5, 10")
     return tuple(sorted(found))
@@ -138,14 +138,14 @@ def begin_comparing(screen: Screen) -> None:
         )
 
     def then(found: Grid) -> None:
-        session.find(COMPARED, found, rests_on=grid_job(policy))
+        session.keep(COMPARED, found, rests_on=grid_job(policy))
 
     session.begin("Comparing algorithms", compare_grid, policy, algorithms, sizes, then=then, action=SIZES)
 
 
 def grid_job(policy: Policy) -> Policy | None:
     """Return what a comparison rests on: a job, whatever its k and however it is searched."""
-    return explored_job(replace(policy, models=models_with(policy.models, 2), metrics=()))
+    return explored_job(replace(policy, models=with_size(policy.models, 2), metrics=()))
 
 
 def _draw_found(screen: Screen, found: Grid) -> None:
@@ -180,8 +180,7 @@ def _draw_found(screen: Screen, found: Grid) -> None:
     markup = table_html("What each would give", ("algorithm", *counts, "choose"), rows, right=counts, marked=best)
     with parts.tag("section", id="grid", tabindex="-1", aria_label="What algorithms would give"):
         pickable(markup, screen.on(lambda place: choose(screen, found, int(place)), at="grid"), name="grid-table")
-        if "grid" in screen.errors:
-            parts.problem(screen.errors["grid"], at="grid")
+        screen.problem("grid")
         parts.say(f"Marked: no other one is better in both {metrics[0]} and highest risk.", kind="hint")
         for name in ("sweep", "risk-and-utility"):
             if name in found.pictures:
@@ -194,7 +193,7 @@ def choose(screen: Screen, found: Grid, place: int) -> None:
     trial, policy = plain_trials(found)[place], screen.policy
     if trial["state"] != "done" or not screen.session.is_fresh(COMPARED, grid_job(policy)):
         raise TaskError("this was compared for another job", hint="compare again")
-    models = models_with(policy.models, trial["k"])
+    models = with_size(policy.models, trial["k"])
     screen.change(replace(policy, algorithm=parse_algorithm(trial["algorithm"]), models=models))
     begin_search(screen.session)
     screen.choices["view"] = "rows"

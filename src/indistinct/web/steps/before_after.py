@@ -10,7 +10,7 @@ from indistinct.web.picking import first_of, pages, table_html
 from indistinct.web.sessions import job_of
 from indistinct.web.standing import RELEASED
 from indistinct.web.tasks.classes import ROWS, class_page
-from indistinct.web.tasks.distributions import all_distances, column_picture
+from indistinct.web.tasks.published import all_distances, column_picture
 from indistinct.web.worker import TaskError
 
 ORDER, FIRST, COLUMN = "rows-order", "rows-page", "column"
@@ -25,7 +25,7 @@ ORDERS = {
 
 def _release(screen: Screen) -> tuple[Policy, dict[str, Any]] | None:
     """Return the job of the release and its files; without one, say so and lead to the search."""
-    made, policy = screen.session.found(RELEASED), screen.session.rests_on(RELEASED)
+    made, policy = screen.session.result(RELEASED), screen.session.rests_on(RELEASED)
     if made is None or policy is None:
         parts.notice(
             "There is no release yet.", hint="Search first: then rows and columns can be seen before and after."
@@ -48,7 +48,7 @@ async def draw_rows(screen: Screen) -> None:
     def reorder(value: str) -> None:
         screen.choices.update({ORDER: value if value in ORDERS else "release", FIRST: 0})
 
-    parts.choice("Show", ORDERS, order, screen.on(reorder, at=ORDER), name=ORDER)
+    screen.choice("Show", ORDERS, order, reorder, name=ORDER)
     first = int(screen.choices.get(FIRST, 0))
     shown = await screen.session.ask(class_page, *found, by=order, first=first)
     if shown["of"] and not shown["rows"]:  # there are fewer rows than in the release of before
@@ -99,13 +99,7 @@ async def draw_column(screen: Screen) -> None:
     names = list(policy.schema.published)
     column = screen.choices.get(COLUMN, names[0])
     column = column if column in names else names[0]
-    parts.choice(
-        "Column",
-        names,
-        column,
-        screen.on(lambda value: screen.choices.__setitem__(COLUMN, value), at=COLUMN),
-        name=COLUMN,
-    )
+    screen.choice("Column", names, column, lambda value: screen.choices.__setitem__(COLUMN, value), name=COLUMN)
     try:
         parts.picture(await screen.session.ask(column_picture, policy, files, column))
     except TaskError as error:
@@ -113,16 +107,15 @@ async def draw_column(screen: Screen) -> None:
     parts.heading("All columns and pairs", level=3)
     parts.say("How far the release is from the original, and how columns depend on each other before and after.")
     with parts.tag("div", classes="actions"):
-        parts.button(
+        screen.button(
             "Compare all columns",
-            screen.on(lambda: begin_distances(screen, policy, files), at="compare-columns"),
+            lambda: begin_distances(screen, policy, files),
             name="compare-columns",
             disabled=screen.cannot_begin(),
         )
-    if "compare-columns" in screen.errors:
-        parts.problem(screen.errors["compare-columns"], at="compare-columns")
+    screen.problem("compare-columns")
     if screen.session.is_fresh(DISTANCES, str(files["table"])):
-        _draw_distances(screen.session.found(DISTANCES))
+        _draw_distances(screen.session.result(DISTANCES))
 
 
 def begin_distances(screen: Screen, policy: Policy, files: dict[str, Any]) -> None:
@@ -130,7 +123,7 @@ def begin_distances(screen: Screen, policy: Policy, files: dict[str, Any]) -> No
     session = screen.session
 
     def then(found: dict[str, Any]) -> None:
-        session.find(DISTANCES, found, rests_on=str(files["table"]))
+        session.keep(DISTANCES, found, rests_on=str(files["table"]))
 
     session.begin("Comparing columns", all_distances, policy, files, then=then)
 

@@ -108,7 +108,7 @@ def _number(
 ) -> None:
     def act(value: str) -> Any:
         others = {key: each for key, each in options.items() if key != option}
-        return _transform(screen, column, others | ({option: parsed(value, option)} if value.strip() else {}))
+        return _transform(screen, column, others | ({option: parse_number(value, option)} if value.strip() else {}))
 
     value = "" if options.get(option) is None else str(options[option])
     name = column["name"]
@@ -124,7 +124,7 @@ def _number(
     )
 
 
-def parsed(text: str, option: str) -> float:
+def parse_number(text: str, option: str) -> float:
     """Return the number in a field; raise `ParameterError` if there is none."""
     try:
         return int(text) if option == "level" else float(text)
@@ -176,7 +176,7 @@ def _pseudonym(screen: Screen, name: str, key: str) -> None:
         written = path_in(screen.policy, path, private=screen.session.folder)
         screen.change(with_pseudonym(screen.policy, name, Pseudonym(key=written)))
 
-    parts.choice("Publish", options, way, screen.on(choose, at=at), name=at, error=screen.errors.get(at))
+    screen.choice("Publish", options, way, choose, name=at)
     if way == "random":
         parts.say("The same value has the same number inside one release, and another one in the next.", kind="hint")
     if way == "key":

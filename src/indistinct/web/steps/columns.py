@@ -7,11 +7,18 @@ from typing import Any
 from nicegui import ui
 
 from indistinct.figures import number, percent, plural
-from indistinct.models import KAnonymity
+from indistinct.models.k_anonymity import sizes_asked
 from indistinct.schema import Role
 from indistinct.web import parts
-from indistinct.web.blocks import listed
-from indistinct.web.deciding import different, names_of, unprotected, with_reason, with_role, with_suggestions
+from indistinct.web.blocks import draw_list
+from indistinct.web.deciding import (
+    find_differences,
+    find_unprotected,
+    names_of,
+    with_reason,
+    with_role,
+    with_suggestions,
+)
 from indistinct.web.frame import Screen
 from indistinct.web.standing import INSPECTED
 from indistinct.web.steps.column_publishing import draw_publishing
@@ -40,10 +47,10 @@ SHORT = {
 }
 
 
-def named(role: Role, *, suggested: bool = False) -> str:
+def describe_role(role: Role, *, suggested: bool = False) -> str:
     """Return a role with what it means in a few words.
 
-    >>> named(Role.QUASI, suggested=True)
+    >>> describe_role(Role.QUASI, suggested=True)
     'quasi: others may know it (suggested)'
     """
     return f"{role}: {SHORT[role]}{' (suggested)' if suggested else ''}"
@@ -51,7 +58,7 @@ def named(role: Role, *, suggested: bool = False) -> str:
 
 async def draw(screen: Screen) -> None:
     """Draw the columns with their roles, and what they give away together."""
-    looked, policy = screen.session.found(INSPECTED), screen.policy
+    looked, policy = screen.session.result(INSPECTED), screen.policy
     names = names_of(looked)
     _summary(screen, looked)
     if policy.schema.quasi:
@@ -95,7 +102,7 @@ def ids_of(names: Sequence[str]) -> dict[str, str]:
 
 def _summary(screen: Screen, looked: Mapping[str, Any]) -> None:
     policy = screen.policy
-    others = different(policy, looked)
+    others = find_differences(policy, looked)
     count = len(looked["columns"])
     if others:
         parts.say(f"{plural(len(others), 'role differs', 'roles differ')} from what is suggested: {', '.join(others)}.")
@@ -105,16 +112,15 @@ def _summary(screen: Screen, looked: Mapping[str, Any]) -> None:
         parts.say(f"All {count} roles are as suggested. A suggestion is where to begin: you decide.")
     with parts.tag("div", classes="actions"):
         parts.link("Go on to hierarchies", "/hierarchies", classes="main")
-        parts.button("Accept all suggestions", screen.on(lambda: _accept(screen), at="accept"), name="accept")
-    if "accept" in screen.errors:
-        parts.problem(screen.errors["accept"], at="accept")
+        screen.button("Accept all suggestions", lambda: _accept(screen), name="accept")
+    screen.problem("accept")
     if not policy.schema.quasi:
         parts.notice(
             "No column is a quasi-identifier: there is nothing that a search could make coarser.",
             kind="warning",
             hint="Give that role to each column that others may know about a person, such as age or place.",
         )
-    open_ones = unprotected(policy)
+    open_ones = find_unprotected(policy)
     if open_ones:
         parts.notice(
             f"No promise protects {', '.join(open_ones)} yet.",
@@ -126,7 +132,7 @@ def _summary(screen: Screen, looked: Mapping[str, Any]) -> None:
 
 def _accept(screen: Screen) -> None:
     session = screen.session
-    looked, starter = session.found(INSPECTED), session.found(STARTER)
+    looked, starter = session.result(INSPECTED), session.result(STARTER)
     screen.change(with_suggestions(screen.policy, looked=looked, starter=starter))
     screen.choices["accepted"] = True
 
@@ -134,7 +140,7 @@ def _accept(screen: Screen) -> None:
 def _standing(screen: Screen) -> None:
     """Draw who stands out, at once if it was counted before; else it comes when it is counted."""
     policy = screen.policy
-    asked = max((model.k for model in policy.models if isinstance(model, KAnonymity)), default=USUAL_K)
+    asked = max(sizes_asked(policy.models), default=USUAL_K)
     counted, quasi = screen.choices.setdefault("standing", {}), policy.schema.quasi
     about = (policy.source, repr(policy.input.reading), tuple(quasi), tuple(policy.schema.person), asked)
     place = parts.tag("div", classes="counted", aria_live="polite")
@@ -205,13 +211,12 @@ def _column(screen: Screen, column: Mapping[str, Any], key: str, looked: Mapping
     place = parts.tag("div", classes="column-picture")
     with place:
         _picture(screen, name)
-    parts.choice(
+    screen.choice(
         "Role",
-        {each.value: named(each, suggested=each is suggested) for each in Role},
+        {each.value: describe_role(each, suggested=each is suggested) for each in Role},
         role.value,
-        screen.on(lambda value: _decide(screen, name, value), at=f"role-{key}"),
+        lambda value: _decide(screen, name, value),
         name=f"role-{key}",
-        error=screen.errors.get(f"role-{key}"),
     )
     meaning = MEANING[role]
     if name in policy.transformations:
@@ -223,7 +228,7 @@ def _column(screen: Screen, column: Mapping[str, Any], key: str, looked: Mapping
         parts.say(f"{told}.", kind="hint")
     if column.get("value_labels"):
         with parts.details(f"{plural(column['labelled_codes'], 'labelled code')}", screen.choices, name=f"codes-{key}"):
-            listed([f"{code} = {label}" for code, label in list(column["value_labels"].items())[:MOST_LISTED]])
+            draw_list([f"{code} = {label}" for code, label in list(column["value_labels"].items())[:MOST_LISTED]])
             if column["labelled_codes"] > MOST_LISTED:
                 parts.say(f"and {column['labelled_codes'] - MOST_LISTED:,} more", kind="hint")
     _why(screen, name, key, role is not suggested)
@@ -246,7 +251,7 @@ def _why(screen: Screen, name: str, key: str, differs: bool) -> None:
 
 
 def _decide(screen: Screen, name: str, value: str) -> None:
-    looked, starter = screen.session.found(INSPECTED), screen.session.found(STARTER)
+    looked, starter = screen.session.result(INSPECTED), screen.session.result(STARTER)
     screen.change(with_role(screen.policy, name, Role(value), looked=looked, starter=starter))
 
 
@@ -267,14 +272,14 @@ def _pages(screen: Screen, first: int, count: int) -> None:
 
 def _picture(screen: Screen, name: str) -> None:
     """Draw the picture of a column as far as it is there."""
-    drawn = _drawn(screen).get(name)
+    drawn = _pictures_of(screen).get(name)
     if drawn:
         parts.picture(drawn)
     elif drawn == "":
         parts.say("Every value is there once: nothing to draw.", kind="hint")
 
 
-def _drawn(screen: Screen) -> dict[str, str]:
+def _pictures_of(screen: Screen) -> dict[str, str]:
     """Return the pictures that this tab has of the table as it is read now."""
     about = (screen.policy.source, screen.policy.input.reading)
     if screen.choices.get("pictures of") != about:
@@ -285,7 +290,7 @@ def _drawn(screen: Screen) -> dict[str, str]:
 
 def _draw_pictures(screen: Screen, places: Mapping[str, Any]) -> None:
     """Let pictures that are not there yet come after the rest, one at a time: a click waits for one at most."""
-    drawn = _drawn(screen)
+    drawn = _pictures_of(screen)
     wanted = [name for name in places if name not in drawn]
 
     async def fill() -> None:

@@ -27,9 +27,9 @@ async def draw(screen: Screen) -> None:
         with parts.tag("div", classes="views", role="group", aria_label="What to look at"):
             for name, (title, _) in VIEWS.items():
                 at = f"view-{name}"
-                chosen = parts.button(title, screen.on(_turn(screen, name), at=at), name=at)
+                chosen = screen.button(title, _turn(screen, name), name=at)
                 chosen.props["aria-pressed"] = "true" if name == shown else "false"
-        if screen.session.found(RELEASED) is not None:
+        if screen.session.result(RELEASED) is not None:
             parts.link("Go on to risk", "/risk", classes="" if _has_main(screen, shown) else "main")
     await VIEWS[shown][1](screen)
 

@@ -55,7 +55,7 @@ async def draw(screen: Screen) -> None:
         )
         _upload(screen, "Policy", "policy-file", "policy", hint)
     if session.settings.demo or session.policy is None:
-        first = session.settings.demo and session.policy is None and session.found(WAITING) is None
+        first = session.settings.demo and session.policy is None and session.result(WAITING) is None
         with parts.tag("div", classes="actions"):
             parts.button("Try it with invented patients", screen.on(lambda: _demo(session)), name="demo", main=first)
     if session.policy is not None:
@@ -65,7 +65,7 @@ async def draw(screen: Screen) -> None:
 def _upload(screen: Screen, label: str, name: str, kind: str, hint: str) -> None:
     parts.upload(
         label,
-        screen.on(lambda told: _uploaded(screen.session, told, kind, name), at=name),
+        screen.on(lambda told: _take_upload(screen.session, told, kind, name), at=name),
         name=name,
         kind=kind,
         most=screen.session.settings.largest_upload,
@@ -95,7 +95,7 @@ def _path(screen: Screen) -> None:
 
 def _waiting(screen: Screen) -> None:
     """Say which table a policy waits for."""
-    waiting = screen.session.found(WAITING)
+    waiting = screen.session.result(WAITING)
     if waiting is not None:
         parts.notice(
             f"{waiting['policy'].name} reads {waiting['table']}, which is not there.",
@@ -109,7 +109,7 @@ def _waiting(screen: Screen) -> None:
 
 def _which_sheet(screen: Screen) -> None:
     """Ask which sheet of a workbook is the table."""
-    session, several = screen.session, screen.session.found(SHEETS)
+    session, several = screen.session, screen.session.result(SHEETS)
     if several is None:
         return
     path, at = several["path"], several["at"]
@@ -120,9 +120,9 @@ def _which_sheet(screen: Screen) -> None:
             parts.button(name, take, name=f"sheet-{place}", disabled=session.working)
 
 
-def _uploaded(session: Session, told: dict[str, Any], kind: str, at: str) -> None:
+def _take_upload(session: Session, told: dict[str, Any], kind: str, at: str) -> None:
     _forget_failure(session)
-    path, waiting = uploaded_path(session, kind, told), session.found(WAITING)
+    path, waiting = uploaded_path(session, kind, told), session.result(WAITING)
     if waiting is not None and kind == "table" and path.name == waiting["table"]:
         begin_policy(session, waiting["policy"], at=at)
     elif kind == "policy" or path.suffix.lower() == ".toml":
@@ -190,7 +190,7 @@ def begin_look(session: Session, path: Path, reading: Reading, *, at: str = "fil
 
     async def then(found: Look | Sheets) -> None:
         if isinstance(found, Sheets):
-            session.find(SHEETS, {"path": path, "names": found.names, "at": at})
+            session.keep(SHEETS, {"path": path, "names": found.names, "at": at})
         else:
             await _take(session, found, again=exact)
 
@@ -213,7 +213,7 @@ def begin_policy(session: Session, path: Path, *, at: str) -> None:
 
     async def then(found: Look | Wanted) -> None:
         if isinstance(found, Wanted):
-            session.find(WAITING, {"policy": path, "table": found.table})
+            session.keep(WAITING, {"policy": path, "table": found.table})
         else:
             await _take(session, found, decided=True)
 
@@ -231,15 +231,15 @@ async def _take(session: Session, found: Look, *, again: bool = False, decided: 
     if not again:
         session.forget("release", "exploration", "risk", "attacks", "downloads")
     session.change(policy, name=Path(policy.input.path).name)
-    session.find(INSPECTED, found.inspection)
-    session.find(NOTES, found.notes)
-    session.find(STARTER, found.starter)
-    session.find(FORM, found.form)
+    session.keep(INSPECTED, found.inspection)
+    session.keep(NOTES, found.notes)
+    session.keep(STARTER, found.starter)
+    session.keep(FORM, found.form)
     session.forget(WAITING, SHEETS)
 
 
 async def _rows(screen: Screen) -> None:
-    policy, looked = screen.policy, screen.session.found(INSPECTED)
+    policy, looked = screen.policy, screen.session.result(INSPECTED)
     first = screen.choices.setdefault("first", 0)
     shown = await screen.session.ask(preview, policy.source, policy.input.reading, first=first, rows=ROWS)
     if not shown["rows"] and first:
@@ -258,9 +258,7 @@ async def _rows(screen: Screen) -> None:
     with parts.tag("div", classes="actions"):
         for text, name, to in (("Previous rows", "rows-back", max(0, first - ROWS)), ("Next rows", "rows-on", last)):
             off = to >= shown["of"] if name == "rows-on" else not first
-            parts.button(
-                text, screen.on(lambda to=to: screen.choices.update(first=to), at=name), name=name, disabled=off
-            )
+            screen.button(text, lambda to=to: screen.choices.update(first=to), name=name, disabled=off)
     for told in looked["left_out"]:
         parts.say(f"Left out: {told}.")
     draw_form(screen, columns=[each["name"] for each in looked["columns"]], begin=begin_look)

@@ -13,14 +13,13 @@ from indistinct.job.policy.value import relative_path
 from indistinct.models import Model
 from indistinct.models.registry import EVERY_MODEL
 from indistinct.spelling import arguments_of
-from indistinct.study.assess.profiles import PROFILES, Profile
+from indistinct.study.assess.profiles import PROFILES, Profile, limits_in_words, models_asked_by
 from indistinct.web import parts
-from indistinct.web.deciding import unprotected
+from indistinct.web.deciding import find_unprotected
 from indistinct.web.frame import Screen
 from indistinct.web.model_words import GROUPS, promise_for_one, words_of
-from indistinct.web.parameter_fields import draw_fields, draw_value, made_of_draft
+from indistinct.web.parameter_fields import build_draft, draw_fields, draw_value
 from indistinct.web.parameters import FieldError, default_texts, parameters_of
-from indistinct.web.profile_models import asked_by, told_limits
 from indistinct.web.sessions import Session
 from indistinct.web.standing import INSPECTED
 from indistinct.web.steps.opening import allowed_path
@@ -44,7 +43,7 @@ async def draw(screen: Screen) -> None:
 
 def members_of(session: Session) -> tuple[int | None, str]:
     """Return how many are counted, if that is known, and what: people where a column tells them apart, else rows."""
-    looked = session.found(INSPECTED) or {}
+    looked = session.result(INSPECTED) or {}
     by_person = session.policy is not None and bool(session.policy.schema.person)
     return (looked.get("people"), "people") if by_person else (looked.get("rows"), "rows")
 
@@ -72,7 +71,7 @@ def _promise(policy: Policy) -> None:
 def _models(screen: Screen) -> None:
     policy = screen.policy
     parts.heading("What must hold")
-    open_ones = unprotected(policy)
+    open_ones = find_unprotected(policy)
     if open_ones:
         parts.notice(
             f"No promise protects {', '.join(open_ones)} yet: the values are published as they are.",
@@ -96,11 +95,12 @@ def _models(screen: Screen) -> None:
                     part=functools.partial(_model_at, place),
                     check=lambda made: check_model(made, screen.session),
                 )
-                parts.button(
+                screen.button(
                     "Remove",
-                    screen.on(lambda at=place: _remove(screen, at), at="add-model"),
+                    lambda at=place: _remove(screen, at),
                     name=f"remove-{place}",
                     label=f"Remove: {words.title}",
+                    at="add-model",
                 )
 
 
@@ -136,7 +136,7 @@ def _remove(screen: Screen, place: int) -> None:
 
 def check_model(model: Model, session: Session) -> None:
     """Raise `FieldError` where it is plain before any search that a table cannot satisfy a model."""
-    looked, (members, unit) = session.found(INSPECTED) or {}, members_of(session)
+    looked, (members, unit) = session.result(INSPECTED) or {}, members_of(session)
     distinct = distinct_values(looked)
     arguments = arguments_of(model)
     asked, column = arguments.get("l"), arguments.get("sensitive", "")
@@ -160,13 +160,12 @@ def distinct_values(looked: Mapping[str, Any]) -> dict[str, int]:
 
 def _add(screen: Screen) -> None:
     adding: dict[str, Any] = screen.choices.setdefault(NEW, {"name": "", "texts": {}})
-    parts.choice(
+    screen.choice(
         "Add another promise",
         {"": "choose …", **models_by_group()},
         adding["name"],
-        screen.on(lambda name: _begin(screen, name), at="add-model"),
+        lambda name: _begin(screen, name),
         name="add-model",
-        error=screen.errors.get("add-model"),
     )
     if adding["name"]:
         _form(screen, adding)
@@ -213,12 +212,12 @@ def _form(screen: Screen, adding: dict[str, Any]) -> None:
         if NEW in screen.errors:
             parts.problem(screen.errors[NEW])
         with parts.tag("div", classes="actions"):
-            parts.button("Add it", screen.on(lambda: _added(screen, kind), at=NEW), name="add")
-            parts.button("Leave it", screen.on(lambda: _begin(screen, ""), at="add-model"), name="leave")
+            screen.button("Add it", lambda: _add_model(screen, kind), name="add", at=NEW)
+            screen.button("Leave it", lambda: _begin(screen, ""), name="leave", at="add-model")
 
 
-def _added(screen: Screen, kind: type[Model]) -> None:
-    made = made_of_draft(screen, kind, screen.choices[NEW]["texts"], screen.policy.schema, prefix=NEW)
+def _add_model(screen: Screen, kind: type[Model]) -> None:
+    made = build_draft(screen, kind, screen.choices[NEW]["texts"], screen.policy.schema, prefix=NEW)
     if made is None:
         return
     try:
@@ -328,13 +327,13 @@ def _profiles(screen: Screen) -> None:
 
 
 def _profile(screen: Screen, name: str, profile: Profile) -> None:
-    policy, looked = screen.policy, screen.session.found(INSPECTED) or {}
-    asked = asked_by(profile, policy.schema, distinct=distinct_values(looked))
+    policy, looked = screen.policy, screen.session.result(INSPECTED) or {}
+    asked = models_asked_by(profile, policy.schema, distinct=distinct_values(looked))
     with parts.tag("section", classes="card"):
         parts.heading(name.capitalize(), level=3)
         parts.say((profile.__doc__ or "").strip().partition("\n")[0])
         with parts.tag("ul"):
-            for what, limit, source in told_limits(profile):
+            for what, limit, source in limits_in_words(profile):
                 with parts.tag("li"):
                     parts.tag("span", f"{what}: at most {limit} ")
                     parts.tag("span", f"({source})" if source else "", classes="hint")
@@ -346,11 +345,8 @@ def _profile(screen: Screen, name: str, profile: Profile) -> None:
             parts.notice(f"Not set: {each}.", kind="warning")
         if asked.models == policy.models:
             parts.say("This is what is asked for now.", kind="hint")
-        parts.button(
-            "Use this profile", screen.on(_taking(screen, asked.models), at=f"profile-{name}"), name=f"profile-{name}"
-        )
-        if f"profile-{name}" in screen.errors:
-            parts.problem(screen.errors[f"profile-{name}"], at=f"profile-{name}")
+        screen.button("Use this profile", _taking(screen, asked.models), name=f"profile-{name}")
+        screen.problem(f"profile-{name}")
 
 
 def _taking(screen: Screen, models: tuple[Model, ...]) -> Callable[[], None]:

@@ -11,7 +11,7 @@ from indistinct.tables.dialect import DELIMITERS
 from indistinct.tables.reading import TYPES
 from indistinct.web import parts
 from indistinct.web.frame import Screen
-from indistinct.web.reading_fields import STRUCTURE, changed, reading_of, texts_of
+from indistinct.web.reading_fields import STRUCTURE, find_changes, reading_of, texts_of
 from indistinct.web.worker import TaskError
 
 MARKS = {
@@ -46,7 +46,7 @@ LABELS = {
 
 def draw_form(screen: Screen, *, columns: Sequence[str], begin: Callable[..., None]) -> None:
     """Draw the fields; `begin` opens a file with a reading."""
-    reading, form = screen.policy.input.reading, screen.session.found("form") or {}
+    reading, form = screen.policy.input.reading, screen.session.result("form") or {}
     about = (screen.policy.source, reading)
     if screen.choices.get("reading of") != about:  # what was typed was about another reading
         screen.choices |= {"reading of": about, "reading": {}}
@@ -67,9 +67,8 @@ def draw_form(screen: Screen, *, columns: Sequence[str], begin: Callable[..., No
             for key, label in LABELS.items():
                 _field(screen, label, key, values, kind="area", hint=HINTS[key], rows="3")
         with parts.tag("div", classes="actions"):
-            parts.button("Read it again", screen.on(lambda: _again(screen, columns, begin), at=BUTTON), name=BUTTON)
-        if BUTTON in screen.errors:
-            parts.problem(screen.errors[BUTTON], at=BUTTON)
+            screen.button("Read it again", lambda: _again(screen, columns, begin), name=BUTTON)
+        screen.problem(BUTTON)
 
 
 def is_unusual(reading: Reading) -> bool:
@@ -134,7 +133,7 @@ def _again(screen: Screen, columns: Sequence[str], begin: Callable[..., None]) -
     except ParameterError as error:
         screen.errors[f"reading-{error.details['field']}"] = TaskError(error.message, hint=error.hint)
         return
-    different = changed(before, after)
+    different = find_changes(before, after)
     if not different:
         raise TaskError("nothing is different from how the table was read")
     anew = any(key in STRUCTURE for key in different)

@@ -16,8 +16,8 @@ from indistinct.release.writing.delimited import Writing
 from indistinct.release.writing.formats import is_text_file
 from indistinct.web import parts
 from indistinct.web.as_code import portable
-from indistinct.web.blocks import listed
-from indistinct.web.files import DOWNLOADS, given_away
+from indistinct.web.blocks import draw_list
+from indistinct.web.files import DOWNLOADS, key_of_downloads
 from indistinct.web.frame import Screen
 from indistinct.web.sessions import Session
 from indistinct.web.standing import RELEASED, verdict_on
@@ -84,21 +84,20 @@ async def draw(screen: Screen) -> None:
         with parts.tag("section", classes="card"):
             _form(screen, made)
     session = screen.session
-    ready = session.is_fresh(DOWNLOADS, given_away(session)) and not session.refusals()
+    ready = session.is_fresh(DOWNLOADS, key_of_downloads(session)) and not session.refusals()
     with parts.tag("div", classes="actions"):
-        parts.button(
+        screen.button(
             "Prepare again" if ready else "Check and prepare the files",
-            screen.on(lambda: begin_prepare(session), at="prepare"),
+            lambda: begin_prepare(session),
             main=not ready,
             name="prepare",
             disabled=screen.cannot_begin("prepare"),
         )
-    if "prepare" in screen.errors:
-        parts.problem(screen.errors["prepare"], at="prepare")
+    screen.problem("prepare")
     if ready:
         _take(screen)
         _write(screen)
-    elif session.found(DOWNLOADS) is not None and not session.refusals():
+    elif session.result(DOWNLOADS) is not None and not session.refusals():
         parts.notice("Something was changed since the files were prepared: prepare them again.", kind="warning")
     else:
         parts.say("The file is verified once more as it was written, and reports are made. It can be stopped.")
@@ -129,13 +128,13 @@ def _about(screen: Screen) -> None:
             getattr(screen.policy.about, key) or "",
             partial(_state, screen, key),
             name=f"about-{key}",
-            part=partial(_stated, key),
+            part=partial(_statement_of, key),
             hint=hint,
             kind=kind,
         )
 
 
-def _stated(key: str, policy: Policy) -> Any:
+def _statement_of(key: str, policy: Policy) -> Any:
     return getattr(policy.about, key)
 
 
@@ -158,13 +157,12 @@ def _form(screen: Screen, made: Any) -> None:
     suffix = Path(name).suffix.lower()
     parts.heading("How the table is written", level=3)
     known = formats()
-    parts.choice(
+    screen.choice(
         "Format",
         known if suffix in known else {suffix: suffix, **known},
         suffix,
-        screen.on(lambda value: screen.change(in_format(screen.policy, value)), at="format"),
+        lambda value: screen.change(in_format(screen.policy, value)),
         name="format",
-        error=screen.errors.get("format"),
     )
     if is_text_file(Path(name)):
         _text_form(screen, writing)
@@ -183,13 +181,12 @@ def _text_form(screen: Screen, writing: Writing) -> None:
 
     def field(label: str, key: str, options: dict[str, str]) -> None:
         now = getattr(writing, key) or ""
-        parts.choice(
+        screen.choice(
             label,
             options if now in options else {now: now, **options},
             now,
-            screen.on(lambda value: change(**{key: value or None}), at=f"writing-{key}"),
+            lambda value: change(**{key: value or None}),
             name=f"writing-{key}",
-            error=screen.errors.get(f"writing-{key}"),
         )
 
     field("Between fields", "delimiter", DELIMITERS)
@@ -201,15 +198,9 @@ def _text_form(screen: Screen, writing: Writing) -> None:
     }
     for key, (label, hint) in ticks.items():
         name = f"writing-{key}"
-        parts.tick(
-            label,
-            getattr(writing, key),
-            screen.on(lambda value, key=key: change(**{key: bool(value)}), at=name),
-            name=name,
-            hint=hint,
+        screen.tick(
+            label, getattr(writing, key), lambda value, key=key: change(**{key: bool(value)}), name=name, hint=hint
         )
-        if name in screen.errors:
-            parts.problem(screen.errors[name], at=name)
 
 
 def in_format(policy: Policy, suffix: str) -> Policy:
@@ -234,18 +225,18 @@ def writes_again(policy: Policy, made: Any) -> bool:
 
 def begin_prepare(session: Session) -> None:
     """Begin to make everything that may leave; what was prepared before goes once the new files are there."""
-    made, policy = session.found(RELEASED), session.policy
+    made, policy = session.result(RELEASED), session.policy
     if policy is None or made is None:
         raise TaskError("there is no release yet", hint="search for one first")
-    rests_on = given_away(session)
+    rests_on = key_of_downloads(session)
     folder = session.folder / PREPARED / secrets.token_hex(4)
 
     def then(found: Any) -> None:
-        session.find(PREPARED, found, rests_on=rests_on)
-        session.find(DOWNLOADS, found["downloads"], rests_on=rests_on)
+        session.keep(PREPARED, found, rests_on=rests_on)
+        session.keep(DOWNLOADS, found["downloads"], rests_on=rests_on)
 
     def tidy() -> None:
-        now = session.found(DOWNLOADS)
+        now = session.result(DOWNLOADS)
         kept = None if not now else now["table"].parent
         for each in (session.folder / PREPARED).glob("*"):
             if each != kept:
@@ -257,17 +248,17 @@ def begin_prepare(session: Session) -> None:
 
 
 def _take(screen: Screen) -> None:
-    found, files = screen.session.found(PREPARED), screen.session.found(DOWNLOADS)
+    found, files = screen.session.result(PREPARED), screen.session.result(DOWNLOADS)
     told = Document("certificate", found["verdict"])
-    verdict = verdict_on(screen.session, screen.session.found(RELEASED))
+    verdict = verdict_on(screen.session, screen.session.result(RELEASED))
     kind = "warning" if verdict.open else "good"  # nothing is good beside something that is open
     parts.notice("The file was verified again, as it was written: every promise holds.", kind=f"{kind} outcome")
-    draw_verdict(screen.session, screen.session.found(RELEASED))
+    draw_verdict(screen.session, screen.session.result(RELEASED))
     parts.html(grid_html(verdict_grid(told)))
     with parts.tag("details", id="counted"):
         parts.tag("summary", "What was counted")
         parts.html(grid_html(counted_grid(told)))
-    told_above = screen.session.found(RELEASED)["warnings"]
+    told_above = screen.session.result(RELEASED)["warnings"]
     for warning in found["verdict"]["warnings"]:
         if warning not in told_above:
             parts.notice(as_sentence(warning), kind="warning")
@@ -305,37 +296,37 @@ def _write(screen: Screen) -> None:
         hint=f"Inside {session.settings.folder}. Files that are for you alone can be read by you alone.",
         error=screen.errors.get("write-folder"),
     )
-    parts.tick(
+    screen.tick(
         "Replace files that are there",
         chosen["overwrite"],
-        screen.on(lambda value: _choose(session, overwrite=bool(value)), at="write-overwrite"),
+        lambda value: _choose(session, overwrite=bool(value)),
         name="write-overwrite",
     )
     with parts.tag("div", classes="actions"):
-        parts.button("Write them there", screen.on(lambda: _begin_write(session), at="write-folder"), name="write")
-    written = session.found("written")
+        screen.button("Write them there", lambda: _begin_write(session), name="write", at="write-folder")
+    written = session.result("written")
     if written is not None and session.is_fresh("written", identity_of_files(session)):
         parts.notice(f"Written to {written['folder']}:", kind="good")
-        listed(written["names"])
+        draw_list(written["names"])
 
 
 def identity_of_files(session: Session) -> Any:
     """Return what tells the prepared files from all others."""
-    files = session.found(DOWNLOADS)
+    files = session.result(DOWNLOADS)
     return None if not files else files["table"]
 
 
 def _choices(session: Session) -> dict[str, Any]:
     first: dict[str, Any] = {"folder": "", "overwrite": False}
-    return first | (session.found(CHOICES) or {})
+    return first | (session.result(CHOICES) or {})
 
 
 def _choose(session: Session, **changed: Any) -> None:
-    session.find(CHOICES, _choices(session) | changed)
+    session.keep(CHOICES, _choices(session) | changed)
 
 
 def _begin_write(session: Session) -> None:
-    policy, files, chosen = session.policy, session.found(DOWNLOADS), _choices(session)
+    policy, files, chosen = session.policy, session.result(DOWNLOADS), _choices(session)
     if policy is None or not files:
         raise TaskError("nothing is prepared", hint="prepare the files first")
     if not chosen["folder"].strip():
@@ -353,7 +344,7 @@ def _begin_write(session: Session) -> None:
     rests_on = identity_of_files(session)
 
     def then(names: list[str]) -> None:
-        session.find("written", {"folder": str(folder), "names": names}, rests_on=rests_on)
+        session.keep("written", {"folder": str(folder), "names": names}, rests_on=rests_on)
 
     options = {
         "policy": portable(policy, session.folder, base=folder),

@@ -9,7 +9,8 @@ from indistinct.algorithms.auto import Auto
 from indistinct.errors import Feasible
 from indistinct.figures import number, percent
 from indistinct.job.policy import Policy
-from indistinct.models import KAnonymity, Model
+from indistinct.models import Model
+from indistinct.models.k_anonymity import sizes_asked, with_size
 from indistinct.spelling import arguments_of
 from indistinct.web.worker import TaskError
 
@@ -83,13 +84,13 @@ def _suppression(feasible: Feasible, policy: Policy) -> Iterator[Remedy]:
 
 
 def _other_algorithm(policy: Policy) -> Iterator[Remedy]:
-    if not isinstance(policy.algorithm, Auto):
+    if policy.algorithm.name != Auto.name:
         yield Remedy("Leave the choice of the algorithm to auto", replace(policy, algorithm=Auto()))
 
 
 def _smaller_groups(policy: Policy) -> Iterator[Remedy]:
-    for place, model in enumerate(policy.models):
-        if isinstance(model, KAnonymity) and model.k > 2:
-            made = replace(model, k=max(2, model.k // 2))
-            models = (*policy.models[:place], made, *policy.models[place + 1 :])
-            yield Remedy(f"Ask for k = {made.k} instead of {model.k}", replace(policy, models=models))
+    k = max(sizes_asked(policy.models), default=0)
+    if k > 2:
+        smaller = max(2, k // 2)
+        models = with_size(policy.models, smaller)
+        yield Remedy(f"Ask for k = {smaller} instead of {k}", replace(policy, models=models))

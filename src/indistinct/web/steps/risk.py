@@ -8,10 +8,10 @@ from indistinct.study.attack.base import Attack
 from indistinct.study.attack.registry import EVERY_ATTACK
 from indistinct.study.verdict import STATES
 from indistinct.web import parts
-from indistinct.web.blocks import draw_section, listed
+from indistinct.web.blocks import draw_list, draw_section
 from indistinct.web.files import uploaded_path
 from indistinct.web.frame import Screen
-from indistinct.web.parameters import whole
+from indistinct.web.parameters import parse_whole
 from indistinct.web.sessions import Session, job_of
 from indistinct.web.standing import ATTACKS, RELEASED, RISK, identity_of, verdict_on
 from indistinct.web.tasks.risks import assess_release, attack_release
@@ -61,11 +61,11 @@ async def draw(screen: Screen) -> None:
         return
     chosen = _chosen(session)
     _assessment(screen, chosen, made)
-    found = session.found(RISK)
+    found = session.result(RISK)
     if found is not None:
-        _found(session, found, made)
+        _draw_assessment(session, found, made)
     _attacks(screen, chosen)
-    outcomes = session.found(ATTACKS)
+    outcomes = session.result(ATTACKS)
     if outcomes is not None:
         if not session.is_fresh(ATTACKS, identity_of(made)):
             parts.notice("These attacks were on an earlier release.", kind="warning")
@@ -78,7 +78,7 @@ async def draw(screen: Screen) -> None:
 def release_of(screen: Screen) -> Any:
     """Return what the search made; say so and return None where there is nothing, or where it is old."""
     session = screen.session
-    made = session.found(RELEASED)
+    made = session.result(RELEASED)
     if made is not None and session.is_fresh(RELEASED, job_of(session.policy)):
         return made
     if made is None:
@@ -95,11 +95,11 @@ def release_of(screen: Screen) -> Any:
 
 def _chosen(session: Session) -> dict[str, Any]:
     first: dict[str, Any] = {"profile": NO_PROFILE, "population_size": "", "attacks": None, "beside": {}}
-    return first | (session.found(CHOICES) or {})
+    return first | (session.result(CHOICES) or {})
 
 
 def _choose(session: Session, **changed: Any) -> None:
-    session.find(CHOICES, _chosen(session) | changed)
+    session.keep(CHOICES, _chosen(session) | changed)
 
 
 def _assessment(screen: Screen, chosen: dict[str, Any], made: Any) -> None:
@@ -111,11 +111,11 @@ def _assessment(screen: Screen, chosen: dict[str, Any], made: Any) -> None:
     )
     with parts.tag("div", classes="sides"):
         with parts.tag("div"):
-            parts.choice(
+            screen.choice(
                 "Hold it against a profile",
                 {name: PROFILE_WORDS.get(name, name) for name in (NO_PROFILE, *PROFILES)},
                 chosen["profile"],
-                screen.on(lambda value: _choose(session, profile=value), at="profile"),
+                lambda value: _choose(session, profile=value),
                 name="profile",
                 hint="How the release is given away decides which risk is acceptable.",
             )
@@ -134,24 +134,23 @@ def _assessment(screen: Screen, chosen: dict[str, Any], made: Any) -> None:
         text = "Assess again" if fresh else "Assess"
         begin = screen.on(lambda: _begin_assess(session), at="assess")
         parts.button(text, begin, main=not fresh, name="assess", disabled=screen.cannot_begin("assess"))
-    if "assess" in screen.errors:
-        parts.problem(screen.errors["assess"], at="assess")
+    screen.problem("assess")
 
 
 def _set_population(session: Session, value: str) -> None:
-    size = str(whole(value, what="the size of the population")) if value.strip() else ""
+    size = str(parse_whole(value, what="the size of the population")) if value.strip() else ""
     _choose(session, population_size=size)
 
 
 def _begin_assess(session: Session) -> None:
-    made, chosen = session.found(RELEASED), _chosen(session)
+    made, chosen = session.result(RELEASED), _chosen(session)
     options = {
         "population_size": int(chosen["population_size"]) if chosen["population_size"] else None,
         "profile": chosen["profile"] or None,
     }
 
     def then(found: Any) -> None:
-        session.find(RISK, found | {"asked": options}, rests_on=identity_of(made))
+        session.keep(RISK, found | {"asked": options}, rests_on=identity_of(made))
 
     at = ("risk", "assess")
     session.begin(
@@ -159,7 +158,7 @@ def _begin_assess(session: Session) -> None:
     )
 
 
-def _found(session: Session, found: Any, made: Any) -> None:
+def _draw_assessment(session: Session, found: Any, made: Any) -> None:
     figures = found["found"]
     if not session.is_fresh(RISK, identity_of(made)):
         parts.notice("These figures are of an earlier release: assess again.", kind="warning")
@@ -183,7 +182,7 @@ def draw_verdict(session: Session, made: Any) -> None:
     said = f"Verdict: the release {verdict.headline}." if verdict.gate else f"Verdict: {verdict.headline}."
     parts.notice(said, kind=verdict.tone)
     with parts.tag("div", id="verdict"):
-        listed(list(verdict.sentences))
+        draw_list(list(verdict.sentences))
 
 
 def _gate(figures: Any) -> None:
@@ -228,10 +227,10 @@ def _attacks(screen: Screen, chosen: dict[str, Any]) -> None:
     with parts.tag("details", id="which-attacks", open="which" in screen.choices):
         parts.tag("summary", f"Which attacks ({len(wanted)} of {len(_every())})")
         for name, kind in _every().items():
-            parts.tick(
+            screen.tick(
                 name,
                 name in wanted,
-                screen.on(lambda value, name=name: _tick(screen, name, value), at=f"attack-{name}"),
+                lambda value, name=name: _tick(screen, name, value),
                 name=f"attack-{name}",
                 hint=words_of(name, kind),
             )
@@ -243,8 +242,7 @@ def _attacks(screen: Screen, chosen: dict[str, Any]) -> None:
         begin = screen.on(lambda: _begin_attack(session), at="attack")
         parts.button("Attack", begin, name="attack", disabled=not wanted or screen.cannot_begin("attack"))
         parts.say(f"It takes up to {SECONDS} seconds, and can be stopped.", kind="hint")
-    if "attack" in screen.errors:
-        parts.problem(screen.errors["attack"], at="attack")
+    screen.problem("attack")
 
 
 def _every() -> dict[str, type[Attack]]:
@@ -278,7 +276,7 @@ def _upload(screen: Screen, kind: str, label: str, *, hint: str) -> None:
     name = f"beside-{kind}"
     parts.upload(
         label,
-        screen.on(lambda told: _uploaded(screen, kind, told), at=name),
+        screen.on(lambda told: _take_upload(screen, kind, told), at=name),
         name=name,
         kind=kind,
         most=session.settings.largest_upload,
@@ -286,15 +284,16 @@ def _upload(screen: Screen, kind: str, label: str, *, hint: str) -> None:
         error=screen.errors.get(name),
     )
     if given:
-        parts.button(
+        screen.button(
             "Take it away",
-            screen.on(lambda: _take_away(session, kind), at=name),
+            lambda: _take_away(session, kind),
             name=f"{name}-away",
             label=f"Take {label.lower()} away",
+            at=name,
         )
 
 
-def _uploaded(screen: Screen, kind: str, told: dict[str, Any]) -> None:
+def _take_upload(screen: Screen, kind: str, told: dict[str, Any]) -> None:
     session = screen.session
     screen.choices["beside"] = "stays open"
     path = uploaded_path(session, kind, told)
@@ -310,10 +309,10 @@ def _take_away(session: Session, kind: str) -> None:
 
 
 def _begin_attack(session: Session) -> None:
-    made, chosen = session.found(RELEASED), _chosen(session)
+    made, chosen = session.result(RELEASED), _chosen(session)
 
     def then(found: Any) -> None:
-        session.find(ATTACKS, found, rests_on=identity_of(made))
+        session.keep(ATTACKS, found, rests_on=identity_of(made))
 
     options = {"attacks": names_of(chosen), "seconds": float(SECONDS), "beside": chosen["beside"]}
     at = ("risk", "attack")
@@ -326,7 +325,7 @@ def _outcomes(outcomes: Any) -> None:
     won = [each["attack"] for each in found["outcomes"] if each["succeeds"]]
     if won:
         parts.notice(f"{len(won)} of {len(tried)} attacks do better than chance:", kind="bad")
-        listed([f"{name}: {PLAIN[name]}" if name in PLAIN else name for name in won])
+        draw_list([f"{name}: {PLAIN[name]}" if name in PLAIN else name for name in won])
     elif tried:
         parts.notice(f"None of {len(tried)} attacks is shown to do better than chance.")
     else:

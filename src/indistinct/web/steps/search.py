@@ -14,7 +14,7 @@ from indistinct.web import parts
 from indistinct.web.algorithm_words import algorithms_by_kind, obstacles, words_of_algorithm
 from indistinct.web.frame import Screen
 from indistinct.web.parameter_fields import draw_value
-from indistinct.web.parameters import built, default_texts, parameters_of
+from indistinct.web.parameters import build_value, default_texts, parameters_of
 from indistinct.web.sessions import Session, job_of
 from indistinct.web.standing import RELEASED
 from indistinct.web.steps.found_release import draw_release
@@ -27,7 +27,7 @@ SEARCHING = "Search"
 
 async def draw(screen: Screen) -> None:
     """Draw the choice of an algorithm, and what the last search found."""
-    session, made = screen.session, screen.session.found(RELEASED)
+    session, made = screen.session, screen.session.result(RELEASED)
     fresh = made is not None and session.is_fresh(RELEASED, job_of(session.policy))
     _algorithm(screen)
     empty = promises_nothing(screen.policy)
@@ -40,15 +40,14 @@ async def draw(screen: Screen) -> None:
     for each in cannot:
         parts.notice(each, kind="warning", hint="Choose another algorithm, or change what must hold.")
     with parts.tag("div", classes="actions"):
-        parts.button(
+        screen.button(
             "Search again" if fresh else "Search",
-            screen.on(lambda: begin_search(session), at="search"),
+            lambda: begin_search(session),
             main=not fresh and not empty,
             name="search",
             disabled=screen.cannot_begin("search") or empty,
         )
-    if "search" in screen.errors:
-        parts.problem(screen.errors["search"], at="search")
+    screen.problem("search")
     _remedies(screen)
     if made is not None:
         if not fresh:
@@ -70,14 +69,13 @@ def promises_nothing(policy: Policy) -> bool:
 def _algorithm(screen: Screen) -> None:
     algorithm = screen.policy.algorithm
     words = words_of_algorithm(type(algorithm))
-    parts.choice(
+    screen.choice(
         "Algorithm",
         algorithms_by_kind(),
         algorithm.name,
-        screen.on(lambda name: _choose(screen, name), at="algorithm"),
+        lambda name: _choose(screen, name),
         name="algorithm",
         hint=words.about,
-        error=screen.errors.get("algorithm"),
     )
     if not parameters_of(type(algorithm), screen.policy.schema):
         return
@@ -101,7 +99,7 @@ def _choose(screen: Screen, name: str) -> None:
         return
     kind = EVERY_ALGORITHM[name]
     texts = {**default_texts(kind), **words_of_algorithm(kind).start}
-    _putting(screen)(built(kind, texts, schema=screen.policy.schema))
+    _putting(screen)(build_value(kind, texts, schema=screen.policy.schema))
 
 
 def _putting(screen: Screen) -> Callable[[Algorithm], None]:
@@ -134,7 +132,7 @@ def begin_search(session: Session) -> None:
         raise TaskError("nothing is open", hint="open a table first")
 
     def then(made: dict[str, Any]) -> None:
-        session.find(RELEASED, made, rests_on=job_of(policy))
+        session.keep(RELEASED, made, rests_on=job_of(policy))
 
     folder = session.folder / RELEASED
     session.begin(
@@ -150,7 +148,7 @@ def begin_search(session: Session) -> None:
 
 def _tidy(session: Session, folder: Path) -> None:
     """Remove every folder of a release but that of the one which stands."""
-    made = session.found(RELEASED)
+    made = session.result(RELEASED)
     kept = None if made is None else made["files"]["table"].parent
     for each in folder.glob("*"):
         if each != kept:

@@ -9,7 +9,7 @@ from indistinct.study.explore import Exploration, Row
 from indistinct.web import parts
 from indistinct.web.frame import Screen
 from indistinct.web.front import Spot, draw_front
-from indistinct.web.parameters import whole
+from indistinct.web.parameters import parse_whole
 from indistinct.web.picking import Entry, Pick, first_of, lattice, pages, pickable, table_html
 from indistinct.web.steps.search import begin_search
 from indistinct.web.tasks.exploring import MOST_NODES, Explored, explore_all, explored_job
@@ -37,11 +37,11 @@ async def draw_solutions(screen: Screen) -> None:
         parts.link("Go to privacy", "/privacy", classes="main")
         return
     _bare_columns(screen)
-    found: Explored | None = session.found(EXPLORED)
+    found: Explored | None = session.result(EXPLORED)
     screen.field(
         "At most so many solutions",
         str(screen.choices.get(MOST, MOST_NODES)),
-        lambda value: screen.choices.__setitem__(MOST, whole(value, what="the number of solutions")),
+        lambda value: screen.choices.__setitem__(MOST, parse_whole(value, what="the number of solutions")),
         name=MOST,
         action=MOST,
         inputmode="numeric",
@@ -49,12 +49,13 @@ async def draw_solutions(screen: Screen) -> None:
         hint="More are refused, because they take long. Fewer levels or columns make fewer solutions.",
     )
     with parts.tag("div", classes="actions"):
-        parts.button(
+        screen.button(
             "Compute all solutions" if found is None else "Compute all solutions again",
-            screen.on(lambda: begin_exploring(screen), at=MOST),
+            lambda: begin_exploring(screen),
             main=found is None or not _is_fresh(screen),
             name="explore-all",
             disabled=screen.cannot_begin(MOST),
+            at=MOST,
         )
     if found is not None:
         _draw_found(screen, found)
@@ -78,7 +79,7 @@ def begin_exploring(screen: Screen) -> None:
     most = screen.choices.get(MOST, MOST_NODES)
 
     def then(found: Explored) -> None:
-        session.find(EXPLORED, found, rests_on=explored_job(policy))
+        session.keep(EXPLORED, found, rests_on=explored_job(policy))
 
     session.begin("Computing all solutions", explore_all, policy, most, then=then, action=MOST)
 
@@ -119,12 +120,8 @@ def _metric(screen: Screen, found: Explored) -> str:
     chosen = screen.choices.get(METRIC, names[0])
     chosen = chosen if chosen in names else names[0]
     if len(names) > 1:
-        parts.choice(
-            "What a solution costs",
-            names,
-            chosen,
-            screen.on(lambda value: screen.choices.__setitem__(METRIC, value), at=METRIC),
-            name=METRIC,
+        screen.choice(
+            "What a solution costs", names, chosen, lambda value: screen.choices.__setitem__(METRIC, value), name=METRIC
         )
     return chosen
 
@@ -201,10 +198,10 @@ def _draw_ranking(screen: Screen, found: Exploration, metric: str, *, held: int)
     parts.heading("Every solution", level=3)
     every = bool(screen.choices.get(EVERY)) or not held
     if held < len(found) and held:
-        parts.tick(
+        screen.tick(
             "Also those that do not keep the promise",
             every,
-            screen.on(lambda value: screen.choices.__setitem__(EVERY, bool(value)), at=EVERY),
+            lambda value: screen.choices.__setitem__(EVERY, bool(value)),
             name=EVERY,
         )
     of = len(found) if every else held
@@ -258,14 +255,13 @@ def _draw_looked(screen: Screen, found: Explored, metric: str) -> None:
                 for place in range(len(samples.before[all_nodes.columns[0]]))
             ],
         )
-        if "choose-node" in screen.errors:
-            parts.problem(screen.errors["choose-node"], at="choose-node")
+        screen.problem("choose-node")
         if not row["satisfied"]:
             parts.notice("This solution does not keep the promise, so it cannot be chosen.", kind="warning")
         with parts.tag("div", classes="actions"):
-            parts.button(
+            screen.button(
                 "Choose this solution",
-                screen.on(lambda: choose(screen, node), at="choose-node"),
+                lambda: choose(screen, node),
                 main=_is_fresh(screen),
                 name="choose-node",
                 disabled=not row["satisfied"] or screen.cannot_begin() or not _is_fresh(screen),

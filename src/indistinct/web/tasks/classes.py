@@ -25,7 +25,7 @@ from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import SENSITIVE, Assignment
 from indistinct.recoding.storage import read_recoding
 from indistinct.release.fit import fit
-from indistinct.release.opening import buckets_told, read_certificate
+from indistinct.release.opening import buckets_in, read_certificate
 from indistinct.release.promise import promise_of
 from indistinct.release.writing.files import table_path
 from indistinct.reporting.columns import MISSING
@@ -76,7 +76,7 @@ def class_page(
         classes = np.full(len(places), -1)
     else:
         of = found.published
-        classes, places = _placed(found.sizes, np.arange(first, min(first + rows, of)), smallest=by == "smallest")
+        classes, places = _place_rows(found.sizes, np.arange(first, min(first + rows, of)), smallest=by == "smallest")
     part = found.before.take(pa.array(found.order[places])) if len(places) else found.before.slice(0, 0)
     cells = [[as_text(value) for value in part[name].to_pylist()] for name in found.before.column_names]
     shown = [int(each) for each in dict.fromkeys(classes.tolist()) if each >= 0]
@@ -105,7 +105,7 @@ def class_page(
     }
 
 
-def _placed(sizes: Codes, wanted: Codes, *, smallest: bool) -> tuple[Codes, Codes]:
+def _place_rows(sizes: Codes, wanted: Codes, *, smallest: bool) -> tuple[Codes, Codes]:
     """Return the class of each wanted place, and where its row stands among all rows."""
     ranked = np.argsort(sizes, kind="stable") if smallest else np.arange(len(sizes))
     shown, begins = starts_of(sizes[ranked]), starts_of(sizes)
@@ -123,13 +123,13 @@ def sorted_rows(desk: Desk, policy: Policy, files: dict[str, Any]) -> Sorted:
     """Return the rows of a release by class, found once for its recoding."""
     path = Path(files["recoding"])
     stamp = (path.stat().st_mtime_ns, path.stat().st_size)
-    found: Sorted = desk.keep(("classes", path, stamp), lambda: _sorted(desk, policy, files), most=1)
+    found: Sorted = desk.keep(("classes", path, stamp), lambda: _sort_rows(desk, policy, files), most=1)
     return found
 
 
-def _sorted(desk: Desk, policy: Policy, files: dict[str, Any]) -> Sorted:
+def _sort_rows(desk: Desk, policy: Policy, files: dict[str, Any]) -> Sorted:
     recoding = read_recoding(files["recoding"])
-    buckets = buckets_told(read_certificate(Path(files["table"])))
+    buckets = buckets_in(read_certificate(Path(files["table"])))
     if buckets is not None:
         return _by_bucket(recoding, Path(files["table"]), form=buckets.form)
     return by_class(table_of(desk, policy), policy, recoding)
@@ -190,11 +190,11 @@ def _by_bucket(recoding: Recoding, path: Path, *, form: str) -> Sorted:
     values = [name for name in apart.column_names if name not in (BUCKET, COUNT)]
 
     def labels(classes: Sequence[int]) -> list[list[str]]:
-        return [[_counted(apart.take(pa.array(arranged[starts[c] : starts[c + 1]])), values)] for c in classes]
+        return [[_count_values(apart.take(pa.array(arranged[starts[c] : starts[c + 1]])), values)] for c in classes]
 
     return Sorted(before, order, sizes, (" and ".join(values),), labels, buckets=True)
 
 
-def _counted(part: pa.Table, names: Sequence[str]) -> str:
+def _count_values(part: pa.Table, names: Sequence[str]) -> str:
     rows = part.to_pylist()
     return ", ".join(f"{' and '.join(as_text(row[name]) for name in names)} × {row[COUNT]}" for row in rows)

@@ -20,7 +20,7 @@ from indistinct.release.pseudonyms.making import read_key
 from indistinct.study.inspect.inspecting import encode
 from indistinct.tables import Table
 from indistinct.tables.domain import Kind, kind_of
-from indistinct.web.tasks.looking import named
+from indistinct.web.tasks.looking import without_folder
 from indistinct.web.tasks.tables import table_of
 from indistinct.web.worker import Desk
 
@@ -43,10 +43,10 @@ def warm(desk: Desk, policy: Policy) -> None:
     """Open the table of a policy and count every column, so that what follows need not wait."""
     table = table_of(desk, policy)
     for name in table.columns:
-        counted(desk, table, name)
+        count_column(desk, table, name)
 
 
-def counted(desk: Desk, table: Table, name: str) -> CountedColumn:
+def count_column(desk: Desk, table: Table, name: str) -> CountedColumn:
     """Return a column with its counts."""
     columns: dict[str, CountedColumn] = desk.keep(("columns", id(table)), lambda: _Columns(table)).columns
     if name not in columns:
@@ -69,7 +69,7 @@ def pictures(desk: Desk, policy: Policy, names: Sequence[str]) -> dict[str, str]
     made: dict[str, str] = desk.keep(("pictures", id(table)), dict)
     for name in names:
         if name not in made:
-            bars = bars_of(counted(desk, table, name), kind_of(table.data[name].type))
+            bars = bars_of(count_column(desk, table, name), kind_of(table.data[name].type))
             made[name] = draw_bars(name, bars) if bars is not None else ""
     return {name: made[name] for name in names}
 
@@ -111,13 +111,13 @@ def standing_out(desk: Desk, policy: Policy, *, k: int) -> Standing:
     key = ("standing", id(table), tuple(policy.schema.quasi), tuple(policy.schema.person), k)
 
     def count() -> Standing:
-        quasi = [counted(desk, table, name) for name in policy.schema.quasi]
+        quasi = [count_column(desk, table, name) for name in policy.schema.quasi]
         people = _people(desk, table, policy.schema.person)
         if people is not None and not len(people):
-            return replace(standing_of_rows(_grouped(quasi, table.rows).counts, k=k), unit="people")
+            return replace(standing_of_rows(_group_columns(quasi, table.rows).counts, k=k), unit="people")
         if people is None:
-            return standing_of_rows(_grouped(quasi, table.rows).counts, k=k)
-        return standing_of_people(_grouped(quasi, table.rows).group_ids(), people, k=k)
+            return standing_of_rows(_group_columns(quasi, table.rows).counts, k=k)
+        return standing_of_people(_group_columns(quasi, table.rows).group_ids(), people, k=k)
 
     found: Standing = desk.keep(key, count, most=50)
     return found
@@ -129,14 +129,14 @@ def _people(desk: Desk, table: Table, names: Sequence[str]) -> Codes | None:
         return None
 
     def find() -> Codes:
-        found = _grouped([counted(desk, table, name) for name in names], table.rows)
+        found = _group_columns([count_column(desk, table, name) for name in names], table.rows)
         return found.group_ids() if len(found) < table.rows else np.zeros(0, dtype=np.int32)
 
     people: Codes = desk.keep(("people", id(table), tuple(names)), find)
     return people
 
 
-def _grouped(columns: Sequence[CountedColumn], rows: int) -> Grouping:
+def _group_columns(columns: Sequence[CountedColumn], rows: int) -> Grouping:
     """Return the rows by their vectors of values."""
     if not columns:
         return group_rows([np.zeros(rows, dtype=np.int32)], [1])
@@ -174,7 +174,7 @@ def check_transformed(desk: Desk, policy: Policy, name: str) -> dict[str, int]:
     """Return how many values a transformed column has before and after; raise if it cannot be transformed so."""
     table = table_of(desk, policy)
     given = check_transformations({name: policy.transformations[name]}, policy.schema, policy.hierarchies)
-    column = counted(desk, table, name)
+    column = count_column(desk, table, name)
     values = pa.chunked_array([column.values])
     changed = transformed_columns(given, {name: table.data[name].type}, lambda _name: values)
     after = changed.table(pa.table({name: values}))[name]
@@ -183,5 +183,5 @@ def check_transformed(desk: Desk, policy: Policy, name: str) -> dict[str, int]:
 
 def check_key(_desk: Desk, path: Path) -> None:
     """Raise unless a file holds a key for pseudonyms that can be used."""
-    with named(path):
+    with without_folder(path):
         read_key(path)

@@ -13,21 +13,19 @@ from indistinct.errors import ParameterError
 from indistinct.frequencies.encode import encode_column
 from indistinct.hierarchy import Suppression
 from indistinct.hierarchy.builders import declared_order
-from indistinct.job.opening import transform
 from indistinct.job.policy import Policy
-from indistinct.models import KAnonymity, Model
+from indistinct.models.k_anonymity import with_size
 from indistinct.models.registry import all_of
 from indistinct.reporting.columns import MISSING
-from indistinct.study.compare.compare import Comparison, compare
+from indistinct.study.by_policy import METRICS, compare_by_policy, explore_by_policy, transform_by_policy
+from indistinct.study.compare.compare import Comparison
 from indistinct.study.compare.results import draw_comparison
-from indistinct.study.explore import Exploration, Row, explore
+from indistinct.study.explore import Exploration, Row
 from indistinct.tables import Table
 from indistinct.web.sessions import job_of
 from indistinct.web.tasks.tables import table_of
 from indistinct.web.worker import Desk
 
-METRICS = ("loss", "discernibility")
-"""What a node costs where the policy does not say."""
 MOST_NODES = 20_000
 """More nodes are refused unless a steward asks for more."""
 # So many rows are shown before and after, and so many places of nodes in a picture; a smaller dot hides behind others.
@@ -61,41 +59,22 @@ def explored_job(policy: Policy) -> Policy | None:
     return job_of(replace(policy, algorithm=Auto(), target=None, pseudonyms={}))
 
 
-def published_table(desk: Desk, policy: Policy) -> Table:
-    """Return the table of a policy with its columns transformed as in the release."""
-    table = table_of(desk, policy)
-    if not policy.transformations:
-        return table
-    changed: Table = transform(table, policy.schema, policy.transformations, hierarchies=policy.hierarchies)
-    return changed
-
-
 def explore_all(desk: Desk, policy: Policy, most: int = MOST_NODES) -> Explored:
     """Return every node of the lattice of a policy; one of more than `most` nodes is refused."""
     if policy.model is None:
         raise ParameterError("nothing is asked of the release yet", hint="choose a model in the step Privacy")
     desk.enter("reading")
-    table = published_table(desk, policy)
+    table = table_of(desk, policy)
     desk.enter("trying combinations of levels")
-    found = explore(
-        table,
-        policy.schema,
-        model=policy.model,
-        hierarchies=policy.used_hierarchies,
-        suppression=policy.suppression,
-        metrics=policy.metrics or METRICS,
-        limit=most,
-        population=policy.population,
-        progress=lambda share: desk.report(0.95 * share),
-    )
+    found = explore_by_policy(table, policy, limit=most, progress=lambda share: desk.report(0.95 * share))
     desk.enter("drawing")
     metrics = list(found.metrics)
     return Explored(
         found,
         {metric: found.pareto(metric) for metric in metrics},
         {metric: places_of(found, metric) for metric in metrics},
-        scoped(found.to_svg(), "#lattice") if len(found) <= PICTURE_LIMIT else None,
-        _samples(table, policy),
+        scope_style(found.to_svg(), "#lattice") if len(found) <= PICTURE_LIMIT else None,
+        _samples(transform_by_policy(table, policy), policy),
     )
 
 
@@ -110,10 +89,10 @@ def places_of(found: Exploration, metric: str) -> list[tuple[float, float]]:
     return [(float(risk), float(cost)) for risk, cost in pairs[np.sort(first)]]
 
 
-def scoped(svg: str, where: str) -> str:
+def scope_style(svg: str, where: str) -> str:
     r"""Return a picture whose style speaks of what is inside an element alone, and not of the page around it.
 
-    >>> scoped("<svg><style>text { fill: #222 }\n.node { x: 1 }</style></svg>", "#here")
+    >>> scope_style("<svg><style>text { fill: #222 }\n.node { x: 1 }</style></svg>", "#here")
     '<svg><style>#here text { fill: #222 }\n#here .node { x: 1 }</style></svg>'
     """
 
@@ -152,31 +131,17 @@ class Grid:
     sizes: tuple[int, ...]
 
 
-def models_with(models: Sequence[Model], k: int) -> tuple[Model, ...]:
-    """Return models that ask for another k, for k-anonymity as well if none did.
-
-    >>> models_with([KAnonymity(5)], 10)
-    (KAnonymity(k=10),)
-    """
-    if not any(isinstance(model, KAnonymity) for model in models):
-        return (KAnonymity(k), *models)
-    return tuple(replace(model, k=k) if isinstance(model, KAnonymity) else model for model in models)
-
-
 def compare_grid(desk: Desk, policy: Policy, algorithms: Sequence[str], sizes: Sequence[int]) -> Grid:
     """Return what each algorithm gives for each k: releases that are made, measured and thrown away."""
     desk.enter("reading")
-    table = published_table(desk, policy)
-    by_spec = {all_of(models_with(policy.models, k)).spec(): k for k in sizes}
-    found = compare(
+    table = table_of(desk, policy)
+    by_spec = {all_of(with_size(policy.models, k)).spec(): k for k in sizes}
+    found = compare_by_policy(
         table,
-        policy.schema,
+        replace(policy, target=None),
         algorithms=list(algorithms),
         models=list(by_spec),
-        suppression=policy.suppression,
         metrics=METRICS,
-        hierarchies=policy.used_hierarchies,
-        population=policy.population,
         workers=1,
         progress=desk.report,
     )

@@ -14,7 +14,7 @@ from indistinct.drawing.levels import level_meanings
 from indistinct.errors import HierarchyError
 from indistinct.figures import plural
 from indistinct.frequencies.encode import encode_column
-from indistinct.hierarchy import Explicit, Hierarchy, Intervals, suggest
+from indistinct.hierarchy import Explicit, Hierarchy, Intervals, suggest, suggest_intervals, table_of_values
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.job.policy import Policy
 from indistinct.machine.arrays import Codes
@@ -81,13 +81,13 @@ class _Bound:
 
 def survey(desk: Desk, policy: Policy, columns: Sequence[str]) -> dict[str, Fit]:
     """Return how the hierarchies of some columns fit; a column without one has its values and nothing else."""
-    return {name: _bound(desk, policy, name).fit for name in columns}
+    return {name: _fit_column(desk, policy, name).fit for name in columns}
 
 
 def preview(desk: Desk, policy: Policy, column: str) -> Preview:
     """Return what the hierarchy of a column makes of its most frequent, smallest and largest values."""
     domain, counts = _values(desk, policy, column)
-    bound = _bound(desk, policy, column)
+    bound = _fit_column(desk, policy, column)
     taxonomy, chosen = bound.taxonomy, _chosen(domain, counts)
     texts = domain.decode(np.array([code for _, code in chosen], dtype=np.int64)).cast(pa.string()).to_pylist()
     meanings = () if taxonomy is None else level_meanings(taxonomy, policy.hierarchies[column])[1:]
@@ -99,12 +99,12 @@ def preview(desk: Desk, policy: Policy, column: str) -> Preview:
     return Preview(meanings, tuple(shown))
 
 
-def suggested(desk: Desk, policy: Policy, column: str) -> Hierarchy:
+def suggest_hierarchy(desk: Desk, policy: Policy, column: str) -> Hierarchy:
     """Return the hierarchy that the library suggests for a column."""
     return suggest(_values(desk, policy, column)[0])
 
 
-def begun(desk: Desk, policy: Policy, column: str, *, kind: str) -> Hierarchy:
+def begin_hierarchy(desk: Desk, policy: Policy, column: str, *, kind: str) -> Hierarchy:
     """Return a hierarchy of a kind to begin with, which covers a column; a tree keeps the levels that there are."""
     domain, _ = _values(desk, policy, column)
     made: Hierarchy
@@ -120,26 +120,27 @@ def begun(desk: Desk, policy: Policy, column: str, *, kind: str) -> Hierarchy:
         case "order":
             made = Hierarchy.order(_few(domain))
         case "tree":
-            made = _tree(domain, _bound(desk, policy, column), policy.hierarchies.get(column))
+            made = _tree(domain, _fit_column(desk, policy, column), policy.hierarchies.get(column))
         case _:
             made = Hierarchy.suppression()
     taxonomy = made.bind(domain)
     laid = _Bound(Fit(str(domain.kind), len(domain), _sizes(taxonomy)), taxonomy, np.arange(len(domain)))
-    desk.keep(_key_of_fit(policy, column, made), lambda: laid, most=_kept(policy))  # it is shown next
+    desk.keep(_key_of_fit(policy, column, made), lambda: laid, most=_most_kept(policy))  # it is shown next
     return made
 
 
-def completed(desk: Desk, policy: Policy, column: str) -> Hierarchy:
+def complete_hierarchy(desk: Desk, policy: Policy, column: str) -> Hierarchy:
     """Return the tree or the order of a column with those of its values that it did not cover, each as it is."""
-    hierarchy, bound = policy.hierarchies[column], _bound(desk, policy, column)
+    hierarchy, bound = policy.hierarchies[column], _fit_column(desk, policy, column)
     texts = _values(desk, policy, column)[0].texts()
     strangers = [texts[code] or "" for code in np.flatnonzero(bound.codes < 0).tolist()]
-    if isinstance(hierarchy, Explicit):
-        return tree_of(add_values(hierarchy.rows, strangers, rooted=hierarchy.rooted), rooted=hierarchy.rooted)
+    table = table_of_values(hierarchy)
+    if table is not None:
+        return tree_of(add_values(table.rows, strangers, rooted=table.rooted), rooted=table.rooted)
     return Hierarchy.order([*hierarchy.to_json()["order"], *strangers])
 
 
-def imported(desk: Desk, policy: Policy, column: str, path: Path) -> Imported:
+def import_hierarchy(desk: Desk, policy: Policy, column: str, path: Path) -> Imported:
     """Return the hierarchy of a file: a row a value, levels left to right, with or without names of the levels.
 
     Where there is no top it gets one.
@@ -153,10 +154,10 @@ def imported(desk: Desk, policy: Policy, column: str, path: Path) -> Imported:
         raise HierarchyError(told, hint=error.details.get("advice", error.hint)) from None
 
 
-def exported(desk: Desk, policy: Policy, column: str, path: Path) -> Path:
-    """Write the hierarchy of a column as `imported` reads it, and return where."""
+def export_hierarchy(desk: Desk, policy: Policy, column: str, path: Path) -> Path:
+    """Write the hierarchy of a column as `import_hierarchy` reads it, and return where."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    rows = _rows(_values(desk, policy, column)[0], _bound(desk, policy, column), policy.hierarchies[column])
+    rows = _rows(_values(desk, policy, column)[0], _fit_column(desk, policy, column), policy.hierarchies[column])
     with path.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file, delimiter=";").writerows(rows)
     return path
@@ -170,19 +171,19 @@ def _values(desk: Desk, policy: Policy, column: str) -> tuple[Domain, Codes]:
         return encoded.domain, np.bincount(encoded.codes, minlength=len(encoded.domain))
 
     key = ("column values", *stamp_of(policy.source, policy.input.reading), column)
-    found: tuple[Domain, Codes] = desk.keep(key, count, most=_kept(policy))
+    found: tuple[Domain, Codes] = desk.keep(key, count, most=_most_kept(policy))
     return found
 
 
-def _bound(desk: Desk, policy: Policy, column: str) -> _Bound:
+def _fit_column(desk: Desk, policy: Policy, column: str) -> _Bound:
     hierarchy = policy.hierarchies.get(column)
     domain, _ = _values(desk, policy, column)
     key = _key_of_fit(policy, column, hierarchy)
-    found: _Bound = desk.keep(key, lambda: _laid(hierarchy, domain), most=_kept(policy))
+    found: _Bound = desk.keep(key, lambda: _fit_domain(hierarchy, domain), most=_most_kept(policy))
     return found
 
 
-def _kept(policy: Policy) -> int:
+def _most_kept(policy: Policy) -> int:
     """Return how much is kept: a page shows all columns at once, however many there are."""
     return KEPT + 2 * len(policy.schema.columns)
 
@@ -191,7 +192,7 @@ def _key_of_fit(policy: Policy, column: str, hierarchy: Hierarchy | None) -> tup
     return ("fit", *stamp_of(policy.source, policy.input.reading), column, hierarchy)
 
 
-def _laid(hierarchy: Hierarchy | None, domain: Domain) -> _Bound:
+def _fit_domain(hierarchy: Hierarchy | None, domain: Domain) -> _Bound:
     """Lay a hierarchy over a column; if it does not know some values, over the others."""
     codes = np.arange(len(domain))
     kind, size = str(domain.kind), len(domain)
@@ -211,12 +212,12 @@ def _laid(hierarchy: Hierarchy | None, domain: Domain) -> _Bound:
             taxonomy = hierarchy.bind(part)
             strangers = tuple(text or "" for text, is_known in zip(domain.texts(), known, strict=True) if not is_known)
             fit = Fit(kind, size, _sizes(taxonomy), wrong.message, wrong.hint, len(strangers), strangers)
-            fit = _shortened(fit)
+            fit = _shorten(fit)
             return _Bound(fit, taxonomy, np.where(known, np.cumsum(known) - 1, -1))
     return _Bound(wrong, None, codes)
 
 
-def _shortened(fit: Fit) -> Fit:
+def _shorten(fit: Fit) -> Fit:
     return Fit(fit.kind, fit.distinct, fit.sizes, fit.message, fit.hint, fit.uncovered, fit.strangers[:MOST_STRANGERS])
 
 
@@ -248,8 +249,9 @@ def _chosen(domain: Domain, counts: Codes) -> list[tuple[str, int]]:
 
 def _rows(domain: Domain, bound: _Bound, hierarchy: Hierarchy) -> Rows:
     """Return a hierarchy as rows: as declared, or what it makes of each value of the data."""
-    if isinstance(hierarchy, Explicit):
-        return hierarchy.rows
+    table = table_of_values(hierarchy)
+    if table is not None:
+        return table.rows
     if bound.taxonomy is None:
         raise HierarchyError(bound.fit.message, hint=bound.fit.hint)
     taxonomy, texts = bound.taxonomy, domain.texts()
@@ -271,8 +273,9 @@ def _few(domain: Domain) -> list[str]:
 
 
 def _tree(domain: Domain, bound: _Bound, hierarchy: Hierarchy | None) -> Explicit:
-    if isinstance(hierarchy, Explicit):
-        return tree_of(hierarchy.rows, rooted=hierarchy.rooted)
+    table = table_of_values(hierarchy)
+    if table is not None:
+        return tree_of(table.rows, rooted=table.rooted)
     values = _few(domain)
     if hierarchy is None or len(bound.fit.sizes) <= 2:
         return tree_of(rows_of_values(values))
@@ -282,8 +285,7 @@ def _tree(domain: Domain, bound: _Bound, hierarchy: Hierarchy | None) -> Explici
 
 
 def _intervals(domain: Domain) -> Intervals:
-    found = suggest(domain)
-    return found if isinstance(found, Intervals) else Intervals((1,))
+    return suggest_intervals(domain) or Intervals((1,))
 
 
 def _cuts(domain: Domain) -> list[list[float]]:

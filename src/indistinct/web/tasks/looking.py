@@ -9,10 +9,9 @@ from typing import Any
 import pyarrow.csv
 
 from indistinct.errors import IndistinctError, InputError, PolicyError
-from indistinct.hierarchy import Explicit
 from indistinct.job.policy import Policy, policy_from_toml
 from indistinct.job.policy.reading import LARGEST_POLICY, parse_toml
-from indistinct.release.pseudonyms.making import Pseudonym
+from indistinct.job.policy.value import move_files
 from indistinct.reproduce.datasets import generate_patients
 from indistinct.study.inspect import Inspection, inspect
 from indistinct.study.inspect.inspecting import inspect_as_read
@@ -24,7 +23,7 @@ from indistinct.tables.input_files import read_ordinary
 from indistinct.tables.opening import delimited_reading
 from indistinct.tables.several import DELIMITED, LABELLED, SHEETS, kind_of_file
 from indistinct.tables.sheets import open_workbook
-from indistinct.web.tasks.tables import opened
+from indistinct.web.tasks.tables import open_kept
 from indistinct.web.worker import Desk
 
 DEMO_ROWS, DEMO_SEED = 5_000, 2026
@@ -90,9 +89,9 @@ def look(desk: Desk, path: Path, reading: Reading, *, exact: bool = False) -> Lo
     `exact` reads it as declared, else what it shows is declared as well.
     """
     desk.enter("reading")
-    with named(path):
+    with without_folder(path):
         try:
-            table = opened(desk, path, reading)
+            table = open_kept(desk, path, reading)
         except InputError as error:
             if error.details.get("undecided") == "sheet":
                 return Sheets(tuple(error.values))
@@ -105,7 +104,7 @@ def look(desk: Desk, path: Path, reading: Reading, *, exact: bool = False) -> Lo
         found = inspect_as_read(table) if exact else inspect(table)
         desk.report(0.9)
         policy = starter_policy(found, path, path.parent, reading=found.reading)
-        return _looked(found, policy, policy, path)
+        return _look_of(found, policy, policy, path)
 
 
 def layout_shown(error: InputError, reading: Reading) -> Reading | None:
@@ -120,7 +119,7 @@ def layout_shown(error: InputError, reading: Reading) -> Reading | None:
 def look_by_policy(desk: Desk, path: Path, allowed: Allowed) -> Look | Wanted:
     """Read a policy and inspect its table as it says; or say which table must be uploaded first."""
     desk.enter("reading the policy")
-    with named(path):
+    with without_folder(path):
         policy = _policy_at(path, allowed)
         table_path = policy.source
         if not isinstance(table_path, Path):
@@ -130,18 +129,18 @@ def look_by_policy(desk: Desk, path: Path, allowed: Allowed) -> Look | Wanted:
             )
         if not allowed.has(table_path) or not table_path.is_file():
             return Wanted(table_path.name)
-    with named(table_path):
+    with without_folder(table_path):
         desk.enter("reading")
-        table = opened(desk, table_path, policy.input.reading)
+        table = open_kept(desk, table_path, policy.input.reading)
         policy.schema.check(table.columns)
         desk.report(0.3)
         desk.enter("looking at columns", f"{table.rows:,} rows")
         found = inspect_as_read(table)
         starter = starter_policy(found, table_path, policy.base, reading=found.reading)
-        return _looked(found, policy, starter, table_path)
+        return _look_of(found, policy, starter, table_path)
 
 
-def _looked(found: Inspection, policy: Policy, starter: Policy, path: Path) -> Look:
+def _look_of(found: Inspection, policy: Policy, starter: Policy, path: Path) -> Look:
     return Look(policy, starter_notes(found), found.to_json(values=True), starter, form_of(path, found.reading))
 
 
@@ -166,7 +165,7 @@ def _policy_at(path: Path, allowed: Allowed) -> Policy:
         return policy
     lying, named_one = allowed.uploaded / policy.input.path.name, policy.locate(policy.input.path)
     there = allowed.has(named_one) and named_one.is_file() and not uploaded
-    return _beside(policy, lying) if lying.is_file() and not there else policy
+    return _with_table(policy, lying) if lying.is_file() and not there else policy
 
 
 def _check_paths(document: dict[str, Any], base: Path, allowed: Allowed) -> None:
@@ -184,23 +183,16 @@ def _check_paths(document: dict[str, Any], base: Path, allowed: Allowed) -> None
             allowed.require(base / given, f"[{section}] {key}")
 
 
-def _beside(policy: Policy, table: Path) -> Policy:
-    """Return a policy that reads an uploaded table; other files are found from there as well."""
-    hierarchies = {
-        name: replace(each, form="rows", path=None) if isinstance(each, Explicit) and each.form == "file" else each
-        for name, each in policy.hierarchies.items()
-    }
-    pseudonyms = {
-        name: each if each.key is None else Pseudonym(key=policy.locate(Path(each.key)).resolve())
-        for name, each in policy.pseudonyms.items()
-    }
-    population = policy.population
-    read = replace(policy.input, path=Path(table.name), population=population and population.resolve())
-    return replace(policy, input=read, hierarchies=hierarchies, pseudonyms=pseudonyms, base=table.parent)
+def _with_table(policy: Policy, table: Path) -> Policy:
+    """Return a policy that reads an uploaded table; all other files stay where they are."""
+    moved = move_files(
+        policy, lambda path: policy.locate(path).resolve(), base=table.parent, move_hierarchy=lambda _path: None
+    )
+    return replace(moved, input=replace(moved.input, path=Path(table.name)))
 
 
 @contextmanager
-def named(path: Path) -> Iterator[None]:
+def without_folder(path: Path) -> Iterator[None]:
     """Let errors name a file without the folder that it lies in, which may be the private one of a session."""
     try:
         yield
@@ -235,10 +227,10 @@ def look_at_invented(desk: Desk, path: Path) -> Look | Sheets:
 
 def preview(desk: Desk, path: Any, reading: Reading, *, first: int = 0, rows: int = 20) -> dict[str, Any]:
     """Return some rows of a table as texts, for whoever may see them."""
-    data = opened(desk, path, reading).data
+    data = open_kept(desk, path, reading).data
     names = data.column_names[:MOST_SHOWN]
     part = data.select(names).slice(first, rows)
-    columns = [[_shown(value) for value in column.to_pylist()] for column in part.columns]
+    columns = [[_shorten_cell(value) for value in column.to_pylist()] for column in part.columns]
     return {
         "columns": names,
         "types": [str(each) for each in part.schema.types],
@@ -248,6 +240,6 @@ def preview(desk: Desk, path: Any, reading: Reading, *, first: int = 0, rows: in
     }
 
 
-def _shown(value: Any) -> str:
+def _shorten_cell(value: Any) -> str:
     text = "" if value is None else str(value)
     return text if len(text) <= LONGEST_CELL else f"{text[: LONGEST_CELL - 1]}…"

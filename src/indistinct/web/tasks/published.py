@@ -1,19 +1,26 @@
-"""The files of a release with what their policy says of them, described as the command line describes them."""
+"""The files of a release with what their policy says of them, and how far their columns are from the original."""
 
 import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from indistinct.drawing.shares import draw_shares
 from indistinct.job.policy import Policy
 from indistinct.job.published import published
 from indistinct.release.published import Published
+from indistinct.reporting.columns import shares_of
+from indistinct.schema import Role, Schema
+from indistinct.study.measure.distributions import draw_distributions
+from indistinct.study.measure.measuring import distributions
+from indistinct.study.measure.possible_values import encoded_original, possible_values
 from indistinct.tables import Table, open_table
 from indistinct.web.tasks.tables import stamp_of, table_of
 from indistinct.web.worker import Desk
 
 Files = Mapping[str, Any]
 """Where the files of a release lie: `table`, `certificate`, `recoding`, and a list of `others`."""
+SPREAD = "a published label is spread evenly over the values that it covers"
 
 
 def published_files(desk: Desk, policy: Policy, files: Files) -> Published:
@@ -30,11 +37,40 @@ def published_files(desk: Desk, policy: Policy, files: Files) -> Published:
 
 def original_of(desk: Desk, policy: Policy) -> Table:
     """Return the table that a policy reads, in memory and as it is."""
-    source: Any = table_of(desk, policy)
-    return source if isinstance(source, Table) else open_table(source)
+    return open_table(table_of(desk, policy))
 
 
 def certificate_in(files: Files) -> dict[str, Any]:
     """Return what the certificate for others says that lies beside a release."""
     told: dict[str, Any] = json.loads(Path(files["certificate"]).read_text(encoding="utf-8"))
     return told
+
+
+def column_picture(desk: Desk, policy: Policy, files: dict[str, Any], column: str) -> str:
+    """Return the shares of a column's values before and after, drawn as in the report."""
+    given = published_files(desk, policy, files)
+    role = policy.schema.role(column)
+    # Classes are read by some quasi-identifier; all of them would take their time in a large table.
+    quasi = [column] if role is Role.QUASI else policy.schema.quasi[:1]
+    alone = Schema(quasi=quasi, insensitive=[] if role is Role.QUASI else [column])
+    table = open_table(given.require_original("the picture of a column"))
+    hierarchies = {name: each for name, each in given.used_hierarchies.items() if name in alone.columns}
+    original = encoded_original(table.data, alone, hierarchies=hierarchies)
+    domains = {name: each.domain for name, each in original.items()}
+    schema = alone if given.buckets is None else policy.schema
+    shown = possible_values(given.tables, schema, domains=domains, hierarchies=hierarchies)
+    shares = shares_of(original, shown)[column]
+    notes = [] if shares.exact else [SPREAD]
+    return draw_shares(column, shares.labels, before=shares.before, after=shares.after, notes=notes)
+
+
+def all_distances(desk: Desk, policy: Policy, files: dict[str, Any]) -> dict[str, Any]:
+    """Return how far every column and every pair is from the original: a picture, and the figures of columns."""
+    desk.enter("reading")
+    given = published_files(desk, policy, files)
+    desk.enter("comparing columns")
+    found = distributions(given, progress=desk.report)
+    picture = None
+    if len(found.columns) > 1:
+        picture = draw_distributions(found, title="How far the release is from the original")
+    return {"picture": picture, **found.to_json()}

@@ -57,7 +57,7 @@ def prepare(
         desk.enter("writing again")
         _write_again(desk, policy, made, path)
     else:
-        for old, new in _renamed(made["files"], path):
+        for old, new in _name_files(made["files"], path):
             _give(old, new)
     files["others"] = [each for each in (table_path(path, SENSITIVE),) if each.is_file()]
     desk.report(0.2)
@@ -69,13 +69,13 @@ def prepare(
             hint="search again; if it stays so, please tell us: this must not happen",
         )
     desk.report(0.4)
-    downloads, notes = _told(desk, policy, files, shipped=shipped, seconds=seconds if reports else None)
+    downloads, notes = _write_documents(desk, policy, files, shipped=shipped, seconds=seconds if reports else None)
     desk.enter("packing")
     stem = path.name.partition(".")[0]
     handed = {kind: each for kind, each in downloads.items() if kind in FOR_RECIPIENTS}
-    downloads[PACKAGE] = _zipped(folder / f"{stem}.zip", handed.values())
+    downloads[PACKAGE] = _zip_files(folder / f"{stem}.zip", handed.values())
     everything = [each for kind, each in downloads.items() if kind != PACKAGE]
-    downloads[ALL] = _zipped(folder / f"{stem}-everything-private.zip", everything)
+    downloads[ALL] = _zip_files(folder / f"{stem}-everything-private.zip", everything)
     desk.report(1.0)
     return {"verdict": verdict, "downloads": downloads, "notes": notes}
 
@@ -89,7 +89,7 @@ def _recoding_of(path: Path) -> Path:
     return path.with_name(f"{path.name.partition('.')[0]}.recoding.json")
 
 
-def _renamed(old: Files, path: Path) -> Iterable[tuple[Path, Path]]:
+def _name_files(old: Files, path: Path) -> Iterable[tuple[Path, Path]]:
     """Yield where each published file lies, and under which name it is given away."""
     yield old["table"], path
     yield old["certificate"], certificate_path(path)
@@ -130,7 +130,7 @@ def verify_files(desk: Desk, policy: Policy, files: Files) -> dict[str, Any]:
     return verify(given, model=promised_model(policy.model, policy.algorithm, policy.schema)).to_json()
 
 
-def _told(
+def _write_documents(
     desk: Desk, policy: Policy, files: Files, *, shipped: Policy, seconds: float | None
 ) -> tuple[dict[str, Path], list[str]]:
     """Write policy and reports; return all files by their kind, and what could not be written."""
@@ -160,7 +160,7 @@ def _told(
     return downloads, notes
 
 
-def _zipped(target: Path, files: Iterable[Path]) -> Path:
+def _zip_files(target: Path, files: Iterable[Path]) -> Path:
     """Write an archive in which files have their names and nothing else: no folder, no time, no owner."""
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(files, key=lambda each: each.name):
@@ -193,13 +193,13 @@ def write_into(
     check_targets(targets.values(), sources=sources, overwrite=overwrite)
     with staging() as staged:
         for kind, target in targets.items():
-            produce = filled(policy_to_toml(policy)) if kind == "policy" else _copied(downloads[kind])
+            produce = filled(policy_to_toml(policy)) if kind == "policy" else _copy_file(downloads[kind])
             staged.append(stage(target, produce, private=kind not in FOR_RECIPIENTS))
         publish(staged, overwrite=overwrite)
     return [target.name for target in targets.values()]
 
 
-def _copied(source: Path) -> Produce:
+def _copy_file(source: Path) -> Produce:
     def produce(target: Path) -> None:
         shutil.copyfile(source, target)
 

@@ -39,7 +39,7 @@ def search(desk: Desk, policy: Policy, folder: Path) -> dict[str, Any]:
     release = _release(policy, table, path, progress=lambda share: desk.report(0.9 * share))
     release.write_recoding(recoding)
     desk.enter("measuring")
-    told = summary_of_release(release, path, metrics=_measured(release, policy), recoding=recoding).to_json()
+    told = summary_of_release(release, path, metrics=_measure(release, policy), recoding=recoding).to_json()
     desk.report(1.0)
     files = {
         "table": path,
@@ -79,7 +79,7 @@ def release_name(policy: Policy) -> str:
     return f"{policy.input.path.name.partition('.')[0] or 'table'}-release.csv"
 
 
-def _measured(release: Release, policy: Policy) -> Any:
+def _measure(release: Release, policy: Policy) -> Any:
     """Measure what the policy asks for; a metric that cannot be measured leaves a verified release as it is."""
     try:
         return measure(release, policy.metrics or None, target=policy.target)

@@ -9,7 +9,7 @@ from indistinct.tables import Reading, Table
 from indistinct.web.worker import Desk
 
 
-def opened(desk: Desk, source: Any, reading: Reading) -> Table:
+def open_kept(desk: Desk, source: Any, reading: Reading) -> Table:
     """Return the table at a path, as it is read; the last ones are kept."""
     table: Table = desk.keep(("table", *stamp_of(source, reading)), lambda: open_table(source, reading=reading))
     return table
@@ -24,4 +24,4 @@ def stamp_of(source: Any, reading: Reading) -> tuple[Any, ...]:
 
 def table_of(desk: Desk, policy: Policy) -> Table:
     """Return the table that a policy reads."""
-    return opened(desk, policy.source, policy.input.reading)
+    return open_kept(desk, policy.source, policy.input.reading)

@@ -104,11 +104,7 @@ def shares_of(texts: pa.Array, patterns: Sequence[Pattern]) -> list[PatternShare
             continue
         count = matching(texts, pattern) if len(texts) > FIRST else matching(first, pattern)
         if count >= max(least * len(texts), pattern.fewest):
-            found.append(_share_of_pattern(pattern, count / len(texts), len(texts)))
+            known = (pattern.name, pattern.meaning, pattern.role)
+            share = PatternShare(*known, count / len(texts), len(texts), pattern.certain, pattern.safe_harbor)
+            found.append(share)
     return found
-
-
-def _share_of_pattern(pattern: Pattern, share: float, judged: int) -> PatternShare:
-    return PatternShare(
-        pattern.name, pattern.meaning, pattern.role, share, judged, pattern.certain, pattern.safe_harbor
-    )

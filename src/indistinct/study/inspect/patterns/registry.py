@@ -53,13 +53,7 @@ def patterns_of_digits(values: pa.Array) -> tuple[PatternShare, ...]:
     return tuple(shares_of(padded, [each for each in PATTERNS if each.digits]))
 
 
-def points_at_people(texts: pa.Array, *, rows: int) -> PatternShare | None:
-    """Return the pattern by which distinct texts of a column with so many rows point at people, None if they do not."""
-    found = patterns_of_texts(texts, np.ones(len(texts)), rows=rows)
-    return next((each for each in found if each.holds and each.role is Role.IDENTIFIER), None)
-
-
-def count_alike_texts(texts: pa.Array) -> int:
+def count_respelled(texts: pa.Array) -> int:
     """Return how many distinct texts differ from others only by case or by spaces around them."""
     plain = pc.utf8_lower(pc.utf8_trim_whitespace(pc.drop_null(texts)))
     return len(plain) - pc.count_distinct(plain).as_py()

@@ -8,9 +8,18 @@ from typing import Any
 
 from indistinct.algorithms.base import Algorithm
 from indistinct.figures import plural
-from indistinct.hierarchy import CutPoints, Dates, Explicit, Hierarchy, Intervals, Masking, Order, hierarchy_from_json
+from indistinct.hierarchy import (
+    CutPoints,
+    Dates,
+    Explicit,
+    Hierarchy,
+    Intervals,
+    Masking,
+    Order,
+    hierarchy_from_json,
+    table_of_values,
+)
 from indistinct.job.policy import Policy
-from indistinct.models import TCloseness
 from indistinct.tables.domain import Kind
 from indistinct.web.worker import TaskError
 
@@ -54,7 +63,7 @@ def builder_of(hierarchy: Hierarchy | None) -> str:
     """
     if hierarchy is None:
         return NONE
-    return TREE if isinstance(hierarchy, Explicit) else next(iter(hierarchy.to_json()))
+    return TREE if table_of_values(hierarchy) is not None else next(iter(hierarchy.to_json()))
 
 
 def builders_for(kind: str, chosen: str) -> dict[str, str]:
@@ -62,10 +71,10 @@ def builders_for(kind: str, chosen: str) -> dict[str, str]:
     return {key: each.title for key, each in BUILDERS.items() if not each.kinds or kind in each.kinds or key == chosen}
 
 
-def described(hierarchy: Hierarchy | None) -> str:
+def describe_hierarchy(hierarchy: Hierarchy | None) -> str:
     """Return a declaration in a few words.
 
-    >>> described(Hierarchy.intervals([5, 10]))
+    >>> describe_hierarchy(Hierarchy.intervals([5, 10]))
     'intervals of 5, 10'
     """
     match hierarchy:
@@ -73,7 +82,7 @@ def described(hierarchy: Hierarchy | None) -> str:
             return "none"
         case Intervals():
             start = f" from {hierarchy.origin:g}" if hierarchy.origin else ""
-            return f"intervals of {spelled(hierarchy.widths)}{start}"
+            return f"intervals of {spell_numbers(hierarchy.widths)}{start}"
         case CutPoints():
             return f"cut points on {plural(len(hierarchy.cuts), 'level')}"
         case Dates():
@@ -99,10 +108,10 @@ def with_option(hierarchy: Hierarchy, key: str, value: Any) -> Hierarchy:
     return hierarchy_from_json({name: each for name, each in declared.items() if each is not None}, base=Path())
 
 
-def numbers(text: str) -> list[float]:
+def parse_numbers(text: str) -> list[float]:
     """Return the numbers that a text lists.
 
-    >>> numbers("5, 10; 12.5")
+    >>> parse_numbers("5, 10; 12.5")
     [5, 10, 12.5]
     """
     parts = [part for part in re.split(r"[\s,;]+", text.strip()) if part]
@@ -142,16 +151,16 @@ def cuts_of(text: str) -> list[list[float]]:
     found = []
     for place, line in enumerate(lines, start=1):
         try:
-            found.append(numbers(line))
+            found.append(parse_numbers(line))
         except TaskError as error:
             raise TaskError(f"level {place}: {error.message}", hint=error.hint) from None
     return found
 
 
-def spelled(values: Sequence[float]) -> str:
-    """Return numbers as `numbers` reads them.
+def spell_numbers(values: Sequence[float]) -> str:
+    """Return numbers as `parse_numbers` reads them.
 
-    >>> spelled([5, 2.5])
+    >>> spell_numbers([5, 2.5])
     '5, 2.5'
     """
     return ", ".join(map(repr, values))
@@ -171,8 +180,7 @@ def columns_with_hierarchies(policy: Policy) -> dict[str, str]:
     found = dict.fromkeys(policy.schema.quasi, "quasi-identifier")
     for model in policy.models:
         for part in model.parts():
-            if isinstance(part, TCloseness) and part.distance == "hierarchical":
-                found[part.sensitive] = "sensitive, distances of t-closeness"
+            found |= dict.fromkeys(part.needs_hierarchies, f"sensitive, distances of {part.name}")
     for name, transformation in policy.transformations.items():
         if transformation.level is not None:
             found[name] = f"published on level {transformation.level}"
@@ -203,7 +211,9 @@ def remark(algorithm: Algorithm, hierarchy: Hierarchy | None, *, kind: str, quas
     return f"Without a hierarchy {name} joins values of this column to sets, such as {{a, b}}."
 
 
-def replaced(hierarchies: Mapping[str, Hierarchy], column: str, hierarchy: Hierarchy | None) -> dict[str, Hierarchy]:
+def with_hierarchy(
+    hierarchies: Mapping[str, Hierarchy], column: str, hierarchy: Hierarchy | None
+) -> dict[str, Hierarchy]:
     """Return hierarchies in which a column has another one, or none."""
     kept = {name: each for name, each in hierarchies.items() if name != column or hierarchy is not None}
     return kept if hierarchy is None else {**kept, column: hierarchy}

@@ -6,7 +6,7 @@ from indistinct.figures import plural
 from indistinct.hierarchy import Explicit
 from indistinct.web import parts
 from indistinct.web.frame import Screen
-from indistinct.web.steps.hierarchies.changing import decide
+from indistinct.web.steps.hierarchies.fields import decide
 from indistinct.web.tree_edits import (
     Group,
     Rows,
@@ -90,7 +90,7 @@ class _Editor:
                 name="sought",
                 kind="search",
             )
-        found = matching(groups, choices.get(SOUGHT, ""))
+        found = find_groups(groups, choices.get(SOUGHT, ""))
         members = sum(len(group.members) for group in found)
         first = min(choices.get(FIRST, 0), max(0, members - 1) // PAGE * PAGE)
         shown_groups = page_of(found, first)
@@ -112,12 +112,12 @@ class _Editor:
         for place, group in enumerate(groups):
             name, label = f"group-{place}", group.label
             with parts.tag("fieldset", classes="group"):
-                parts.tag("legend", f"{_shown(label)} ({len(group.members):,})")
+                parts.tag("legend", f"{_spell_label(label)} ({len(group.members):,})")
                 with parts.tag("div", classes="group-name"):
                     self.screen.field(
                         "Name",
                         label,
-                        self._putting(lambda text, old=label: rename(rows, old, level=level, name=_named(text))),
+                        self._putting(lambda text, old=label: rename(rows, old, level=level, name=_require_name(text))),
                         name=name,
                         key=(self.column, level, label),
                         about=f"{self.column}: name of a group",
@@ -127,7 +127,7 @@ class _Editor:
                         "Remove group",
                         self.on(lambda old=label: remove_group(rows, old, level=level), at="into"),
                         name=f"remove-{place}",
-                        label=f"Remove group {_shown(label)}",
+                        label=f"Remove group {_spell_label(label)}",
                     )
                 self._draw_members(group.members, name=f"member-{place}")
 
@@ -146,7 +146,7 @@ class _Editor:
                 def tick(wanted: bool, member: str = member) -> None:
                     (ticked.add if wanted else ticked.discard)(member)
 
-                parts.tick(_shown(member), member in ticked, tick, name=f"{name}-{place}")
+                parts.tick(_spell_label(member), member in ticked, tick, name=f"{name}-{place}")
 
     def _draw_pages(self, first: int, members: int) -> None:
         if members <= PAGE:
@@ -157,17 +157,17 @@ class _Editor:
 
         with parts.tag("div", classes="actions"):
             back, on = first - PAGE, first + PAGE
-            parts.button("Back", self.screen.on(lambda: turn(back), at="pages"), name="page-back", disabled=first == 0)
+            self.screen.button("Back", lambda: turn(back), name="page-back", disabled=first == 0, at="pages")
             parts.tag(
                 "span", f"{first + 1:,} to {min(on, members):,} of {members:,} members", id="pages", tabindex="-1"
             )
-            parts.button("On", self.screen.on(lambda: turn(on), at="pages"), name="page-on", disabled=on >= members)
+            self.screen.button("On", lambda: turn(on), name="page-on", disabled=on >= members, at="pages")
 
     def _draw_moves(self, labels: Sequence[str]) -> None:
         choices, rows, level = self.screen.choices, self.rows, self.level
 
         def moved() -> Rows:
-            return put(rows, _ticked(choices), level=level, group=_named(choices.get(INTO, "")))
+            return put(rows, _require_ticked(choices), level=level, group=_require_name(choices.get(INTO, "")))
 
         with parts.tag("div", classes="moves"):
             parts.field(
@@ -187,15 +187,15 @@ class _Editor:
                 parts.button("Put into group", self.on(moved, at="into"), name="move")
                 parts.button(
                     "Take out of groups",
-                    self.on(lambda: take_out(rows, _ticked(choices), level=level), at="into"),
+                    self.on(lambda: take_out(rows, _require_ticked(choices), level=level), at="into"),
                     name="take-out",
                 )
 
 
-def matching(groups: Sequence[Group], text: str) -> list[Group]:
+def find_groups(groups: Sequence[Group], text: str) -> list[Group]:
     """Return the groups with those members that contain a text, or all of them if the group itself does.
 
-    >>> matching([Group("infection", ("flu", "cold"))], "co")
+    >>> find_groups([Group("infection", ("flu", "cold"))], "co")
     [Group(label='infection', members=('cold',))]
     """
     sought = text.strip().casefold()
@@ -223,19 +223,19 @@ def page_of(groups: Sequence[Group], first: int, *, most: int = PAGE) -> list[Gr
     return shown
 
 
-def _ticked(choices: dict[str, object]) -> set[str]:
+def _require_ticked(choices: dict[str, object]) -> set[str]:
     ticked = choices.get(TICKED)
     if not isinstance(ticked, set) or not ticked:
         raise TaskError("tick the members first", hint="those that shall be in the group")
     return ticked
 
 
-def _named(text: str) -> str:
+def _require_name(text: str) -> str:
     name = text.strip()
     if not name:
         raise TaskError("name the group", hint="a new name, or that of a group that there is")
     return name
 
 
-def _shown(label: str) -> str:
+def _spell_label(label: str) -> str:
     return label or "(missing)"

@@ -1,10 +1,11 @@
 """The fields of each builder: a change is checked at its field, and what was refused stays there to be mended."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import replace
 from typing import Any
 
 from indistinct.hierarchy import CutPoints, Dates, Hierarchy, Intervals, Masking, Order
+from indistinct.hierarchy.builders import declared_order
 from indistinct.web import parts
 from indistinct.web.frame import Screen
 from indistinct.web.steps.hierarchies.declarations import (
@@ -12,14 +13,17 @@ from indistinct.web.steps.hierarchies.declarations import (
     cuts_of,
     lines_of,
     number_of,
-    numbers,
-    replaced,
-    spelled,
+    parse_numbers,
+    spell_numbers,
     whole_number_of,
+    with_hierarchy,
     with_option,
 )
 from indistinct.web.tasks.hierarchies import survey
 from indistinct.web.worker import TaskError
+
+COLUMN = "column"
+"""Under this name a tab keeps which column it shows."""
 
 
 def draw_fields(screen: Screen, column: str, hierarchy: Hierarchy | None) -> None:
@@ -31,7 +35,7 @@ def draw_fields(screen: Screen, column: str, hierarchy: Hierarchy | None) -> Non
         case CutPoints():
             form.field(
                 "Cut points, a line a level, finest first",
-                "\n".join(map(spelled, hierarchy.cuts)),
+                "\n".join(map(spell_numbers, hierarchy.cuts)),
                 lambda text: with_option(hierarchy, "cuts", cuts_of(text)),
                 name="cuts",
                 kind="area",
@@ -54,14 +58,14 @@ def draw_fields(screen: Screen, column: str, hierarchy: Hierarchy | None) -> Non
 def _draw_intervals(form: "_Form", hierarchy: Intervals) -> None:
     form.field(
         "Widths, finest first",
-        spelled(hierarchy.widths),
-        lambda text: with_option(hierarchy, "intervals", numbers(text)),
+        spell_numbers(hierarchy.widths),
+        lambda text: with_option(hierarchy, "intervals", parse_numbers(text)),
         name="widths",
         hint="One level each; every width is a multiple of the one before, as 5, 10, 20.",
     )
     form.field(
         "Where an interval begins",
-        spelled([hierarchy.origin]),
+        spell_numbers([hierarchy.origin]),
         lambda text: with_option(hierarchy, "origin", number_of(text)),
         name="origin",
         hint="With 0, intervals of 5 are 20-24, 25-29; with 1 they are 21-25, 26-30.",
@@ -136,36 +140,24 @@ class _Form:
     ) -> None:
         """Draw a list to choose from."""
         screen = self.screen
-        parts.choice(
-            label,
-            shown,
-            value,
-            screen.on(lambda text: self._take(text, make), at=name),
-            name=name,
-            error=screen.errors.get(name),
-        )
+        screen.choice(label, shown, value, lambda text: self._take(text, make), name=name)
 
     def tick(self, hierarchy: Dates, unit: str) -> Callable[..., Any]:
         """Return what a box of a period does; the last one cannot be taken away."""
 
-        async def ticked(wanted: bool) -> None:
-            await self.screen.act(
-                lambda: self._take(unit, lambda _unit: with_unit(hierarchy, unit, wanted)), at="units"
-            )
-            if "units" not in self.screen.errors:
-                focus = f"document.getElementById('unit-{unit}')?.focus()"
-                self.screen.places.step.client.run_javascript(focus)
+        def take(wanted: bool) -> Awaitable[None]:
+            return self._take(unit, lambda _unit: with_unit(hierarchy, unit, wanted))
 
-        return ticked
+        return self.screen.on(take, at="units")
 
     async def _take(self, text: str, make: Callable[[str], Hierarchy]) -> None:
         """Put what is typed into the policy if it is a hierarchy that fits the column."""
         screen, column = self.screen, self.column
         made = make(text)
-        changed = replace(screen.policy, hierarchies=replaced(screen.policy.hierarchies, column, made))
+        changed = replace(screen.policy, hierarchies=with_hierarchy(screen.policy.hierarchies, column, made))
         fit = (await screen.session.ask(survey, changed, (column,)))[column]
         # Values that an order does not name can be added to it; everything else is mended here.
-        if fit.message and not (fit.uncovered and isinstance(made, Order)):
+        if fit.message and not (fit.uncovered and declared_order(made) is not None):
             raise TaskError(fit.message, hint=fit.hint)
         screen.change(changed)
 
@@ -181,3 +173,10 @@ def with_unit(hierarchy: Dates, unit: str, wanted: bool) -> Hierarchy:
     if not kept:
         raise TaskError("one period at least must stay", hint="or choose suppression")
     return with_option(hierarchy, "dates", kept)
+
+
+def decide(screen: Screen, column: str, hierarchy: Hierarchy | None, *, keep: Collection[str] = ()) -> None:
+    """Put a hierarchy into the policy; what the tab had chosen about the old one is gone but for what it shall keep."""
+    screen.change(replace(screen.policy, hierarchies=with_hierarchy(screen.policy.hierarchies, column, hierarchy)))
+    kept = {name: value for name, value in screen.choices.items() if name in keep}
+    screen.choices = {**kept, COLUMN: column}

@@ -5,24 +5,32 @@ from typing import Any
 from nicegui import ui
 
 from indistinct.figures import number, plural
-from indistinct.hierarchy import Explicit
+from indistinct.hierarchy import table_of_values
 from indistinct.web import parts
-from indistinct.web.files import DOWNLOADS, given_away, safe_name, uploaded_path
+from indistinct.web.files import DOWNLOADS, key_of_downloads, safe_name, uploaded_path
 from indistinct.web.frame import Screen
 from indistinct.web.standing import INSPECTED
-from indistinct.web.steps.hierarchies.changing import COLUMN, decide
 from indistinct.web.steps.hierarchies.declarations import (
     BUILDERS,
     NONE,
     builder_of,
     builders_for,
     columns_with_hierarchies,
-    described,
+    describe_hierarchy,
     remark,
 )
 from indistinct.web.steps.hierarchies.editor import draw_tree
-from indistinct.web.steps.hierarchies.fields import draw_fields
-from indistinct.web.tasks.hierarchies import Fit, Imported, begun, completed, exported, imported, preview, suggested
+from indistinct.web.steps.hierarchies.fields import COLUMN, decide, draw_fields
+from indistinct.web.tasks.hierarchies import (
+    Fit,
+    Imported,
+    begin_hierarchy,
+    complete_hierarchy,
+    export_hierarchy,
+    import_hierarchy,
+    preview,
+    suggest_hierarchy,
+)
 from indistinct.web.tasks.hierarchies import survey as survey_columns
 
 MISSING = "(missing)"
@@ -41,7 +49,7 @@ async def draw(screen: Screen) -> None:
     if column not in columns:
         column = screen.choices[COLUMN] = next(iter(columns))
     # Values of the others were counted when the table was opened.
-    fits = {name: fit for name, fit in counted_before(screen.session.found(INSPECTED)).items() if name in columns}
+    fits = {name: fit for name, fit in counted_before(screen.session.result(INSPECTED)).items() if name in columns}
     sought = [name for name in columns if name == column or name in screen.policy.hierarchies or name not in fits]
     fits |= await screen.session.ask(survey_columns, screen.policy, sought)
     _draw_list(screen, columns, fits)
@@ -80,7 +88,7 @@ def _draw_line(screen: Screen, place: int, name: str, *, use: str, fit: Fit) -> 
             box = parts.button(name, screen.on(lambda: _choose(screen, name), at=f"column-{place}"))
             box.props["id"], box.props["aria-pressed"] = f"column-{place}", "true" if chosen else "false"
         parts.tag("td", use)
-        parts.tag("td", described(hierarchy))
+        parts.tag("td", describe_hierarchy(hierarchy))
         parts.tag("td", " → ".join(map(number, fit.sizes or (fit.distinct,))))
         if fit.message:
             parts.tag(
@@ -105,42 +113,42 @@ async def _draw_column(screen: Screen, column: str, fit: Fit, *, quasi: bool) ->
             await _draw_builder(screen, column, fit)
         with parts.tag("div"):
             await _draw_preview(screen, column, fit)
-    if isinstance(hierarchy, Explicit):
-        draw_tree(screen, column, hierarchy)
+    table = table_of_values(hierarchy)
+    if table is not None:
+        draw_tree(screen, column, table)
 
 
 async def _draw_builder(screen: Screen, column: str, fit: Fit) -> None:
     hierarchy = screen.policy.hierarchies.get(column)
     chosen = builder_of(hierarchy)
-    parts.choice(
+    screen.choice(
         "Kind of hierarchy",
         builders_for(fit.kind, chosen),
         chosen,
-        screen.on(lambda kind: _begin(screen, column, kind), at="builder"),
+        lambda kind: _begin(screen, column, kind),
         name="builder",
         hint=BUILDERS[chosen].meaning,
-        error=screen.errors.get("builder"),
     )
     draw_fields(screen, column, hierarchy)
-    advice = await screen.session.ask(suggested, screen.policy, column)
+    advice = await screen.session.ask(suggest_hierarchy, screen.policy, column)
     with parts.tag("div", classes="actions"):
         if advice != hierarchy:
-            parts.button(
-                f"Use the suggestion: {described(advice)}",
-                screen.on(lambda: decide(screen, column, advice), at="builder"),
+            screen.button(
+                f"Use the suggestion: {describe_hierarchy(advice)}",
+                lambda: decide(screen, column, advice),
                 name="suggestion",
+                at="builder",
             )
         else:
             parts.tag("span", "This is what is suggested.", classes="hint")
         if hierarchy is not None:
-            parts.button("Export as CSV", screen.on(lambda: _export(screen, column), at="export"), name="export")
-    if "export" in screen.errors:
-        parts.problem(screen.errors["export"], at="export")
+            screen.button("Export as CSV", lambda: _export(screen, column), name="export")
+    screen.problem("export")
     _draw_import(screen, column)
 
 
 async def _begin(screen: Screen, column: str, kind: str) -> None:
-    made = None if kind == NONE else await screen.session.ask(begun, screen.policy, column, kind=kind)
+    made = None if kind == NONE else await screen.session.ask(begin_hierarchy, screen.policy, column, kind=kind)
     decide(screen, column, made)
 
 
@@ -176,9 +184,9 @@ def _draw_wrong(screen: Screen, column: str, fit: Fit) -> None:
     if fit.uncovered and builder_of(screen.policy.hierarchies.get(column)) in ("tree", "order"):
 
         async def complete() -> None:
-            decide(screen, column, await screen.session.ask(completed, screen.policy, column))
+            decide(screen, column, await screen.session.ask(complete_hierarchy, screen.policy, column))
 
-        parts.button("Add these values, each as it is", screen.on(complete, at="complete"), name="complete")
+        screen.button("Add these values, each as it is", complete, name="complete")
 
 
 def _draw_import(screen: Screen, column: str) -> None:
@@ -199,7 +207,7 @@ def _draw_import(screen: Screen, column: str) -> None:
 
 async def _import(screen: Screen, column: str, told: dict[str, Any]) -> None:
     path = uploaded_path(screen.session, "hierarchy", told)
-    found: Imported = await screen.session.ask(imported, screen.policy, column, path)
+    found: Imported = await screen.session.ask(import_hierarchy, screen.policy, column, path)
     decide(screen, column, found.hierarchy)
     screen.choices[TOLD] = (f"{plural(len(found.hierarchy.rows), 'value')} imported.", *found.notes)
 
@@ -207,8 +215,8 @@ async def _import(screen: Screen, column: str, told: dict[str, Any]) -> None:
 async def _export(screen: Screen, column: str) -> None:
     session = screen.session
     path = session.folder / "hierarchies" / f"{safe_name(column)}.csv"
-    await session.ask(exported, screen.policy, column, path)
-    rests_on = given_away(session)
-    others = session.found(DOWNLOADS) if session.is_fresh(DOWNLOADS, rests_on) else {}
-    session.find(DOWNLOADS, {**others, "hierarchy": path}, rests_on=rests_on)
+    await session.ask(export_hierarchy, screen.policy, column, path)
+    rests_on = key_of_downloads(session)
+    others = session.result(DOWNLOADS) if session.is_fresh(DOWNLOADS, rests_on) else {}
+    session.keep(DOWNLOADS, {**others, "hierarchy": path}, rests_on=rests_on)
     ui.navigate.to("/download/hierarchy")

@@ -1,0 +1,266 @@
+"""Cuts of all columns, chosen greedily: again and again the one that lowers discernibility most.
+
+What is best for a moment may be worst in the end: with more columns to choose from the greedy cuts are often worse.
+So every set of columns begins from the best that was found with one column less, wherever its own cuts are not better.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from indistinct.algorithms.base import Problem, fewest_rows
+from indistinct.algorithms.partition import _single_dimensional_kernels as _kernels
+from indistinct.algorithms.partition.optimal_cuts import least_squares
+from indistinct.frequencies.encode import group_rows
+from indistinct.frequencies.value import Classes, FrequencySet
+from indistinct.machine.arrays import Codes, starts_of
+from indistinct.models.base import Model
+from indistinct.recoding.columns import QuasiColumn
+
+# All sets of so many columns are tried, and of more columns what begins with them.
+TRIED_COLUMNS = 8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grid:
+    """Cuts of some columns, each as a mask over ranks: a cut after rank `r` where it is set; `cost` is their C_DM."""
+
+    cuts: tuple[Codes, ...]
+    cost: int
+
+
+def find_greedy_cuts(ranks: Codes, problem: Problem) -> list[Codes]:
+    """Return the cuts of each column as a mask over ranks.
+
+    They cost no more than the answer for any of up to eight columns alone; and of more columns than eight no more than
+    the answer for the first ones, however many.
+    """
+    if not len(ranks):
+        return [np.zeros(len(column.domain), dtype=bool) for column in problem.columns]
+    width = len(problem.columns)
+    first = min(width, TRIED_COLUMNS)
+    subsets = [some for size in range(1, first + 1) for some in combinations(range(first), size)]
+    subsets += [tuple(range(size)) for size in range(first + 1, width + 1)]
+    grids: dict[tuple[int, ...], Grid] = {}
+    for index, some in enumerate(subsets):
+        fewer = (tuple(j for j in some if j != left) for left in some)
+        grids[some] = _grid_of(ranks, problem, some, {rest: grids[rest] for rest in fewer if rest in grids})
+        problem.progress(0.7 * (index + 1) / len(subsets))
+    return _with_free_cuts(ranks, list(grids[subsets[-1]].cuts))
+
+
+def _grid_of(ranks: Codes, problem: Problem, some: tuple[int, ...], fewer: dict[tuple[int, ...], Grid]) -> Grid:
+    """Return cuts of some columns that cost no more than those of any set with one column less."""
+    own_ranks, own = _project(ranks, problem, some)
+    before = min(fewer.items(), key=lambda item: item[1].cost, default=None)
+    start = None
+    if before is not None:
+        by_column = dict(zip(before[0], before[1].cuts, strict=True))
+        nothing = [np.zeros(len(column.domain), dtype=bool) for column in own.columns]
+        start = Grid(tuple(by_column.get(j, nothing[index]) for index, j in enumerate(some)), before[1].cost)
+        if start.cost <= _least_cost(own):
+            return start
+    greedy = _priced(own_ranks, own, _search(own_ranks, own, None))
+    if start is None or greedy.cost <= start.cost:
+        return greedy
+    extended = _priced(own_ranks, own, _search(own_ranks, own, start.cuts))
+    return extended if extended.cost <= start.cost else start
+
+
+def _search(ranks: Codes, problem: Problem, start: Sequence[Codes] | None) -> list[Codes]:
+    """Return greedy cuts, or those of a single column of which the model sees sizes alone: the best there are."""
+    if not problem.model.traits.sizes_only:
+        return greedy_by_rounds(ranks, problem, start=start)
+    if len(problem.columns) == 1:
+        cuts = segment_cuts(ranks, problem)
+        if cuts is not None:
+            return [cuts]
+    return greedy_by_size(ranks, problem, start=start)
+
+
+def segment_cuts(ranks: Codes, problem: Problem) -> Codes | None:
+    """Return the best cuts of one column for a model that looks at class sizes alone, None if there are none."""
+    order = np.argsort(ranks[:, 0])
+    running = starts_of(problem.frequencies.counts[order])
+    last = np.zeros(len(running), dtype=np.int64)
+    if not _kernels.shortest_segments(running, problem.model.smallest, last):
+        return None
+    return cuts_of_segments(ranks[order, 0], last, size=len(problem.columns[0].domain))
+
+
+def cuts_of_segments(ranks: Codes, last: Codes, *, size: int) -> Codes:
+    """Return the cuts between segments of ascending ranks; `last` says of every end where its segment begins."""
+    cuts, stop = np.zeros(size, dtype=bool), len(ranks)
+    while last[stop] > 0:
+        stop = int(last[stop])
+        cuts[ranks[stop - 1]] = True
+    return cuts
+
+
+def _project(ranks: Codes, problem: Problem, some: tuple[int, ...]) -> tuple[Codes, Problem]:
+    """Return a problem of some of its columns, and the ranks of its cells."""
+    if len(some) == len(problem.columns):
+        return ranks, problem
+    columns = tuple(problem.columns[j] for j in some)
+    own = ranks[:, some]
+    grouping = group_rows([own[:, j].astype(np.uint32) for j in range(len(some))], [len(c.domain) for c in columns])
+    first = grouping.first
+    classes = problem.frequencies.classes.regroup(grouping.group_ids(), len(grouping))
+    frequencies = FrequencySet(
+        tuple(column.name for column in columns), problem.frequencies.vectors[first][:, some], classes
+    )
+    return own[first], replace(problem, frequencies=frequencies, columns=columns)
+
+
+def _least_cost(problem: Problem) -> int:
+    """Return what no cuts of the columns are below: a row's class has its cell, and enough rows for the model."""
+    sizes, k = problem.frequencies.counts.astype(np.int64), fewest_rows(problem.model)
+    return max(int((sizes * np.maximum(sizes, k)).sum()), least_squares(int(sizes.sum()), k))
+
+
+def _priced(ranks: Codes, problem: Problem, cuts: list[Codes]) -> Grid:
+    """Return cuts with their discernibility, as they are published: intervals of a tree that look alike are one."""
+    pairs = list(zip(problem.columns, cuts, strict=True))
+    labels = [_labels(column, cut, ranks[:, j]) for j, (column, cut) in enumerate(pairs)]
+    ids = group_rows([own.astype(np.uint32) for own in labels], [int(own.max()) + 1 for own in labels]).group_ids()
+    sizes = np.bincount(ids, weights=problem.frequencies.counts).astype(np.int64)
+    return Grid(tuple(cuts), int(sizes @ sizes))
+
+
+def _labels(column: QuasiColumn, cut: Codes, ranks: Codes) -> Codes:
+    """Return a number for what is published of each cell in a column."""
+    intervals = starts_of(cut)[:-1][ranks]
+    if not column.tree or column.taxonomy is None:
+        return intervals
+    size = int(intervals.max()) + 1
+    low, high = np.full(size, len(cut), dtype=np.int64), np.full(size, -1, dtype=np.int64)
+    np.minimum.at(low, intervals, ranks)
+    np.maximum.at(high, intervals, ranks)
+    present = high >= 0
+    ancestors = column.taxonomy.ancestors[column.by_rank].astype(np.int64)
+    ends = ancestors[np.where(present, low, 0)], ancestors[np.where(present, high, 0)]
+    # In depth-first order the lowest node over both ends is over all that lies between them.
+    levels = np.argmax(ends[0] == ends[1], axis=1)
+    nodes = ends[0][np.arange(size), levels] * ancestors.shape[1] + levels
+    return np.asarray(np.unique(nodes, return_inverse=True)[1][intervals])
+
+
+def _with_free_cuts(ranks: Codes, cuts: list[Codes]) -> list[Codes]:
+    """Add the cuts that divide no class: they change none, and narrow what is published."""
+    intervals = [starts_of(cut)[:-1] for cut in cuts]
+    ids = group_rows(
+        [own[ranks[:, j]].astype(np.uint32) for j, own in enumerate(intervals)],
+        [int(own[-1]) + 1 for own in intervals],
+    ).group_ids()
+    return [cut | free_cuts(ranks[:, j], ids, size=len(cut)) for j, cut in enumerate(cuts)]
+
+
+def free_cuts(ranks: Codes, class_ids: Codes, *, size: int) -> Codes:
+    """Return the cuts of a column that no class lies on both sides of; a negative class has no say."""
+    kept = class_ids >= 0
+    ranks, class_ids = ranks[kept], class_ids[kept]
+    count = int(class_ids.max(initial=-1)) + 1
+    low, high = np.full(count, size, dtype=np.int64), np.full(count, -1, dtype=np.int64)
+    np.minimum.at(low, class_ids, ranks)
+    np.maximum.at(high, class_ids, ranks)
+    inside = high >= 0
+    steps = np.bincount(low[inside], minlength=size + 1) - np.bincount(high[inside], minlength=size + 1)
+    free = np.cumsum(steps)[:size] == 0
+    free[-1] = False
+    return np.asarray(free)
+
+
+def greedy_by_size(ranks: Codes, problem: Problem, *, start: Sequence[Codes] | None = None) -> list[Codes]:
+    """Return the cuts of `greedy_by_rounds` for a model that looks at class sizes alone, by a kernel.
+
+    A cut changes the gains only where it crosses a class, and what breaks a class is known from its first and last k
+    rows, so that no cut is tried in vain.
+    """
+    sizes, counts = [len(column.domain) for column in problem.columns], problem.frequencies.counts.astype(np.int64)
+    bases, cells, k = starts_of(sizes), len(ranks), problem.model.smallest
+    total, most = int(bases[-1]), min(cells, int(counts.sum()) // k) + 2
+    order = np.sort(ranks.T << 32 | np.arange(cells), axis=1)
+    classes, edges = np.zeros((most, 3), dtype=np.int64), np.zeros((len(sizes), 2, most), dtype=np.int64)
+    classes[0] = 0, cells, counts.sum()
+    after, chosen = np.arange(total + 1), np.zeros(total, dtype=bool)
+    steps, gains, owners = (np.zeros(size, dtype=np.int64) for size in (total, total, max(sizes)))
+    best = np.full(total // _kernels.BLOCK + 1, -1, dtype=np.int64)
+    spare, goes_left = np.empty(cells, dtype=np.int64), np.empty(cells, dtype=bool)
+    first_cuts = np.flatnonzero(np.concatenate(start)) if start is not None else np.zeros(0, dtype=np.int64)
+    buffers = (owners, steps, gains, after, best, spare, goes_left, chosen)
+    _kernels.greedy_cuts(counts, order, bases[:-1], k, classes, edges, first_cuts, *buffers)
+    # What is still open crosses no class: such cuts change none, and narrow what is published.
+    free = after[:-1] == np.arange(total)
+    free[bases[1:] - 1] = False
+    problem.counters["checks"] += total - len(sizes) - int(free.sum())
+    return np.split(chosen | free, bases[1:-1])
+
+
+def greedy_by_rounds(ranks: Codes, problem: Problem, *, start: Sequence[Codes] | None = None) -> list[Codes]:
+    """Return each column's cuts as a mask over ranks: a cut after rank `r` where the mask is set.
+
+    Every cut is weighed anew in every round, in time that is quadratic in the number of values. The cuts of `start`,
+    which are allowable together, are made before any other.
+    """
+    sizes = [len(column.domain) for column in problem.columns]
+    cuts = [np.zeros(size, dtype=bool) for size in sizes] if start is None else [cut.copy() for cut in start]
+    # A cut that breaks a class breaks one of its parts as well, so it need never be tried again.
+    open_ = [(np.arange(len(cut)) < len(cut) - 1) & ~cut for cut in cuts]
+    class_ids = np.zeros(len(ranks), dtype=np.int64)
+    for column, cut in enumerate(cuts):
+        class_ids = np.unique(class_ids * len(cut) + starts_of(cut)[:-1][ranks[:, column]], return_inverse=True)[1]
+    while True:
+        gains = [
+            np.where(o, _gains(ranks[:, j], class_ids, problem.frequencies.counts, len(o)), 0)
+            for j, o in enumerate(open_)
+        ]
+        best = _first_allowable(ranks, class_ids, gains, open_, problem)
+        if best is None:
+            # What is still open crosses no class: such cuts change none, and narrow what is published.
+            return [cut | free for cut, free in zip(cuts, open_, strict=True)]
+        column, cut = best
+        cuts[column][cut], open_[column][cut] = True, False
+        pairs = 2 * class_ids + (ranks[:, column] > cut)
+        class_ids = np.unique(pairs, return_inverse=True)[1]
+
+
+def _gains(ranks: Codes, class_ids: Codes, counts: Codes, size: int) -> Codes:
+    """Return by how much the discernibility falls with a cut after each rank: twice left times right, summed."""
+    order = np.lexsort((ranks, class_ids))
+    at, owners = ranks[order], class_ids[order]
+    before = starts_of(counts[order])
+    first = np.flatnonzero(np.diff(owners, prepend=-1))
+    totals = np.add.reduceat(counts[order], first)
+    left = (before[1:] - before[first][owners]).astype(np.float64)
+    product = 2 * left * (totals[owners] - left)
+    # Between two of its values a class gives every cut the same product: add differences, then sum up.
+    last = np.concatenate([(owners[1:] != owners[:-1]) | (at[1:] != at[:-1]), [True]])
+    at, owners, product = at[last], owners[last], product[last]
+    steps = np.bincount(at, weights=product, minlength=size + 1)
+    follows = np.concatenate([owners[1:] == owners[:-1], [False]])
+    steps -= np.bincount(at[1:][follows[:-1]], weights=product[:-1][follows[:-1]], minlength=size + 1)
+    return np.round(np.cumsum(steps)[:size])
+
+
+def _first_allowable(
+    ranks: Codes, class_ids: Codes, gains: list[Codes], open_: list[Codes], problem: Problem
+) -> tuple[int, int] | None:
+    """Return the allowable cut with the largest gain; cuts that are not allowable are closed for good."""
+    candidates = [(-gain[r], j, r) for j, gain in enumerate(gains) for r in np.flatnonzero(gain > 0).tolist()]
+    for _, column, cut in sorted(candidates):
+        problem.counters["checks"] += 1
+        if _allowable(ranks[:, column] > cut, class_ids, problem.frequencies.classes, problem.model):
+            return column, int(cut)
+        open_[column][cut] = False
+    return None
+
+
+def _allowable(right: Codes, class_ids: Codes, classes: Classes, model: Model) -> bool:
+    pairs = 2 * class_ids + right
+    size = 2 * (int(class_ids.max()) + 1)
+    sizes = np.bincount(pairs, weights=classes.sizes, minlength=size)
+    if (sizes[sizes > 0] < model.smallest).any():
+        return False
+    return model.traits.sizes_only or not model.violations(classes.regroup(pairs.astype(np.int32), size)).any()

@@ -1,0 +1,337 @@
+"""The best cuts of all columns under discernibility: set enumeration with bounds (Bayardo and Agrawal 2005).
+
+A node has a head, the cuts that are made, and a tail, the cuts that may be made as well. It stands for every recoding
+that makes the head and some of the tail. Its bound is the least that any of them can cost; a node whose bound is not
+below the best cost so far is left out. `docs/theory/single-dimensional.md` has the proofs.
+"""
+
+import math
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from heapq import heappop, heappush
+
+import numpy as np
+
+from indistinct.algorithms.base import LOG, fewest_rows
+from indistinct.algorithms.explanation import Proof
+from indistinct.algorithms.partition import _optimal_cuts_kernels as _kernels
+from indistinct.frequencies.encode import group_rows
+from indistinct.frequencies.value import Classes
+from indistinct.machine.arrays import Codes, starts_of
+from indistinct.machine.stages import enter
+from indistinct.models.base import Model
+
+TAIL, HEAD, OUT = map(int, (_kernels.TAIL, _kernels.HEAD, _kernels.OUT))
+# Open nodes keep the cells that they were counted from up to so many bytes; others are counted from the table again.
+# While what is left of them takes as much, the newest one is looked at first: so there are soon fewer.
+KEPT_BYTES = 1 << 29
+# The columns of `Weighed.effects`: classes of the head that a cut divides, rows that it brings into classes which break
+# the model, by how much it lowers the cost, its smallest part, and whether one of its parts satisfies the model.
+DIVIDED, LOST, GAIN, SMALLEST, USEFUL = range(5)
+EFFECTS = 5
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cells:
+    """Vectors of ranks without gaps, and the classes of equal vectors."""
+
+    ranks: Codes
+    classes: Classes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CutSpace:
+    """All cuts of a table, and what its release must satisfy.
+
+    Cuts are numbered through; those of column j begin at `bases[j]`. `budget` is how many rows, or people, may be
+    dropped, and a dropped row costs as much as the table has rows.
+    """
+
+    cells: Cells
+    bases: Codes
+    model: Model
+    budget: int
+
+    @classmethod
+    def of(cls, ranks: Codes, classes: Classes, model: Model, *, budget: int) -> "CutSpace":
+        """Return the space of cells with these ranks, of which each column has every one from 0 on."""
+        sizes = ranks.max(axis=0, initial=0).astype(np.int64)
+        return cls(Cells(np.ascontiguousarray(ranks, dtype=np.int32), classes), starts_of(sizes), model, budget)
+
+    @property
+    def cuts(self) -> int:
+        """Return how many cuts there are."""
+        return int(self.bases[-1])
+
+    @property
+    def rows(self) -> int:
+        """Return the rows of the table."""
+        return self.cells.classes.rows
+
+    def intervals(self, made: Codes) -> list[Codes]:
+        """Return, for each column, the interval of each value between the cuts that a mask makes."""
+        return [starts_of(made[start:stop]) for start, stop in zip(self.bases[:-1], self.bases[1:], strict=True)]
+
+    def class_ids(self, cells: Cells, made: Codes) -> Codes:
+        """Return the class of every cell between the cuts that a mask makes."""
+        intervals = self.intervals(made)
+        columns = [own[cells.ranks[:, j]] for j, own in enumerate(intervals)]
+        return group_rows(columns, [int(own[-1]) + 1 for own in intervals]).group_ids()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Weighed:
+    """A node as it was weighed: what its head costs, its bound, and what is left of its tail.
+
+    `full` is what head and tail together cost, None if that breaks the model. `cells` are the classes of head and tail
+    together. `effects` says of every cut what it does to the head; it is right for cuts of the tail alone.
+    """
+
+    status: Codes
+    cells: Cells
+    cost: int
+    bound: int
+    full: int | None
+    effects: Codes
+
+    def branching_cut(self) -> int | None:
+        """Return the cut of the tail to make and to leave out, None if the tail is empty.
+
+        It is the cut that comes nearest to what the model forbids: it costs most of the budget, or makes the smallest
+        part. With it most other cuts break the model, so that one of both nodes is soon left out.
+        """
+        tail = np.flatnonzero(self.status == TAIL)
+        if not len(tail):
+            return None
+        own = self.effects[tail]
+        return int(tail[np.lexsort((-own[:, GAIN], own[:, SMALLEST], -own[:, LOST]))[0]])
+
+    def largest_gain(self) -> int | None:
+        """Return the cut of the tail that lowers the cost of the head most, None if none does."""
+        gains = np.where(self.status == TAIL, self.effects[:, GAIN], 0)
+        return int(np.argmax(gains)) if gains.max(initial=0) > 0 else None
+
+    def nearest_half(self) -> int | None:
+        """Return the cut of the tail with the largest smallest part, as a median has; None if the tail is empty."""
+        parts = np.where(self.status == TAIL, self.effects[:, SMALLEST], 0)
+        return int(np.argmax(parts)) if parts.max(initial=0) > 0 else None
+
+
+Weigh = Callable[[CutSpace, Cells, Codes], Weighed | None]
+
+
+def weigh_node(space: CutSpace, cells: Cells, status: Codes) -> Weighed | None:
+    """Return a node weighed, for any model; None if its head is beyond the budget. `status` is changed."""
+    by_size = space.model.traits.sizes_only
+    return (weigh_node_by_size if by_size else weigh_node_by_model)(space, cells, status)
+
+
+def weigh_node_by_size(space: CutSpace, cells: Cells, status: Codes) -> Weighed | None:
+    """Return what `weigh_node_by_model` returns for a model that looks at class sizes alone, by a kernel."""
+    effects, figures = np.empty((space.cuts, EFFECTS), dtype=np.int64), np.zeros(4, dtype=np.int64)
+    atoms, sizes = np.empty_like(cells.ranks), np.empty(len(cells.ranks), dtype=np.int64)
+    k, weights = space.model.smallest, cells.classes.sizes.astype(np.int64)
+    limits = (k, space.budget, space.rows)
+    if not _kernels.weigh_node(cells.ranks, weights, space.bases, status, *limits, effects, atoms, sizes, figures):
+        return None
+    count, cost, bound, full = figures.tolist()
+    atoms, sizes = atoms[:count].copy(), sizes[:count].copy()
+    return Weighed(status, Cells(atoms, Classes(sizes)), cost, bound, None if full < 0 else full, effects)
+
+
+def weigh_node_by_model(space: CutSpace, cells: Cells, status: Codes) -> Weighed | None:
+    """Return a node weighed by what the model says of every class; None if its head is beyond the budget."""
+    model, table = space.model, space.rows
+    head = space.class_ids(cells, status == HEAD)
+    classes = cells.classes.regroup(head, int(head.max()) + 1)
+    broken = model.violations(classes)
+    dropped = classes.members_of(broken)
+    if dropped > space.budget:
+        return None
+    effects = _effects(space, cells, status, head, classes.sizes, broken)
+    # People may break the model in several classes: only rows add up.
+    lost = effects[:, LOST] if classes.unit == "rows" or not space.budget else 0
+    useless = (effects[:, DIVIDED] == 0) | (effects[:, USEFUL] == 0)
+    status[(status == TAIL) & (useless | (dropped + lost > space.budget))] = OUT
+    parts = space.class_ids(cells, status != OUT)
+    firsts = np.unique(parts, return_index=True)[1]
+    atoms = cells.classes.regroup(parts, len(firsts))
+    below = model.violations(atoms)
+    full = _cost(atoms.sizes, below, table) if atoms.members_of(below) <= space.budget else None
+    bound = _bound(space, classes.sizes, broken, atoms.sizes, head[firsts])
+    merged = Cells(np.ascontiguousarray(cells.ranks[firsts]), atoms)
+    return Weighed(status, merged, _cost(classes.sizes, broken, table), bound, full, effects)
+
+
+def _effects(space: CutSpace, cells: Cells, status: Codes, head: Codes, rows: Codes, broken: Codes) -> Codes:
+    """Return what each cut of the tail does to the classes of the head that satisfy the model."""
+    effects, table = np.zeros((space.cuts, EFFECTS), dtype=np.int64), space.rows
+    effects[:, SMALLEST] = table
+    for column, base in enumerate(space.bases[:-1].tolist()):
+        for cut in (np.flatnonzero(status[base : space.bases[column + 1]] == TAIL) + base).tolist():
+            sides = cells.classes.regroup(
+                (2 * head + (cells.ranks[:, column] > cut - base)).astype(np.int32), 2 * len(rows)
+            )
+            sizes = sides.sizes.reshape(-1, 2)
+            divided = np.flatnonzero((sizes > 0).all(axis=1) & ~broken)
+            if not len(divided):
+                continue
+            fails = space.model.violations(sides.take((2 * divided[:, None] + [0, 1]).ravel())).reshape(-1, 2)
+            parts = sizes[divided]
+            after = np.where(fails, parts * table, parts**2).sum()
+            lost = int(parts[fails].sum())
+            effects[cut] = len(divided), lost, (rows[divided] ** 2).sum() - after, parts.min(), int(not fails.all())
+    return effects
+
+
+def _cost(sizes: Codes, broken: Codes, table: int) -> int:
+    """Return the discernibility of classes of which the broken ones are suppressed."""
+    return int(np.where(broken, sizes * table, sizes**2).sum())
+
+
+def _bound(space: CutSpace, rows: Codes, broken: Codes, sizes: Codes, owners: Codes) -> int:
+    """Return the least that cuts between the head and the whole tail cost."""
+    # Numbers of rows alone, so that a table in which every row stands twice is searched alike.
+    k, table = fewest_rows(space.model), space.rows
+    least = np.bincount(owners, weights=sizes * np.maximum(sizes, k), minlength=len(rows)).astype(np.int64)
+    even = (space.budget == 0) | (2 * rows <= table)
+    least = np.where(even, np.maximum(least, [least_squares(int(size), k) for size in rows]), least)
+    return int(np.where(broken, rows * table, least).sum())
+
+
+def least_squares(rows: int, k: int) -> int:
+    """Return the smallest sum of squared sizes of classes that have at least k of so many rows each.
+
+    >>> least_squares(11, 3)
+    41
+    """
+    classes = max(rows // k, 1)
+    each, larger = divmod(rows, classes)
+    return (classes - larger) * each**2 + larger * (each + 1) ** 2
+
+
+@dataclass(frozen=True, slots=True, eq=False, order=False)
+class _OpenNode:
+    """What is kept of a node that is still to be divided by making `cut` or leaving it out.
+
+    Without `cells` its children are counted from the table.
+    """
+
+    status: Codes
+    cells: Cells | None
+    cut: int
+    bound: int
+
+    @property
+    def bytes(self) -> int:
+        cells = 0 if self.cells is None else self.cells.ranks.nbytes + 8 * len(self.cells.ranks)
+        return int(self.status.nbytes) + cells
+
+
+@dataclass(slots=True, eq=False)
+class _Open:
+    """The nodes that are still to be looked at: the lowest bound first, or the newest while memory is short."""
+
+    heap: list[tuple[int, int, _OpenNode]] = field(default_factory=list)
+    stack: list[_OpenNode] = field(default_factory=list)
+    bytes: int = 0
+    pushed: int = 0
+
+    def push(self, node: _OpenNode) -> None:
+        self.pushed += 1
+        if self.bytes + node.bytes > KEPT_BYTES:
+            node = replace(node, cells=None)
+        self.bytes += node.bytes
+        if self.bytes > 2 * KEPT_BYTES:
+            self.stack.append(node)
+        else:  # of equal bounds the newest comes first
+            heappush(self.heap, (node.bound, -self.pushed, node))
+
+    def pop(self) -> _OpenNode:
+        node = self.stack.pop() if self.stack else heappop(self.heap)[2]
+        self.bytes -= node.bytes
+        return node
+
+    def bound(self) -> float:
+        """Return the lowest bound of an open node, infinity if there is none."""
+        lowest = self.heap[0][0] if self.heap else math.inf
+        return min(lowest, min((node.bound for node in self.stack), default=math.inf))
+
+
+class CutSearch:
+    """The state of an enumeration: the best cuts so far, and the nodes that may have better ones."""
+
+    def __init__(self, space: CutSpace, weigh: Weigh = weigh_node) -> None:
+        self.space, self.weigh, self.open = space, weigh, _Open()
+        self.best, self.cost, self.nodes = np.zeros(space.cuts, dtype=bool), space.rows**2, 0
+
+    def start_from(self, seeds: Iterable[Codes]) -> None:
+        """Take the best of cuts that others found, and of two greedy descents, to begin with."""
+        for made in seeds:
+            status = np.where(made, HEAD, OUT).astype(np.int8)
+            self._look_at(self.space.cells, status)
+        for choose in (Weighed.largest_gain, Weighed.nearest_half):
+            node = self._look_at(self.space.cells, np.zeros(self.space.cuts, dtype=np.int8))
+            while node is not None and (cut := choose(node)) is not None:
+                node = self._look_at(node.cells, _with(node.status, cut, HEAD))
+
+    def run(self, *, nodes: float, seconds: float | None, report: Callable[[Proof], None]) -> Proof:
+        """Enumerate until the best cuts are proven, or so many nodes were weighed, or the seconds are over."""
+        deadline = math.inf if seconds is None else time.monotonic() + seconds
+        self._enter(self._look_at(self.space.cells, np.zeros(self.space.cuts, dtype=np.int8)))
+        told = 1024
+        while (bound := self.open.bound()) < self.cost:
+            if self.nodes >= nodes or time.monotonic() > deadline:
+                return Proof(self.cost, int(bound), self.nodes)
+            if self.nodes >= told:
+                told *= 2
+                report(Proof(self.cost, int(bound), self.nodes))
+            node = self.open.pop()
+            if node.bound < self.cost:
+                for status in (HEAD, OUT):
+                    cells = self.space.cells if node.cells is None else node.cells
+                    self._enter(self._look_at(cells, _with(node.status, node.cut, status)))
+        return Proof(self.cost, self.cost, self.nodes)
+
+    def _enter(self, node: Weighed | None) -> None:
+        """Keep a node for later where it may hold better cuts."""
+        if node is not None and node.bound < self.cost and (cut := node.branching_cut()) is not None:
+            self.open.push(_OpenNode(node.status, node.cells, cut, node.bound))
+
+    def _look_at(self, cells: Cells, status: Codes) -> Weighed | None:
+        """Weigh a node, and keep its head, or its head and tail, if that is the best so far."""
+        self.nodes += 1
+        node = self.weigh(self.space, cells, status)
+        if node is None:
+            return None
+        if node.cost < self.cost:
+            self.best, self.cost = node.status == HEAD, node.cost
+        if node.full is not None and node.full < self.cost:
+            self.best, self.cost = node.status != OUT, node.full
+        return node
+
+
+def _with(status: Codes, cut: int, value: int) -> Codes:
+    changed = status.copy()
+    changed[cut] = value
+    return changed
+
+
+def find_optimal_cuts(
+    space: CutSpace, seeds: Iterable[Codes], *, nodes: float, seconds: float | None
+) -> tuple[Codes, Proof]:
+    """Return a mask of the best cuts found, and how good they are at least.
+
+    `seeds` are masks of cuts that satisfy the model, none of which is better than the answer.
+    """
+    search = CutSearch(space)
+    search.start_from(seeds)
+    proof = search.run(nodes=nodes, seconds=seconds, report=_report)
+    return search.best, proof
+
+
+def _report(proof: Proof) -> None:
+    """Say on the way how good the best cuts so far are."""
+    enter(f"searching: {proof}")
+    LOG.info("searching: %s", proof)
