@@ -21,25 +21,21 @@ VERDICTS = {"confirmed", "not confirmed", "depends"}
 
 def rows_of(text: str) -> list[dict[str, str]]:
     lines = [line for line in text.splitlines() if line.startswith("| ")]
-    return [dict(zip(HEADINGS, line.strip("| ").split(" | "), strict=False)) for line in lines[2:]]
+    cells = [line.removeprefix("| ").removesuffix(" |").split(" | ") for line in lines[2:]]
+    return [dict(zip(HEADINGS, row, strict=True)) for row in cells]
 
 
 @pytest.fixture(scope="module")
 def recorded() -> set[tuple[str, str]]:
     """Return claims with the figure that judges them."""
-    text = PAGE.read_text(encoding="utf-8")
-    found = set()
-    for line in (line for line in text.splitlines() if line.endswith("` |")):
-        cells = line.removeprefix("| ").removesuffix(" |").split(" | ")
-        found.add((cells[1], cells[-1].strip("`")))
-        assert cells[2] in VERDICTS
-        assert cells[-1].strip("`") in REPRODUCTIONS
-    return found
+    return {(row["claim"], row[HEADINGS[-1]].strip("`")) for row in rows_of(PAGE.read_text(encoding="utf-8"))}
 
 
 def test_the_page_counts_its_claims(recorded) -> None:
     text = PAGE.read_text(encoding="utf-8")
     counts = Counter(row["verdict"] for row in rows_of(text))
+    assert set(counts) <= VERDICTS
+    assert {name for _, name in recorded} <= set(REPRODUCTIONS)
     assert sum(counts.values()) == len(recorded)
     assert f"\n{len(recorded)} claims: " in text
     assert all(f"{count} {verdict}" in text for verdict, count in counts.items())

@@ -201,9 +201,16 @@ class Algorithm(CheckedArguments, ABC):
                 hint=f"use {'suppression=0, or ' if keeping else ''}the algorithm optimal",
             )
 
+    def find(self, problem: Problem) -> Recoding:
+        """Return a recoding whose classes satisfy the model; raise `InfeasibleError` if there is none.
+
+        This is what is called. It is `search`, but for algorithms that have a parameter of that name.
+        """
+        return self.search(problem)
+
     @abstractmethod
     def search(self, problem: Problem) -> Recoding:
-        """Return a recoding whose classes satisfy the model; raise `InfeasibleError` if there is none."""
+        """Return what `find` returns; this is what an algorithm defines."""
 
 
 def fewest_rows(model: Model) -> int:
@@ -222,7 +229,7 @@ def run_search(algorithm: Algorithm, problem: Problem) -> Recoding:
     problem = problem.seen_by(algorithm)
     began, size = time.perf_counter(), problem.frequencies
     LOG.info("searching with %s: %d cells, %d rows", algorithm.name, len(size), size.rows)
-    recoding = algorithm.search(problem)
+    recoding = algorithm.find(problem)
     problem.progress(1.0)
     counts = ", ".join(f"{name} {count:g}" for name, count in sorted(problem.counters.items()))
     LOG.info("searched with %s: %s; %.3f s", algorithm.name, counts or "nothing counted", time.perf_counter() - began)

@@ -27,7 +27,7 @@ from indistinct.web.tasks.risks import assess_release, attack_release
 from indistinct.web.tasks.searching import search
 from indistinct.web.worker import Desk
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[3] / "examples"
 NOWHERE = Path("/nowhere-at-all")
 ROWS = 600
 

@@ -24,7 +24,7 @@ from indistinct.study.inspect.starter import starter_policy
 from indistinct.tables.reading import declare
 from indistinct.web.as_code import policy_text, portable
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[3] / "examples"
 NOWHERE = Path("/nowhere-at-all")
 
 

@@ -274,26 +274,6 @@ def test_a_link_to_a_directory_and_a_sticky_one_can_be_used(tmp_path, monkeypatc
     assert files_of(tmp_path / "there") == []
 
 
-def test_what_a_killed_run_left_is_removed_and_what_a_live_one_has_is_not(tmp_path):
-    program = f"""
-import os, signal
-from pathlib import Path
-from indistinct.machine.spill import private_directory
-with private_directory(Path({str(tmp_path)!r})) as folder:
-    (folder / "1.rows").write_text("secret")
-    os.kill(os.getpid(), signal.SIGKILL)
-"""
-    subprocess.run([sys.executable, "-c", program], check=False)
-    assert len(files_of(tmp_path)) == 1
-    (tmp_path / f"{spill.PREFIX}made").mkdir()  # killed before it had a lock
-    (tmp_path / f"{spill.PREFIX}link").symlink_to(tmp_path.parent)
-    with spill.private_directory(tmp_path) as live:
-        assert files_of(tmp_path) == sorted([live.name, f"{spill.PREFIX}link"])
-        with spill.private_directory(tmp_path) as other:
-            assert files_of(tmp_path) == sorted([live.name, other.name, f"{spill.PREFIX}link"])
-    assert files_of(tmp_path) == [f"{spill.PREFIX}link"]
-
-
 def test_a_directory_is_removed_lock_last(tmp_path, monkeypatch):
     """A run that is killed while it clears up leaves a directory that the next one knows for abandoned."""
     left = tmp_path / f"{spill.PREFIX}left"

@@ -356,7 +356,7 @@ def test_files_are_read_as_tables_are(tmp_path: Path) -> None:
 
 # ARX.
 
-DATA = Path(os.environ.get("INDISTINCT_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
+DATA = Path(os.environ.get("INDISTINCT_DATA", Path(__file__).resolve().parents[4] / "shared" / "data"))
 ADULT, OPTIMA = DATA / "adult-arx", DATA.parent / "golden" / "arx_k_anonymity.csv"
 
 

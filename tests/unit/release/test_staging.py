@@ -235,13 +235,13 @@ def test_two_runs_to_one_path_take_turns(tmp_path, monkeypatch):
     def pause_at_the_seal(source, target):
         if threading.current_thread() is not main and Path(target).name == "c":
             reached.set()
-            assert proceed.wait(30)
+            assert proceed.wait(300)
         replace(source, target)
 
     monkeypatch.setattr(os, "replace", pause_at_the_seal)
     first = threading.Thread(target=put_together, args=(tmp_path, "first"), kwargs={"overwrite": True})
     first.start()
-    assert reached.wait(30)
+    assert reached.wait(300)
     threading.Timer(0.2, proceed.set).start()
     put_together(tmp_path, "second", overwrite=True)
     assert proceed.is_set()

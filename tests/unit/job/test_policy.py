@@ -79,7 +79,7 @@ def test_everything_that_can_stand_in_a_policy() -> None:
             'say "s"': ind.Hierarchy.from_rows([["x", "\\n", "*"], ["", "\n\t", "*"]]),
         },
         suppression=0.125,
-        algorithm=SingleDimensional(exact=True),
+        algorithm=SingleDimensional(search="optimal"),
         target="rest",
         metrics=(GCP(), Discernibility(), ClassificationMetric("rest")),
     )

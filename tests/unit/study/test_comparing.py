@@ -162,17 +162,6 @@ def test_processes_give_what_one_gives(patients, compared, tmp_path):
     assert all(trial.kept for trial in again.trials)
 
 
-def test_a_process_that_dies_takes_its_point_along_and_no_other(patients):
-    job = compared_job(open_table(patients), SCHEMA, HIERARCHIES, metrics_of(None))
-    worker = workers.Worker(workers._pickle_job(job), threads=1)
-    try:
-        worker._running().kill()
-        assert "signal 9" in str(worker.ask(Point("mondrian", "k-anonymity:k=5")).reason)
-        assert worker.ask(Point("mondrian", "k-anonymity:k=5")).state == "done"
-    finally:
-        worker.close()
-
-
 def test_a_killed_run_goes_on(patients, tmp_path, monkeypatch):
     tried = []
 

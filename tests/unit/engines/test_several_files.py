@@ -3,10 +3,6 @@
 import gzip
 import logging
 import os
-import signal
-import subprocess
-import sys
-import time
 from collections import Counter
 
 import duckdb
@@ -305,24 +301,3 @@ def test_the_command_line_takes_folders_and_tables(table, parts, tmp_path, capsy
         assert main(command) == 0, capsys.readouterr().err
     command = ["verify", str(out), *roles, "--original", str(parts), "--engine", "duckdb", "--memory", "500MB"]
     assert main(command) == 0, capsys.readouterr().err
-
-
-def test_a_run_that_is_stopped_leaves_nothing(tmp_path):
-    source, spill = tmp_path / "patients.csv", tmp_path / "spill"
-    spill.mkdir()
-    line = "".join(f"{number % 90},{number % 977}\n" for number in range(50_000))
-    source.write_text("age,zip\n" + line * 20)
-    command = [sys.executable, "-m", "indistinct", "anonymize", str(source), "--quasi", "age,zip"]
-    command += ["--model", "k-anonymity:k=5", "--algorithm", "mondrian", "--engine", "duckdb"]
-    run = subprocess.Popen(
-        [*command, "-o", str(tmp_path / "out.parquet")],
-        env={**os.environ, "INDISTINCT_SPILL": str(spill)},
-        stderr=subprocess.DEVNULL,
-    )
-    while run.poll() is None and not list(spill.glob("*/*/*.parquet")):
-        time.sleep(0.01)
-    assert run.poll() is None, "it ended before it was stopped"
-    run.send_signal(signal.SIGTERM)
-    assert run.wait(60) != 0
-    assert list(spill.iterdir()) == []
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["patients.csv", "spill"]

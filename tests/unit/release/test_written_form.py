@@ -215,7 +215,7 @@ def cells_in(paths, folder):
         str(folder),
         *map(str, paths),
     ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     made = [folder / f"{path.stem}.fods" for path in paths]
     assert all(each.exists() for each in made), done.stderr
     cell = r'<table:table-cell([^>]*)office:value-type="(\w+)"[^>]*>\s*<text:p>([^<]*)'

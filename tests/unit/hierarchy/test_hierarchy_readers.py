@@ -16,7 +16,7 @@ from indistinct.hierarchy import Hierarchy, check_rooted, hierarchy_from_json
 from indistinct.hierarchy.readers import hierarchy_from_spec
 from indistinct.tables.domain import Domain
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 DATA = Path(os.environ.get("INDISTINCT_DATA", ROOT.parent / "shared" / "data"))
 needs_data = pytest.mark.skipif(not (DATA / "adult.csv").exists(), reason="INDISTINCT_DATA does not hold adult.csv")
 

@@ -134,7 +134,7 @@ def test_sheets_of_old_workbooks(write, tmp_path):
     """A file as Excel 97 wrote it, and the same with the record that says that it is encrypted."""
     book = write({"People": ROWS})
     command = ["soffice", "--headless", f"-env:UserInstallation=file://{tmp_path}/profile", "--convert-to", "xls"]
-    subprocess.run([*command, "--outdir", str(tmp_path), str(book)], capture_output=True, timeout=120, check=True)
+    subprocess.run([*command, "--outdir", str(tmp_path), str(book)], capture_output=True, timeout=600, check=True)
     old = tmp_path / "book.xls"
     check_people(ind.open(old))
     content = old.read_bytes()
