@@ -92,14 +92,14 @@ from .schema import Schema as Schema
 from .study.assess.assessing import assess as assess
 from .study.assess.assessment import Assessment as Assessment
 from .study.assess.membership import Membership as Membership
-from .study.assess.membership_of_release import membership_of as membership_of
+from .study.assess.membership import membership_of as membership_of
 from .study.attack.attacking import Outcomes as Outcomes
 from .study.attack.attacking import attack as attack
 from .study.attack.attacking import attack_all as attack_all
 from .study.attack.base import Attack as Attack
 from .study.attack.base import Outcome as Outcome
+from .study.compare.compare import Comparison as Comparison
 from .study.compare.compare import compare as compare
-from .study.compare.comparison import Comparison as Comparison
 from .study.explore import Exploration as Exploration
 from .study.explore import explore as explore
 from .study.inspect import Inspection as Inspection

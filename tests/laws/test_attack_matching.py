@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 import indistinct as ind
 from indistinct.study.attack import matching
 from indistinct.study.attack.attacking import target_of
-from indistinct.study.attack.background_knowledge import own_share_without
+from indistinct.study.attack.attributes import own_share_without
 from indistinct.study.attack.crowd import original_crowd
-from indistinct.study.attack.groups import groups_of
-from indistinct.study.attack.matching import belief, match
+from indistinct.study.attack.matching import belief, groups_of, match
 
 SCHEMA = ind.Schema(quasi=["age", "sex"], sensitive=["disease"])
 rows = st.lists(st.tuples(st.integers(20, 30), st.sampled_from("mf"), st.sampled_from("abc")), min_size=6, max_size=25)

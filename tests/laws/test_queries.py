@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import indistinct as ind
 from indistinct.metrics.queries.value import All, Compare, Either, IsMissing, Query, negate_condition
 from indistinct.study.query.answer import answer
-from indistinct.study.query.opening import rows_of_original, rows_of_published
+from indistinct.study.query.querying import rows_of_original, rows_of_published
 from references.queries import truth
 
 # Releases are made once for several queries; so many examples of each kind.

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import indistinct as ind
 from indistinct.study.scan.order import FALSE_ALARMS
-from indistinct.study.scan.searching import found_in
+from indistinct.study.scan.values import find_values
 
 ALGORITHMS = ("mondrian", "datafly", "anatomy:l=2", "slicing:l=2", "multiset:l=2", "optimal")
 SUFFIXES = (".csv", ".tsv", ".parquet", ".arrow", ".sav", ".dta", ".xpt")
@@ -68,4 +68,4 @@ def test_shuffled_files_are_called_ordered_as_rarely_as_is_said():
     st.text("ab1 _é,", max_size=200).map(str.encode),
 )
 def test_a_search_finds_what_plain_python_finds(values, content):
-    assert found_in(values, content) == [number for number, value in enumerate(values) if value in content]
+    assert find_values(values, content) == [number for number, value in enumerate(values) if value in content]

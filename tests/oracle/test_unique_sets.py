@@ -12,7 +12,7 @@ from indistinct.engines import count_source
 from indistinct.frequencies.count import Request
 from indistinct.frequencies.value import PERSON
 from indistinct.reproduce.datasets import CENSUS_QUASI, generate_census, generate_visits
-from indistinct.study.assess.minimal_uniques import minimal_uniques
+from indistinct.study.assess.unique_sets import minimal_uniques
 
 SIZE = 3
 

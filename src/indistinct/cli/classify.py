@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from indistinct.job.policy import Policy
-    from indistinct.study.measure.learning.estimates import Estimate
-    from indistinct.study.measure.learning.scores import Classification
+    from indistinct.study.measure.learning.scores import Classification, Estimate
 
 Target = Annotated[
     str | None, typer.Option("--target", metavar="COLUMN", help="The column to be learned; else the policy's target.")

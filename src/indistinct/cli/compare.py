@@ -16,8 +16,8 @@ from indistinct.errors import MissingExtraError, ParameterError
 
 if TYPE_CHECKING:
     from indistinct.job.policy import Policy
-    from indistinct.study.compare.comparison import Comparison
-    from indistinct.study.compare.grid import Point
+    from indistinct.study.compare.compare import Comparison
+    from indistinct.study.compare.trials import Point
 
 LISTED = "several with commas between them, or repeat the flag"
 Algorithms = Annotated[
@@ -130,8 +130,7 @@ def _respell_flags(flags: Flags) -> list[str]:
 
 
 def _written(found: "Comparison", folder: Path) -> list[Path]:
-    from indistinct.study.compare.pictures import draw_comparison
-    from indistinct.study.compare.results import write_results
+    from indistinct.study.compare.results import draw_comparison, write_results
 
     pictures = {}
     try:
@@ -142,14 +141,14 @@ def _written(found: "Comparison", folder: Path) -> list[Path]:
 
 
 def _show(found: "Comparison") -> None:
-    from indistinct.study.compare.results import figures_of, told
+    from indistinct.study.compare.results import counts_in_words, figures_of
 
     headings, rows = figures_of(found)
     table, metric = found.table(), next(iter(found.metrics))
     shown = grid("point", *headings, right=headings[2:])
     for place, (row, figures) in enumerate(zip(table, rows, strict=True), start=1):
         shown.add_row(f"{place}{' *' if row['pareto'] else ''}", *figures)
-    show(f"{found.name}: {found.rows:,} rows; {told(found)}\n", shown, "")
+    show(f"{found.name}: {found.rows:,} rows; {counts_in_words(found)}\n", shown, "")
     for place, trial in enumerate(found.trials, start=1):
         if trial.state != "done":
             show(f"{place}: {trial.state}: {trial.reason}")

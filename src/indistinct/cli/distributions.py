@@ -48,7 +48,7 @@ def command(
     with progress("comparing distributions") as share:
         found = measuring.distributions(given, progress=share)
     if chart is not None:
-        from indistinct.study.measure.heat_map import draw_distributions
+        from indistinct.study.measure.distributions import draw_distributions
 
         write_text(chart, draw_distributions(found, title="Distributions of the release"), overwrite=overwrite)
     if flags.as_json:

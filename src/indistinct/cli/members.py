@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def measured_members(given: "Published") -> "dict[str, Membership]":
     """Return the membership disclosure of a release for each kind of tuples; nothing but a note where there is none."""
-    from indistinct.study.assess.membership_of_release import membership_by_kind
+    from indistinct.study.assess.membership import membership_by_kind
 
     try:
         return membership_by_kind(given)
@@ -58,7 +58,7 @@ def _between(low: float, high: float) -> str:
 
 def draw_members(members: "Mapping[str, Membership]", *, buckets: bool) -> str:
     """Return the histograms of the first kind of tuples, drawn."""
-    from indistinct.study.assess.histograms import draw_matching
+    from indistinct.study.assess.membership import draw_matching
 
     if not members:
         raise ParameterError("there is nothing to draw: membership was not measured", hint="leave --chart out")

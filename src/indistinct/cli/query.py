@@ -101,7 +101,7 @@ def _many(
     with progress("asking"):
         found = querying.workload_error(given, workload=workload, sanity=sanity)
     if plot is not None:
-        from indistinct.study.query.errors_picture import draw_errors
+        from indistinct.study.query.workload import draw_errors
 
         write_text(plot, draw_errors(found), overwrite=overwrite)
     if as_json:

@@ -65,6 +65,26 @@ class Counted:
     singled_out: SingledOut | None = None
 
 
+def drop_absent_values(domains: Sequence[Domain], cells: FrequencySet) -> tuple[tuple[Domain, ...], FrequencySet]:
+    """Return domains without the values that no cell has, and the cells in their codes.
+
+    A population, or the table that a recoding was found on, may bring values that a table does not have.
+
+    >>> ages = Domain("age", pa.array([20, 30, 40]))
+    >>> (domain,), cells = drop_absent_values([ages], FrequencySet(("age",), np.array([[0], [2]]), Classes(np.ones(2))))
+    >>> domain.values.to_pylist(), cells.vectors.tolist()
+    ([20, 40], [[0], [1]])
+    """
+    vectors, kept = cells.vectors.copy(), []
+    for index, domain in enumerate(domains):
+        occurring = np.flatnonzero(np.bincount(cells.vectors[:, index], minlength=len(domain)))
+        vectors[:, index] = np.searchsorted(occurring, cells.vectors[:, index])
+        missing = domain.missing and 0 in occurring[:1]
+        values = domain.values.take(pa.array(occurring[int(missing) :] - int(domain.missing)))
+        kept.append(domain if len(occurring) == len(domain) else replace(domain, values=values, missing=missing))
+    return tuple(kept), replace(cells, vectors=vectors)
+
+
 def count_cells(
     quasi: Sequence[Encoded],
     keys: Mapping[Key, Encoded],

@@ -206,6 +206,8 @@ def declared_order(hierarchy: Hierarchy | None) -> Sequence[str] | None:
 class Suppression(Hierarchy):
     """A value is published as it is or not at all."""
 
+    self_explaining: ClassVar[bool] = True
+
     def bind(self, domain: Domain) -> Taxonomy:
         """Lay the root directly over a column's values."""
         return taxonomy_from_levels(domain, [])

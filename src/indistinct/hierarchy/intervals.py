@@ -37,6 +37,7 @@ class Intervals(Hierarchy):
     """
 
     categorical: ClassVar[bool] = False
+    self_explaining: ClassVar[bool] = True
     widths: Sequence[float]
     origin: float = 0
 
@@ -92,6 +93,7 @@ class CutPoints(Hierarchy):
     """
 
     categorical: ClassVar[bool] = False
+    self_explaining: ClassVar[bool] = True
     cuts: Sequence[Sequence[float]]
 
     def __post_init__(self) -> None:

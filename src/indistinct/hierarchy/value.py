@@ -68,10 +68,12 @@ class Hierarchy(ABC):
     """A declaration of coarser and coarser values; use the class methods to make one.
 
     `categorical` says that numbers under it are names: partitioned through the tree, not by the median.
+    `self_explaining` says that its labels alone tell which values they cover.
     """
 
     __slots__ = ()
     categorical: ClassVar[bool] = True
+    self_explaining: ClassVar[bool] = False
 
     @abstractmethod
     def bind(self, domain: Domain) -> Taxonomy:

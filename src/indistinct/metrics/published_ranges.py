@@ -6,7 +6,7 @@ import numpy as np
 
 from indistinct.hierarchy.binding import ROOT
 from indistinct.machine.arrays import Codes
-from indistinct.metrics.queries.labels import Ranges
+from indistinct.metrics.queries.published_rows import Ranges
 from indistinct.recoding.labels import OR_MISSING, WrittenRange, written_ranges
 from indistinct.recoding.read_back_texts import Texts, parse_value, place_on_line
 from indistinct.tables.domain import Kind

@@ -14,8 +14,7 @@ from indistinct.machine.arrays import Codes, starts_of
 from indistinct.metrics.base import Metric
 from indistinct.metrics.published_ranges import ranges_of
 from indistinct.metrics.queries.boxes import boxes_of
-from indistinct.metrics.queries.labels import Labels, single_values
-from indistinct.metrics.queries.slices import PublishedRows, Slice
+from indistinct.metrics.queries.published_rows import Labels, PublishedRows, Slice, single_values
 from indistinct.metrics.queries.values import column_values, positions_of
 from indistinct.metrics.queries.workload import Workload
 from indistinct.recoding.outputs import Assignment, PublishedColumn

@@ -61,7 +61,7 @@ def read_back(
     nothing = np.zeros(0, dtype=np.int32)
     return Assignment(
         frequencies,
-        tuple(_measure_column(column, each) for column, each in zip(columns, read, strict=True)),
+        tuple(measure_column(column, each) for column, each in zip(columns, read, strict=True)),
         values=np.stack([each.codes[grouping.first] for each in read], axis=1).astype(np.int32),
         cells=nothing,
         class_ids=nothing,
@@ -190,7 +190,7 @@ def _histogram(grouping: Grouping, key: Key, table: pa.Table, schema: Schema) ->
     return histogram_of(grouping, join_columns([_encode_column(table, name) for name in key]))
 
 
-def _measure_column(column: QuasiColumn, read: ReadColumn) -> PublishedColumn:
+def measure_column(column: QuasiColumn, read: ReadColumn) -> PublishedColumn:
     """Measure what published values cover, each by the way in which a recoding would have summarized it."""
     parts = np.zeros((4, len(read.meanings)))
     spans = {place: meaning for place, meaning in enumerate(read.meanings) if isinstance(meaning, Span)}

@@ -49,6 +49,18 @@ class Members(NamedTuple):
 
 
 Meaning = Span | Node | Members
+
+
+def node_of(meaning: Meaning) -> Node | None:
+    """Return the node that a published value is, None where it is a range or a set."""
+    return meaning if isinstance(meaning, Node) else None
+
+
+def has_ends_between_values(meaning: Meaning) -> bool:
+    """Return whether a published value is a range whose ends are no values of the column."""
+    return isinstance(meaning, Span) and meaning.ends is not None
+
+
 Texts = tuple[str | None, ...]
 
 

@@ -249,6 +249,11 @@ def describe_release(
     return _add(bare, known)
 
 
+def is_release(value: Any) -> bool:
+    """Return whether a value says by itself that it is a release."""
+    return isinstance(value, Release | Published | BucketTable)
+
+
 def _of_release(release: Release) -> Published:
     return Published(
         published_tables(release.tables, release.buckets),

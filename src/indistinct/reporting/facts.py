@@ -16,12 +16,11 @@ from indistinct.release.certificate import Certificate
 from indistinct.reporting.columns import Shares, column_facts, shares_of, suppression_facts
 from indistinct.reporting.subject import Subject
 from indistinct.study.assess.assessing import assess, attack_figures
-from indistinct.study.assess.membership import Membership
-from indistinct.study.assess.membership_of_release import membership_by_kind
+from indistinct.study.assess.membership import Membership, membership_by_kind
 from indistinct.study.attack.attacking import attack_all
 from indistinct.study.measure.distributions import Distributions
 from indistinct.study.measure.learning.classification import classify
-from indistinct.study.measure.measuring import distributions, measure, read_assignment, values_before_and_after
+from indistinct.study.measure.measuring import assignment_of, distributions, measure, values_before_and_after
 from indistinct.study.query.querying import workload_error
 from indistinct.study.query.workload import WorkloadErrors
 from indistinct.study.verdict import AttackFigures, Figures, verdict_of
@@ -182,13 +181,13 @@ def _add_loss(found: _Gathering) -> tuple[Assignment | None, Measurements | None
     target = None if policy is None else policy.target
     metrics = () if policy is None else policy.metrics
     if given.release is not None:
-        assignment, needs = given.release.assignment, None
+        assignment, needs = assignment_of(given), None
     else:
         assignment, needs = None, NO_ORIGINAL if given.raw is None and given.buckets is None else None
         metrics = tuple(each for each in metrics if not each.compares_cells)
     measured = found.attempt("measure", lambda: measure(given, metrics or None, target=target), needs=needs)
     if measured is not None and assignment is None and given.buckets is None:
-        assignment = read_assignment(given)
+        assignment = assignment_of(given)
     return assignment, measured
 
 

@@ -11,7 +11,7 @@ from indistinct.reporting.content import Block, Listing, Notice, Paragraph, Pict
 from indistinct.reporting.facts import Facts
 from indistinct.spelling import arguments_of
 from indistinct.study.assess.assessment import NO_POPULATION
-from indistinct.study.assess.histograms import draw_matching
+from indistinct.study.assess.membership import draw_matching
 from indistinct.study.assess.risk_grids import practice_grid, risk_grid, sensitive_grid
 
 # Our words, and those of ISO/IEC 20889:2018 and NIST SP 800-188 for the same; only words that public accounts of the

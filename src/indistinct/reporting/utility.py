@@ -8,8 +8,8 @@ from indistinct.markup import Cell, Document, grid
 from indistinct.metrics import describe_metric
 from indistinct.reporting.content import Block, Notice, Paragraph, Picture, Section
 from indistinct.reporting.facts import Facts
-from indistinct.study.measure.heat_map import draw_distributions
-from indistinct.study.query.errors_picture import draw_errors
+from indistinct.study.measure.distributions import draw_distributions
+from indistinct.study.query.workload import draw_errors
 
 MOST_PICTURES = 12
 """So many columns are drawn; all are in the table of distances."""

@@ -11,8 +11,7 @@ from indistinct.reproduce.base import Cell, Reproduction
 from indistinct.reproduce.datasets import CENSUS_QUASI, census_hierarchies, generate_census
 from indistinct.schema import Schema
 from indistinct.study.attack.attacking import attack
-from indistinct.study.attack.base import Outcome
-from indistinct.study.attack.intervals import wilson
+from indistinct.study.attack.base import Outcome, wilson
 from indistinct.study.measure.measuring import measure
 
 ROWS = 20_000

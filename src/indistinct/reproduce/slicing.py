@@ -27,9 +27,7 @@ from indistinct.reproduce.base import Cell, Claim, Reproduction, judge
 from indistinct.reproduce.datasets import generate_census, load_adult
 from indistinct.reproduce.datasets.adult import WHERE
 from indistinct.schema import BUCKET, Schema
-from indistinct.study.assess.histograms import draw_matching
-from indistinct.study.assess.membership import Membership, random_buckets
-from indistinct.study.assess.membership_of_release import membership_of
+from indistinct.study.assess.membership import Membership, draw_matching, membership_of, random_buckets
 
 Slices = tuple[tuple[str, ...], ...]
 

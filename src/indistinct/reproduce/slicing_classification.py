@@ -20,8 +20,7 @@ from indistinct.reproduce.datasets import generate_census, load_adult
 from indistinct.reproduce.slicing import ADULT_ATTRIBUTES, SENSITIVE, SHORT_SOURCE
 from indistinct.schema import Schema
 from indistinct.study.measure.learning.classification import classify
-from indistinct.study.measure.learning.estimates import Estimate, estimate
-from indistinct.study.measure.learning.scores import ORIGINAL, RELEASE, Score
+from indistinct.study.measure.learning.scores import ORIGINAL, RELEASE, Estimate, Score, estimate
 
 QUASI_TARGET = "education"
 ROWS, FOLDS, SEED = 12_000, 5, 1

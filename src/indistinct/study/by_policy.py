@@ -6,8 +6,7 @@ from typing import Any
 from indistinct.errors import ParameterError
 from indistinct.job.opening import transform
 from indistinct.job.policy import Policy
-from indistinct.study.compare.compare import compare
-from indistinct.study.compare.comparison import Comparison
+from indistinct.study.compare.compare import Comparison, compare
 from indistinct.study.explore import Exploration, explore
 
 METRICS = ("loss", "discernibility")

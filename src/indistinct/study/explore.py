@@ -150,7 +150,7 @@ class Exploration:
 
         Raises `ParameterError` for a lattice that no page could show.
         """
-        name = self._named(metric)
+        name = self._name_of_metric(metric)
         mark = f"best {name}" if chosen is None else "chosen"
         if chosen is None and self.satisfied.any():
             chosen = self.best(name)["node"]
@@ -196,10 +196,10 @@ class Exploration:
         return np.lexsort((np.arange(len(self)), self.levels.sum(axis=1), self._cost(metric), ~self.satisfied))
 
     def _cost(self, metric: str | None) -> Codes:
-        name = self._named(metric)
+        name = self._name_of_metric(metric)
         return -self.metrics[name] if self.goals[name] == "max" else self.metrics[name]
 
-    def _named(self, metric: str | None) -> str:
+    def _name_of_metric(self, metric: str | None) -> str:
         name = next(iter(self.metrics)) if metric is None else metric
         if name not in self.metrics:
             raise ParameterError(
@@ -236,7 +236,8 @@ def explore(
 ) -> Exploration:
     """Return every node of the lattice of a table, with what the model and the metrics say of its release.
 
-    The values are those that `measure` gives for the release of that node. A lattice of more than `limit` nodes is a
+    The values are those that `measure` gives for the release of that node; with a `population`, what it loses is
+    weighed over the values of the population too, as a search does. A lattice of more than `limit` nodes is a
     `ParameterError`. `population`, `engine` and `memory` are as in `anonymize`.
     """
     chosen = _distinct([parse_metric(metric) if isinstance(metric, str) else metric for metric in metrics])
@@ -265,13 +266,13 @@ def explore(
         rows=counted.frequencies.members,
         unit=problem.unit,
         suppression=problem.suppression,
-        levels=_fixed(space.lattice.nodes()),
-        satisfied=_fixed(satisfied),
-        minimal=_fixed(minimal_of(satisfied.reshape(space.lattice.shape)).reshape(-1)),
-        suppressed_rows=_fixed(found.suppressed),
-        classes=_fixed(found.classes),
-        smallest_class=_fixed(found.smallest),
-        metrics={metric.name: _fixed(values) for metric, values in zip(chosen, found.values, strict=True)},
+        levels=_freeze(space.lattice.nodes()),
+        satisfied=_freeze(satisfied),
+        minimal=_freeze(minimal_of(satisfied.reshape(space.lattice.shape)).reshape(-1)),
+        suppressed_rows=_freeze(found.suppressed),
+        classes=_freeze(found.classes),
+        smallest_class=_freeze(found.smallest),
+        metrics={metric.name: _freeze(values) for metric, values in zip(chosen, found.values, strict=True)},
         goals={metric.name: metric.goal for metric in chosen},
     )
 
@@ -344,7 +345,7 @@ def _distinct(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
     return tuple(metrics)
 
 
-def _fixed(values: Codes) -> Codes:
+def _freeze(values: Codes) -> Codes:
     values.setflags(write=False)
     return values
 

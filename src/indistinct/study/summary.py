@@ -57,7 +57,7 @@ class Summary:
 
     def to_json(self) -> dict[str, Any]:
         """Return the summary as plain JSON values, without the parts that are None."""
-        document: dict[str, Any] = {name: _spelled(path) for name, path in self.files.items()}
+        document: dict[str, Any] = {name: _spell_path(path) for name, path in self.files.items()}
         document |= {"rows": self.rows, "original_rows": self.original_rows, "form": self.form}
         if self.certificate is not None:
             told = self.certificate.to_json()
@@ -118,7 +118,7 @@ def summary_of_release(
     )
 
 
-def _spelled(path: Files) -> Any:
+def _spell_path(path: Files) -> Any:
     if isinstance(path, tuple):
         return [without_credentials(each) for each in path]
     return None if path is None else without_credentials(path)

@@ -199,11 +199,11 @@ def verdict_of(
     lines = [
         Line("promise", "not checked" if figures.promise is None else "passed" if figures.promise else "failed"),
         *([Line("identifiers", "failed", figures.identifiers)] if figures.identifiers else []),
-        *_smallest(figures, profile),
-        *_published(figures, profile),
-        *_sensitive(figures, profile),
-        *_several(figures),
-        *_attacks(attacks, profile),
+        *_judge_smallest(figures, profile),
+        *_judge_published(figures, profile),
+        *_judge_sensitive(figures, profile),
+        *_judge_several(figures),
+        *_judge_attacks(attacks, profile),
     ]
     if profile is None:
         return Verdict(tuple(lines))
@@ -246,7 +246,7 @@ def _limits(figures: Figures, profile: Profile) -> Sequence[GateLine]:
     return judge(profile, figures.limited(profile.attacker), at_most=bounds)
 
 
-def _smallest(figures: Figures, profile: Profile | None) -> list[Line]:
+def _judge_smallest(figures: Figures, profile: Profile | None) -> list[Line]:
     """Judge the smallest class: one of a single member protects nobody, whatever k was asked for."""
     if not figures.members:
         return []
@@ -264,7 +264,7 @@ def _smallest(figures: Figures, profile: Profile | None) -> list[Line]:
     return [Line("smallest-class", state, (), numbers, figures.unit if figures.groups == "class" else figures.groups)]
 
 
-def _published(figures: Figures, profile: Profile | None) -> list[Line]:
+def _judge_published(figures: Figures, profile: Profile | None) -> list[Line]:
     """Judge the columns that are published as they are: together, and the sets that single out most."""
     found = figures.published
     if found is None:
@@ -304,7 +304,7 @@ def _state_of(found: SingledOut, limit: Any) -> State:
     return "passed" if found.most == 0 else "not checked"
 
 
-def _sensitive(figures: Figures, profile: Profile | None) -> list[Line]:
+def _judge_sensitive(figures: Figures, profile: Profile | None) -> list[Line]:
     """Judge sensitive columns by the members who have a value of their own in them."""
     lines = []
     for column, alone in figures.own_values.items():
@@ -317,14 +317,14 @@ def _sensitive(figures: Figures, profile: Profile | None) -> list[Line]:
     return lines
 
 
-def _several(figures: Figures) -> list[Line]:
+def _judge_several(figures: Figures) -> list[Line]:
     if not figures.several:
         return []
     numbers = {"people": figures.several, "members": figures.members}
     return [Line("several-classes", "warning", (), numbers, "people")]
 
 
-def _attacks(attacks: Sequence[AttackFigures] | None, profile: Profile | None) -> list[Line]:
+def _judge_attacks(attacks: Sequence[AttackFigures] | None, profile: Profile | None) -> list[Line]:
     """Judge attacks that were run; one that was not run is not tried, and never passed."""
     if not attacks:
         return [Line("attack", "not checked")]

@@ -5,12 +5,12 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.metrics.queries import slices
+from indistinct.metrics.queries import published_rows
 from indistinct.metrics.queries.boxes import boxes_of
 from indistinct.metrics.queries.parse import parse_query
 from indistinct.metrics.queries.values import ColumnValues, LineSet
 from indistinct.study.query.answer import answer, answers
-from indistinct.study.query.opening import rows_of_original, rows_of_published
+from indistinct.study.query.querying import rows_of_original, rows_of_published
 from indistinct.tables.domain import Kind
 
 SCHEMA = ind.Schema(identifiers=["name"], quasi=["age", "sex"], sensitive=["disease"])
@@ -141,7 +141,7 @@ def test_many_counts_are_those_of_single_ones(release, monkeypatch):
     workload = ind.Workload.generate(TABLE, SCHEMA, queries=60, attributes=2, selectivity=0.2, seed=1)
     rows = rows_of_published(ind.published(release), workload.queries)
     plain = [answer(rows, query) for query in workload.queries]
-    monkeypatch.setattr(slices, "WORTH_COMPILED", 1)
+    monkeypatch.setattr(published_rows, "WORTH_COMPILED", 1)
     for one, other in zip(plain, answers(rows, workload.queries), strict=True):
         assert (one.low, one.high, one.exact) == (other.low, other.high, other.exact)
         assert other.value == pytest.approx(one.value)

@@ -13,7 +13,7 @@ from indistinct.models import BasicBetaLikeness, EnhancedBetaLikeness
 from indistinct.models.of_people import OfPeople
 from indistinct.models.registry import parse_model
 from indistinct.release.certificate import Certificate, Verdict
-from indistinct.testing.further_reference import smallest_class
+from indistinct.testing.reference import smallest_class
 from references.classes import classes_of
 
 

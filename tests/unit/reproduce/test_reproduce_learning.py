@@ -18,8 +18,7 @@ from indistinct.reproduce.slicing_classification import (
     learned_from,
 )
 from indistinct.schema import Schema
-from indistinct.study.measure.learning.estimates import estimate
-from indistinct.study.measure.learning.scores import ORIGINAL
+from indistinct.study.measure.learning.scores import ORIGINAL, estimate
 
 
 def learned(target: str, kind: str, *by_fold: float) -> Learned:

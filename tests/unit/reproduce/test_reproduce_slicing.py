@@ -22,8 +22,7 @@ from indistinct.reproduce.slicing import (
     ranking,
 )
 from indistinct.schema import Schema
-from indistinct.study.assess.membership import Membership, random_buckets
-from indistinct.study.assess.membership_of_release import membership_of
+from indistinct.study.assess.membership import Membership, membership_of, random_buckets
 
 TABLE = pa.table(
     {

@@ -356,3 +356,9 @@ def test_an_empty_class_list_has_no_risk():
     nothing = Classes(np.zeros(0, dtype=np.int64))
     assert prosecutor(nothing, threshold=Fraction("0.09")) == NOBODY
     assert class_sizes(nothing).histogram == {}
+
+
+def test_a_column_called_path_is_a_column():
+    """A frame of pandas has its columns as attributes: that one is no place of a file."""
+    frame = pytest.importorskip("pandas").DataFrame({"age": [20, 20, 30], "path": ["a", "b", "c"]})
+    assert ind.assess(frame, ind.Schema(quasi=["age"], insensitive=["path"])).risk.uniques == 1

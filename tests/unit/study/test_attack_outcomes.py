@@ -2,8 +2,7 @@
 
 import pytest
 
-from indistinct.study.attack.base import Outcome, Tally
-from indistinct.study.attack.intervals import newcombe, wilson
+from indistinct.study.attack.base import Outcome, Tally, newcombe, wilson
 
 
 def outcome(successes: float, attempts: int, control: Tally | None = None, baseline: float = 0.0) -> Outcome:

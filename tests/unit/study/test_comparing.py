@@ -13,14 +13,11 @@ from indistinct.job.job import Job
 from indistinct.reproduce.datasets import generate_patients
 from indistinct.spelling import split_specs
 from indistinct.study.compare import folder as folders
-from indistinct.study.compare import trial as trials
-from indistinct.study.compare import workers
-from indistinct.study.compare.comparison import Comparison
+from indistinct.study.compare import trials, workers
+from indistinct.study.compare.compare import Comparison
 from indistinct.study.compare.folder import Kept, private_folder
-from indistinct.study.compare.grid import Point, metrics_of, points_of
-from indistinct.study.compare.pictures import draw_comparison, sweep
-from indistinct.study.compare.results import to_html, write_results
-from indistinct.study.compare.trial import ComparedJob, Trial, try_point
+from indistinct.study.compare.results import draw_comparison, sweep, to_html, write_results
+from indistinct.study.compare.trials import ComparedJob, Point, Trial, metrics_of, points_of, try_point
 from indistinct.tables import open_table
 
 SCHEMA = ind.Schema(quasi=["age", "sex", "zipcode"], sensitive=["disease"])

@@ -2,8 +2,7 @@
 
 import pytest
 
-from indistinct.study.assess.histograms import draw_matching, matching_chart
-from indistinct.study.assess.membership import Membership
+from indistinct.study.assess.membership import Membership, draw_matching, matching_chart
 
 LABELS = ("1 to 10", "11 to 20", "over 20")
 

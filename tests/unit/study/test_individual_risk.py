@@ -11,8 +11,13 @@ from indistinct.engines import count_source
 from indistinct.errors import InputError, ParameterError
 from indistinct.frequencies.count import Request
 from indistinct.frequencies.value import PERSON, Classes
-from indistinct.study.assess.individual import household_risks, individual_risk, risks_of_counts
-from indistinct.study.assess.survey_weights import sums_of_weights, weight_keys
+from indistinct.study.assess.individual import (
+    household_risks,
+    individual_risk,
+    risks_of_counts,
+    sums_of_weights,
+    weight_keys,
+)
 
 
 def counted(columns, *, keys, person=()):

@@ -11,7 +11,7 @@ from indistinct.reproduce.datasets.census import generate_census
 from indistinct.study.attack import definetti
 from indistinct.study.attack.attacking import attack, target_of
 from indistinct.study.attack.finer import rows_by_chance, settle, shown_classes
-from indistinct.study.attack.groups import evidence_of
+from indistinct.study.attack.matching import evidence_of
 from indistinct.study.attack.minimality import deal, known_table, posterior, ways_to_deal
 from indistinct.study.attack.registry import ATTACKS
 from indistinct.tables.domain import Domain
@@ -89,7 +89,9 @@ class TestDeFinetti:
         guesses = definetti.learn(alike, rounds=30, prior=1.0)
         expected = definetti._right(alike, replace(shown, names=("a", "b")), target, column="s", known=known)
         assert set(np.unique(exact)) == {0.0, 1.0}
-        assert alike.expected(guesses, expected) == pytest.approx(alike.expected(guesses, exact), abs=4000 * 0.06)
+        assert alike.expected_hits(guesses, expected) == pytest.approx(
+            alike.expected_hits(guesses, exact), abs=4000 * 0.06
+        )
 
     def test_another_original_is_an_error(self):
         table = made(["a", "b"], "s", 0.5, rows=60)

@@ -11,9 +11,14 @@ from indistinct.recoding.cover import Cover, cover_of_codes
 from indistinct.spelling import spell
 from indistinct.study.measure.learning.classification import IN_IT, NOTHING_ELSE, RECODED
 from indistinct.study.measure.learning.classifiers import CLASSIFIERS, parse_classifier
-from indistinct.study.measure.learning.estimates import estimate, folds_of
-from indistinct.study.measure.learning.features import MOST_FEATURES, TrainingRows, drawn, features_of, training_rows
-from indistinct.study.measure.learning.scores import ORIGINAL, RELEASE, WITHOUT
+from indistinct.study.measure.learning.features import (
+    MOST_FEATURES,
+    TrainingRows,
+    draw_values,
+    features_of,
+    training_rows,
+)
+from indistinct.study.measure.learning.scores import ORIGINAL, RELEASE, WITHOUT, estimate, folds_of
 from indistinct.study.measure.possible_values import PossibleSlice, PossibleValues
 from indistinct.tables.domain import Domain
 
@@ -82,11 +87,11 @@ def test_nodes_of_a_column_that_is_published_as_it_is_are_its_numbers() -> None:
 def test_sampled_values_are_those_of_the_label_all_equally_likely() -> None:
     labels = cover([0, 1, 2], [3])
     rows = TrainingRows({"age": labels}, {"age": np.repeat([0, 1], [3000, 10])})
-    values = drawn(rows, "age", seed=1)
+    values = draw_values(rows, "age", seed=1)
     assert set(values[3000:].tolist()) == {3}
     assert np.bincount(values[:3000], minlength=4) == pytest.approx([1000, 1000, 1000, 0], abs=100)
-    assert np.array_equal(values, drawn(rows, "age", seed=1))
-    assert not np.array_equal(values, drawn(rows, "age", seed=2))
+    assert np.array_equal(values, draw_values(rows, "age", seed=1))
+    assert not np.array_equal(values, draw_values(rows, "age", seed=2))
 
 
 def test_bins_hold_as_many_training_rows_each() -> None:

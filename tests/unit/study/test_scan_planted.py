@@ -17,7 +17,7 @@ import pytest
 
 import indistinct as ind
 from indistinct.hierarchy import Hierarchy
-from indistinct.study.scan.registry import CHECKS
+from indistinct.study.scan.scan import CHECKS
 from references.workbooks import workbook
 
 ROWS = 40

@@ -12,8 +12,8 @@ from indistinct.errors import ParameterError
 from indistinct.frequencies.count import Request
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet
 from indistinct.study.assess import unique_sets as module
-from indistinct.study.assess.minimal_uniques import minimal_uniques
 from indistinct.study.assess.special_uniques import dis_risk, dis_suda, msu_score, special_uniques
+from indistinct.study.assess.unique_sets import minimal_uniques
 
 
 def cells(vectors, counts=None):

@@ -21,7 +21,7 @@ from indistinct.algorithms.partition.layout import Layout
 from indistinct.algorithms.partition.strict import Partition
 from indistinct.frequencies.value import Classes
 from indistinct.machine.arrays import Codes, starts_of
-from indistinct.metrics.queries.accepted import Boxes
+from indistinct.metrics.queries.boxes import Boxes
 from indistinct.models.base import Model
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.summary import TreeForm

@@ -17,7 +17,7 @@ from indistinct.algorithms.partition.layout import Layout, layout_of, ranks_of, 
 from indistinct.algorithms.partition.relaxed import halve_by_rounds, halve_by_size
 from indistinct.algorithms.partition.strict import Partition, partition_strictly
 from indistinct.errors import ParameterError
-from indistinct.metrics.queries.accepted import boxes_of_workload
+from indistinct.metrics.queries.boxes import boxes_of_workload
 from indistinct.metrics.queries.value import check_columns
 from indistinct.metrics.queries.workload import Workload
 from indistinct.recoding.kinds import ByRegion, ByRow, Recoding

@@ -193,7 +193,9 @@ class Query:
 
 
 def check_columns(query: Query, names: Sequence[str], *, schema: Schema) -> None:
-    """Raise for columns that are not published."""
+    """Raise for what is no query, and for columns that are not published."""
+    if not isinstance(query, Query):
+        raise ParameterError(f"a query must be SQL or a Query; got {type(query).__name__}")
     for name in query.columns:
         if name in schema.hidden:
             raise SchemaError(

@@ -49,6 +49,11 @@ class LineSet:
         return not self.cuts and not self.missing
 
     @property
+    def everything(self) -> bool:
+        """Whether every number is in it."""
+        return self.cuts == (FIRST, LAST)
+
+    @property
     def stretches(self) -> list[tuple[Cut, Cut]]:
         """The pairs of cuts between which its numbers lie, ascending."""
         return _stretches(self.cuts)
@@ -103,6 +108,11 @@ class TextSet:
     def empty(self) -> bool:
         """Whether nothing is in it."""
         return not self.levels.any()
+
+    @property
+    def everything(self) -> bool:
+        """Whether every text is in it, the unknown ones too."""
+        return bool((self.levels[:-1] == EVERY).all())
 
 
 ValueSet = LineSet | TextSet

@@ -12,7 +12,7 @@ import numpy as np
 from indistinct.engines import count_source
 from indistinct.engines.base import Engine, Source
 from indistinct.errors import InputError, OriginalError, SchemaError
-from indistinct.frequencies.count import Counted, Request
+from indistinct.frequencies.count import Counted, Request, drop_absent_values
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Key
 from indistinct.hierarchy import Hierarchy
@@ -39,7 +39,7 @@ from indistinct.release.verification.evidence import (
 from indistinct.release.verification.population import people_by_label
 from indistinct.schema import Schema
 from indistinct.study.assess.attribute_disclosure import Shares, keys_of
-from indistinct.study.assess.survey_weights import weight_keys
+from indistinct.study.assess.individual import weight_keys
 from indistinct.tables.domain import Kind
 
 # So many pairs of an original combination and a published class are compared; of more, some classes are.
@@ -139,7 +139,7 @@ def plain_table(
     people = bool(schema.person) and all(name in source.columns for name in schema.person)
     if schema.person and not people:
         raise nobody_shown()
-    keys = dict.fromkeys((*keys_of(schema.sensitive, people=people), *_weighed(source, weights, people=people)))
+    keys = dict.fromkeys((*keys_of(schema.sensitive, people=people), *_weight_keys_of(source, weights, people=people)))
     request = Request(shows.quasi, tuple(keys), hierarchies, person=schema.person, published=True)
     try:
         counted = engine.count(source, request)
@@ -159,7 +159,7 @@ def original_of_release(release: Release) -> AssessedTable | None:
     if reference is None:
         return None
     schema = release.check.schema
-    counted = _projected(reference, schema.quasi)
+    counted = _in_own_values(_project_cells(reference, schema.quasi))
     known = counted.frequencies.classes.histograms
     kept = tuple(name for name in schema.sensitive if (name,) in known)
     return AssessedTable(
@@ -278,22 +278,22 @@ def class_namer(table: AssessedTable) -> Callable[[int], dict[str, str | None]]:
     cells, known = table.evidence.counted.frequencies, table.evidence.counted.known
     texts: dict[str, Sequence[str | None]] = {}
 
-    def named(place: int) -> dict[str, str | None]:
+    def name_class(index: int) -> dict[str, str | None]:
         for name in cells.names:
             texts.setdefault(name, known[name].texts())
-        vector = cells.vectors[place].tolist()
+        vector = cells.vectors[index].tolist()
         return {name: texts[name][code] for name, code in zip(cells.names, vector, strict=True)}
 
-    return named
+    return name_class
 
 
-def _weighed(source: Source, weights: str | None, *, people: bool) -> tuple[Key, ...]:
+def _weight_keys_of(source: Source, weights: str | None, *, people: bool) -> tuple[Key, ...]:
     return () if weights is None or weights not in source.columns else weight_keys(weights, people=people)
 
 
 def _shown_keys(source: Source, schema: Schema, weights: str | None) -> tuple[Key, ...]:
     """Return what is counted on a release: sensitive columns and, where it shows them, survey weights of rows."""
-    weighed = () if schema.person else _weighed(source, weights, people=False)
+    weighed = () if schema.person else _weight_keys_of(source, weights, people=False)
     return tuple(dict.fromkeys((*((name,) for name in schema.sensitive), *weighed)))
 
 
@@ -349,7 +349,7 @@ def _require_contained(
 def _same_original(given: Counted, known: Counted | None) -> Counted:
     """Return what was counted on a table that is given as the original of a release; raise if it is another one."""
     if known is not None:
-        mine, cells = given.frequencies, _projected(known, given.frequencies.names).frequencies
+        mine, cells = given.frequencies, _in_own_values(_project_cells(known, given.frequencies.names)).frequencies
         if not (np.array_equal(mine.vectors, cells.vectors) and np.array_equal(mine.counts, cells.counts)):
             raise OriginalError(
                 f"the table of {mine.rows:,} rows is not the original of this release, which has other values",
@@ -366,14 +366,21 @@ def _counted_again(assignment: Assignment | None, given: Counted) -> Assignment 
     cells = given.frequencies
     if assignment is None or assignment.split or assignment.joint is not None:
         return assignment
-    if not np.array_equal(assignment.frequencies.vectors, cells.vectors):
+    if not np.array_equal(drop_absent_values(assignment.domains, assignment.frequencies)[1].vectors, cells.vectors):
         return assignment
     class_ids = np.full(len(cells), -1, dtype=np.int32)
     class_ids[assignment.cells] = assignment.class_ids
     return replace(assignment, classes=cells.classes.regroup(class_ids, len(assignment.values)))
 
 
-def _projected(counted: Counted, names: Sequence[str]) -> Counted:
+def _in_own_values(counted: Counted) -> Counted:
+    """Return what was counted in domains of the values that rows have, without those of a population alone."""
+    domains, cells = drop_absent_values(counted.domains, counted.frequencies)
+    known = {**counted.known, **{domain.column: domain for domain in domains}}
+    return replace(counted, domains=domains, frequencies=cells, known=known)
+
+
+def _project_cells(counted: Counted, names: Sequence[str]) -> Counted:
     """Return what was counted on some of the columns of its cells alone."""
     cells = counted.frequencies
     if tuple(cells.names) == tuple(names):

@@ -1,7 +1,7 @@
 """Assess the risk of a table or a release: who could be found in it, and what could be learned of them."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Unpack, get_args
@@ -9,39 +9,58 @@ from typing import Any, Unpack, get_args
 from indistinct.engines import closes_sources, open_source
 from indistinct.engines.base import Source
 from indistinct.errors import ParameterError, SchemaError
+from indistinct.frequencies.value import Classes
+from indistinct.hierarchy import Hierarchy
+from indistinct.hierarchy.value import Taxonomy
+from indistinct.machine.arrays import Codes
 from indistinct.machine.memory import needs_memory
 from indistinct.metrics.buckets import rows_alone
 from indistinct.models.base import Model
 from indistinct.models.parameters import exact
+from indistinct.models.uniqueness_estimators import estimate_uniques
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import Form
-from indistinct.release.opening import BucketTable
 from indistinct.release.promise import judging, reading_again, settle_reading
 from indistinct.release.pseudonyms.making import kinds_of
-from indistinct.release.published import NO_SCHEMA, Knowledge, Published, describe_release
-from indistinct.release.release import Release
+from indistinct.release.published import NO_SCHEMA, Knowledge, Published, describe_release, is_release
 from indistinct.release.writing.files import certificate_path
 from indistinct.schema import Schema, did_you_mean, require_schema
 from indistinct.study.assess.assessed_tables import (
     AssessedTable,
     appearance_notes,
     bucket_table,
+    class_namer,
     identifiers_shown,
     original_of_release,
     plain_table,
     published_table,
     release_table,
 )
-from indistinct.study.assess.assessment import Assessment, TableRisk
-from indistinct.study.assess.column_contribution import taxonomies_of_labels, taxonomies_of_values
-from indistinct.study.assess.known_population import check_known, known_population
+from indistinct.study.assess.assessment import COUNTED, ESTIMATED, Assessment, PopulationRisk, TableRisk
+from indistinct.study.assess.attribute_disclosure import AttributeDisclosure, disclosure_of
+from indistinct.study.assess.column_contribution import contributions, taxonomies_of_labels, taxonomies_of_values
+from indistinct.study.assess.individual import IndividualRisk, individual_risk, sums_of_weights, weight_keys
+from indistinct.study.assess.population import KnownPopulation, check_known, known_population
 from indistinct.study.assess.practice import Finding, Shown, findings
 from indistinct.study.assess.profiles import Attacker, Profile, parse_profile
 from indistinct.study.assess.published_columns import own_values, people_in_several, published_columns
-from indistinct.study.assess.table_risk import Wanted, risk_of
-from indistinct.study.assess.unique_sets import Progress
+from indistinct.study.assess.reidentification import (
+    Reidentification,
+    class_sizes,
+    expected_journalist,
+    expected_marketer,
+    journalist,
+    marketer,
+    prosecutor,
+    share_of_members,
+    uniques,
+)
+from indistinct.study.assess.special_uniques import special_uniques
+from indistinct.study.assess.unique_sets import Progress, minimal_uniques
+from indistinct.study.attack.attacking import Outcomes
 from indistinct.study.attack.base import Outcome
 from indistinct.study.verdict import AttackFigures, Figures, verdict_of
+from indistinct.tables.frames import is_frame
 from indistinct.tables.value import Reading
 
 IN_BUCKETS = (
@@ -54,6 +73,24 @@ NOT_KEPT = (
 )
 ONCE = "whoever stands in several classes counts once, with the highest risk of these"
 ROWS_OF = "the sensitive values of {} were counted in rows: which people have them is known with the original alone"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wanted:
+    """What is asked of every table.
+
+    Somebody is at risk above `threshold`. `show_values` names classes of any table by their values, and not only those
+    of published ones. `weights` is a column of survey weights. Special uniques and minimal unique column sets are
+    looked for in sets of up to so many columns, where that is asked for.
+    """
+
+    threshold: Fraction
+    hierarchies: Mapping[str, Hierarchy]
+    show_values: bool = False
+    weights: str | None = None
+    suda: int | None = None
+    unique_sets: int | None = None
+    progress: Progress | None = None
 
 
 @closes_sources
@@ -124,9 +161,11 @@ def assess(
 
 def _is_release(table: Any, known: Knowledge) -> bool:
     """Return whether a table is a release: as it is, by the original that is given, or by a certificate beside it."""
-    if isinstance(table, Release | Published | BucketTable) or known.get("original") is not None:
+    if is_release(table) or known.get("original") is not None:
         return True
-    path = Path(table) if isinstance(table, str | Path) else getattr(table, "path", None)
+    if is_frame(table):
+        return False
+    path = Path(table) if isinstance(table, str | Path) else open_source(table)[1].path
     return path is not None and certificate_path(path).is_file()
 
 
@@ -143,8 +182,13 @@ def attack_figures(attacks: Any) -> list[AttackFigures] | None:
     """Return what a verdict looks at of outcomes: of one attack, of several, or of all; None where none was run."""
     if attacks is None:
         return None
-    outcomes = getattr(attacks, "outcomes", attacks)
-    several = outcomes if isinstance(outcomes, list | tuple) else [outcomes]
+    match attacks:
+        case Outcomes(outcomes=outcomes):
+            several = list(outcomes)
+        case list() | tuple():
+            several = list(attacks)
+        case _:
+            several = [attacks]
     if not all(isinstance(each, Outcome) for each in several):
         raise ParameterError(
             f"`attacks` of assess must be outcomes of attacks; got {type(attacks).__name__}",
@@ -287,3 +331,90 @@ def _notes(
         told.append(NOT_KEPT)
     hidden = after.evidence.hidden_warnings((name,) for name in after.schema.sensitive)
     return tuple(dict.fromkeys((*told, *hidden)))
+
+
+def risk_of(
+    table: AssessedTable, population: KnownPopulation, wanted: Wanted, *, taxonomies: Mapping[str, Taxonomy]
+) -> TableRisk:
+    """Return every figure of a table; `taxonomies` lie over the values that it shows."""
+    classes = table.classes
+    alone = prosecutor(classes, threshold=wanted.threshold)
+    look_alikes = population.look_alikes(table, wanted.hierarchies)
+    risk, beyond = _risk_beyond_table(classes, population, look_alikes, threshold=wanted.threshold)
+    figures = TableRisk(
+        unit=classes.unit,
+        rows=table.evidence.rows,
+        members=table.members,
+        classes=len(classes),
+        smallest=int(classes.members.min()) if len(classes) else 0,
+        uniques=uniques(classes),
+        prosecutor=alone,
+        journalist=alone if risk is None or table.in_buckets else risk,
+        marketer=alone.average if look_alikes is None else marketer(classes, look_alikes),
+        sizes=class_sizes(classes),
+        sensitive=tuple(_disclosure(table, name, wanted) for name in table.schema.sensitive) if len(classes) else (),
+    )
+    if table.in_buckets or not len(classes):
+        return figures
+    cells, fraction = table.cells(classes), 0.01 if beyond.estimates is None else beyond.estimates.sampling_fraction
+    tell = wanted.progress
+    return replace(
+        figures,
+        population=beyond,
+        columns=contributions(
+            cells,
+            table.evidence.counted.domains,
+            columns=table.columns,
+            taxonomies=taxonomies,
+            threshold=wanted.threshold,
+        ),
+        individual=_individual(table, wanted.weights),
+        special=special_uniques(cells, size=wanted.suda, fraction=fraction, progress=tell) if wanted.suda else None,
+        unique_sets=minimal_uniques(cells, size=wanted.unique_sets, progress=tell) if wanted.unique_sets else None,
+    )
+
+
+def _individual(table: AssessedTable, column: str | None) -> IndividualRisk | None:
+    """Return the risk of everybody under survey weights, where the table shows these."""
+    if column is None or not table.has_weights(column):
+        return None
+    histograms = {key: table.evidence.histogram(key) for key in weight_keys(column, people=table.people)}
+    classes = Classes(table.evidence.sizes, histograms)
+    return individual_risk(classes, sums_of_weights(classes, table.evidence.domains[column]))
+
+
+def _risk_beyond_table(
+    classes: Classes, population: KnownPopulation, look_alikes: Codes | None, *, threshold: Fraction
+) -> tuple[Reidentification | None, PopulationRisk]:
+    """Return a journalist's risk, where a population is known, and what is known of its uniqueness."""
+    members = int(classes.members.sum())
+    if population.size is None or not members:
+        return None, PopulationRisk()
+    estimates = estimate_uniques(classes.members, max(population.size, members))
+    if look_alikes is not None:
+        counted = share_of_members(classes, look_alikes == 1)
+        return journalist(classes, look_alikes, threshold=threshold), PopulationRisk(COUNTED, estimates, counted)
+    fraction, share = min(members / population.size, 1.0), estimates.dankar
+    expected = expected_marketer(classes, fraction, unique_share=share)
+    return (
+        expected_journalist(classes, fraction, unique_share=share, threshold=threshold),
+        PopulationRisk(ESTIMATED, estimates, expected_marketer=expected),
+    )
+
+
+def _disclosure(table: AssessedTable, column: str, wanted: Wanted) -> AttributeDisclosure:
+    known: dict[tuple[object, ...], Classes] = {}
+
+    def classes_for(model: Model) -> Classes:
+        # Every figure asks for the same histograms, and each of them is translated into the codes of the original.
+        if model.keys not in known:
+            known[model.keys] = table.evidence.classes_for(model)
+        return known[model.keys]
+
+    return disclosure_of(
+        column,
+        classes_for,
+        ordered=table.is_ordered(column),
+        people=table.counts_people_of(column),
+        name_class=class_namer(table) if (table.published or wanted.show_values) and not table.in_buckets else None,
+    )

@@ -10,12 +10,12 @@ from indistinct.models.uniqueness_estimators import UniquenessEstimates
 from indistinct.study.assess.attribute_disclosure import AttributeDisclosure
 from indistinct.study.assess.column_contribution import Contribution
 from indistinct.study.assess.individual import IndividualRisk
-from indistinct.study.assess.minimal_uniques import MinimalUniques
 from indistinct.study.assess.practice import Finding
 from indistinct.study.assess.profiles import Gate
 from indistinct.study.assess.reidentification import ClassSizes, Reidentification
 from indistinct.study.assess.risk_grids import practice_grid, risk_grid, sensitive_grid
 from indistinct.study.assess.special_uniques import SpecialUniques
+from indistinct.study.assess.unique_sets import MinimalUniques
 from indistinct.study.verdict import Figures, Verdict
 
 NO_POPULATION = "no population is known: every look-alike is in the table itself"

@@ -6,7 +6,7 @@ and delta. They are told for the release as it is, whatever model it was made fo
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -42,12 +42,7 @@ class WorstClass:
 
     def to_json(self) -> dict[str, Any]:
         """Return the class as plain JSON values."""
-        return {
-            "values": dict(self.values),
-            "members": self.members,
-            "largest_share": self.largest_share,
-            "distinct": self.distinct,
-        }
+        return asdict(self) | {"values": dict(self.values)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +104,7 @@ def disclosure_of(
         asked = OfPeople(model) if people else model
         return asked.achieved(classes_for(asked))
 
-    counted = _counted(column, classes_for, people=people)
+    counted = _count_members(column, classes_for, people=people)
     histogram, sizes = counted.histograms[(column,)], counted.sizes
     most = per_class(np.maximum, histogram.counts, indptr=histogram.indptr) / np.maximum(sizes, 1)
     rooted = histogram.taxonomy is not None and histogram.taxonomy.rooted
@@ -140,7 +135,7 @@ def keys_of(sensitive: Sequence[str], *, people: bool) -> tuple[Key, ...]:
     return ((PERSON,), *plain, *((PERSON, name) for name in sensitive)) if people else plain
 
 
-def _counted(column: str, classes_for: ClassesFor, *, people: bool) -> Classes:
+def _count_members(column: str, classes_for: ClassesFor, *, people: bool) -> Classes:
     """Return classes whose sizes are members, how many of them have each value, and who they are if they are people.
 
     A person counts once for each value, so that a share is that of the people who have it.

@@ -1,24 +1,40 @@
-"""Membership disclosure: how well a release of buckets hides which full tuples an algorithm was given.
+"""Membership disclosure: how well a release hides which full tuples an algorithm was given.
 
 A tuple *matches* a bucket if every column of the bucket holds the tuple's value of that column. All tuples that match
 some bucket are candidates: the distinct tuples of the original table among them, and the *fake* tuples, which nobody
 is behind. Many fake tuples, and as many matching buckets for fake as for original ones, protect membership
-(Li, Li, Zhang and Molloy 2012).
+(Li, Li, Zhang and Molloy 2012). A class is a bucket with a column for each quasi-identifier.
 """
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from indistinct.drawing.charts import COLOURS, GREY, altair, draw
+from indistinct.engines import open_source
+from indistinct.engines.base import Engine, Source
 from indistinct.errors import InputError, ParameterError
+from indistinct.figures import percent
+from indistinct.frequencies.count import Request
 from indistinct.frequencies.encode import group_rows, pack
 from indistinct.machine.arrays import Codes, run_starts, starts_of
 from indistinct.machine.ordering import distinct, distinct_with_places, sort_words
-from indistinct.recoding.cover import Cover, cover_of_codes
+from indistinct.recoding.columns import columns_of
+from indistinct.recoding.cover import Cover, cover_of_codes, cover_of_each
+from indistinct.recoding.outputs import Buckets
+from indistinct.recoding.read_back import cover_of
+from indistinct.release.opening import require_original
+from indistinct.release.published import Knowledge, Published, describe_release
+from indistinct.schema import Schema
 from indistinct.study.assess import _membership_kernels as kernels
+from indistinct.tables import open_table
+
+if TYPE_CHECKING:
+    import altair as alt
+
 
 # A group's last number of matching buckets and its label, as the paper groups them.
 GROUPS = ((10, "1 to 10"), (20, "11 to 20"), (math.inf, "over 20"))
@@ -331,3 +347,142 @@ def _histogram(matching: Codes, weights: Codes | None = None) -> Histogram:
     groups = np.searchsorted([last for last, _ in GROUPS], matching)
     counts = np.bincount(groups, weights=weights, minlength=len(GROUPS)).tolist()
     return tuple((label, count) for (_, label), count in zip(GROUPS, counts, strict=True))
+
+
+def membership_of(
+    published: Any,
+    schema: Schema | None = None,
+    *,
+    quasi_only: bool = False,
+    limit: int = 20_000_000,
+    samples: int = 200_000,
+    seed: int | None = None,
+    **known: Unpack[Knowledge],
+) -> Membership:
+    """Return how well a release hides who is in it: its candidates, the originals among them, and the fake tuples.
+
+    `published` is a `Release` or a `Published`, a `BucketTable`, or a table of classes from anywhere, with what is
+    `known` of it: a tuple of quasi-identifiers matches a class whose published values, read with the `hierarchies` that
+    they come from, cover it. Of buckets, tuples have every attribute; with `quasi_only` they are what others may know
+    of a person, without the sensitive ones. Further options are those of `membership`.
+    """
+    opened = describe_release(published, schema, **known)
+    engine, whole = open_source(opened.require_original("membership_of"))
+    if opened.buckets is not None:
+        shown, originals = _buckets(opened, opened.buckets, engine, whole, quasi_only=quasi_only)
+    else:
+        shown, originals = _classes(opened, engine, whole)
+    return membership_by_covers(shown, originals, limit=limit, samples=samples, seed=seed)
+
+
+def membership_by_kind(opened: Published) -> dict[str, Membership]:
+    """Return how well a release hides who is in it for each kind of tuples that somebody may know."""
+    if opened.buckets is None:
+        return {"quasi-identifiers": membership_of(opened)}
+    kinds = {"all attributes": False, "without sensitive ones": True}
+    return {kind: membership_of(opened, quasi_only=alone) for kind, alone in kinds.items()}
+
+
+def _buckets(
+    opened: Published, buckets: Buckets, engine: Engine, whole: Source, *, quasi_only: bool
+) -> tuple[tuple[Cover, ...], Codes]:
+    schema = opened.schema
+    require_original(buckets, whole.columns)
+    keys = tuple((name,) for name in schema.sensitive)
+    known = (*schema.quasi, *schema.insensitive)
+    reference = engine.count(whole, Request(known, keys, joint=bool(keys), published=True))
+    evidence = opened.tables.in_buckets(schema, reference=reference, light=False)
+    covers, originals = [], []
+    for each in evidence.slices:
+        wanted = [name for name in each.names if not (quasi_only and name in schema.sensitive)]
+        if not wanted:
+            continue
+        mine, theirs = evidence.compared(each, wanted, whole=not quasi_only)
+        if (theirs < 0).any() or set(wanted) & set(buckets.generalized):
+            raise InputError(
+                f"the column of {', '.join(map(repr, wanted))} does not show the values of the original",
+                hint="membership can be measured where values are published as they are",
+            )
+        pairs = group_rows([each.buckets, mine], [len(evidence.sizes), int(mine.max(initial=0)) + 1])
+        owners = each.buckets[pairs.first]
+        starts = starts_of(np.bincount(owners, minlength=len(evidence.sizes)))
+        covers.append(cover_of_codes(starts, mine[pairs.first]))
+        originals.append(theirs)
+    return tuple(covers), np.stack(originals, axis=1)
+
+
+def _classes(opened: Published, engine: Engine, whole: Source) -> tuple[tuple[Cover, ...], Codes]:
+    """Return classes as buckets with a column for each quasi-identifier, and the distinct vectors of the original."""
+    published = open_table(opened.main, published=True).data
+    schema, hierarchies = opened.schema, opened.used_hierarchies
+    counted = engine.count(whole, Request(schema.quasi, (), hierarchies))
+    if not published.num_rows:  # every row is suppressed: nothing matches anything
+        nothing = cover_of_each(np.zeros(0, dtype=np.int64))
+        return (nothing,) * len(counted.domains), np.full_like(counted.frequencies.vectors, -1)
+    covers = cover_of(published, columns_of(counted.domains, hierarchies), schema=schema)
+    return covers, counted.frequencies.vectors
+
+
+SHARES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+
+
+def draw_matching(
+    membership: Membership, *, title: str, matched: tuple[str, str] = ("bucket", "buckets"), kind: str = ""
+) -> str:
+    """Return the histograms of matching buckets of original and of fake tuples side by side, as an SVG document.
+
+    Where the two differ much, an attacker tells original tuples from fake ones. `matched` is what tuples match, one of
+    them and many, and `kind` what tuples are made of.
+    """
+    notes = _notes(membership, matched, kind)
+    return draw(matching_chart(membership, matched=matched[1]), title=title, notes=notes)
+
+
+def matching_chart(membership: Membership, *, matched: str) -> "alt.LayerChart":
+    """Return both histograms as bars, each with its share and its number of tuples above."""
+    alt = altair()
+    names = [_legend_of(membership.originals, "original"), _legend_of(membership.fake, "fake")]
+    histograms = dict(zip(names, (membership.matching_original, membership.matching_fake), strict=True))
+    bars = [
+        {"matching": label, "tuples": name, "share": share, "text": f"{percent(share)}\n{_short(count)}"}
+        for name, histogram in histograms.items()
+        for whole in [sum(count for _, count in histogram)]
+        for label, count in histogram
+        for share in [count / whole if whole else 0.0]
+    ]
+    order = [label for label, _ in membership.matching_original]
+    base = alt.Chart(alt.Data(values=bars)).encode(
+        x=alt.X("matching:N", sort=order, title=f"matching {matched} of a tuple").scale(paddingInner=0.25),
+        xOffset=alt.XOffset("tuples:N", sort=names).scale(paddingInner=0.08),
+        y=alt.Y("share:Q", title="share of tuples").scale(domain=[0, 1.15]).axis(format="%", values=SHARES, grid=False),
+    )
+    colour = alt.Color("tuples:N", sort=names).scale(range=COLOURS[:2])
+    texts = base.mark_text(baseline="line-bottom", dy=-15, lineBreak="\n", lineHeight=13, color=GREY)
+    return (base.mark_bar().encode(color=colour) + texts.encode(text="text:N")).properties(width=480, height=220)
+
+
+def _notes(membership: Membership, matched: tuple[str, str], kind: str) -> list[str]:
+    one, many = matched
+    candidates = f"{_short(membership.candidates)} candidates"
+    if not membership.exact:
+        low, high = (_short(end, digits=5) for end in membership.interval)
+        candidates += f" ({low} to {high} with 95% confidence)"
+    about = f"tuples of {kind}: " if kind else ""
+    means = f"{many} of an original, mean: {membership.mean_matching_original:.3g}"
+    if membership.fake:
+        means += f", of a fake: {membership.mean_matching_fake:.3g}"
+    return [f"{about}{candidates}", f"{means}; originals with one {one}: {_short(membership.unique_original)}"]
+
+
+def _legend_of(count: float, kind: str) -> str:
+    return f"{_short(count)} {kind} tuple" + ("" if count == 1 else "s")
+
+
+def _short(value: float, *, digits: int = 3) -> str:
+    """Return a number as people read it: whole while it is small, then with a letter, then as a power of ten."""
+    if value < 10_000:
+        return f"{value:,.0f}"
+    for size, letter in ((1e12, ""), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= size:
+            return f"{value / size:.{digits}g}{letter}" if letter else f"{value:.{digits}g}"
+    return f"{value:g}"

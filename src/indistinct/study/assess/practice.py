@@ -5,7 +5,7 @@ No model is behind them: they are thresholds on the size of classes, and lists o
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -56,14 +56,7 @@ class Finding:
 
     def to_json(self) -> dict[str, Any]:
         """Return the finding as plain JSON values."""
-        return {
-            "rule": self.rule,
-            "asks": self.asks,
-            "status": self.status,
-            "value": self.value,
-            "note": self.note,
-            "source": self.source,
-        }
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

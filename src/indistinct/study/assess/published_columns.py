@@ -31,11 +31,11 @@ def published_columns(table: AssessedTable, *, original: Source | None = None) -
         return None
     person = table.schema.person
     if not table.people or all(name in table.source.columns for name in person):
-        return _counted(table.source, names, person if table.people else (), members=table.members)
+        return _count_singled_out(table.source, names, person if table.people else (), members=table.members)
     whole = original is not None and original.rows == table.evidence.rows
     if original is not None and whole and all(name in original.columns for name in (*names, *person)):
-        return _counted(original, names, person, members=table.members)
-    return _as_people(_counted(table.source, names, (), members=table.evidence.rows), table)
+        return _count_singled_out(original, names, person, members=table.members)
+    return _as_people(_count_singled_out(table.source, names, (), members=table.evidence.rows), table)
 
 
 def own_values(table: AssessedTable) -> dict[str, int]:
@@ -52,7 +52,7 @@ def people_in_several(table: AssessedTable) -> int | None:
     return int((np.bincount(table.classes.histograms[(PERSON,)].codes, minlength=1) > 1).sum())
 
 
-def _counted(source: Source, names: tuple[str, ...], person: Sequence[str], *, members: int) -> SingledOut:
+def _count_singled_out(source: Source, names: tuple[str, ...], person: Sequence[str], *, members: int) -> SingledOut:
     """Return what an engine counts; a column of a type that it cannot count may single out anybody."""
     unit = "people" if person else "rows"
     try:

@@ -6,7 +6,7 @@ of f members. A *journalist* does not, and must reckon with the F members of the
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -30,7 +30,7 @@ class Reidentification:
 
     def to_json(self) -> dict[str, float]:
         """Return the figures as plain JSON values."""
-        return {"highest": self.highest, "average": self.average, "at_risk": self.at_risk}
+        return asdict(self)
 
 
 NOBODY = Reidentification(0.0, 0.0, 0.0)

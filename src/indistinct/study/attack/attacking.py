@@ -14,10 +14,8 @@ from indistinct.release.verification.bucket_evidence import require_in_original
 from indistinct.release.verification.evidence import require_columns, require_rows
 from indistinct.schema import Schema
 from indistinct.study.attack.base import Attack, Outcome, Progress, Target
-from indistinct.study.attack.crowd import is_sampled
-from indistinct.study.attack.groups import evidence_of
-from indistinct.study.attack.matching import require_contained
-from indistinct.study.attack.register import register_of
+from indistinct.study.attack.crowd import is_sampled, register_of
+from indistinct.study.attack.matching import evidence_of, require_contained
 from indistinct.study.attack.registry import ATTACKS, parse_attack
 
 EVERY = "all"

@@ -1,24 +1,61 @@
-"""What every attack is given and what it reports.
+"""What every attack is given and what it reports: a target, tallies with their intervals, an outcome in words.
 
 An attack is a frozen value with its parameters, like an algorithm. It sees a release as its readers do, beside what it
-declares that the attacker has; the original only decides which guesses were right.
+declares that the attacker has; the original only decides which guesses were right. No text holds a value of the table.
 """
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from indistinct.algorithms.base import Algorithm
 from indistinct.budget import NO_BUDGET, Budget
 from indistinct.engines.base import Source
+from indistinct.figures import number, percent
 from indistinct.hierarchy import Hierarchy
 from indistinct.models.base import Model
 from indistinct.release.opening import OpenedTables
 from indistinct.schema import Schema
-from indistinct.study.attack.intervals import Interval, newcombe, wilson
+
+# A normal estimate lies within so many deviations in 95 % of cases.
+DEVIATIONS = 1.959963984540054
+
+Interval = tuple[float, float]
+
+
+def wilson(successes: float, attempts: int) -> Interval:
+    """Return the 95 % interval of a share of successes (Wilson 1927); nothing is known without attempts.
+
+    >>> [round(end, 3) for end in wilson(0, 10)]
+    [0.0, 0.278]
+    """
+    if attempts <= 0:
+        return (0.0, 1.0)
+    share, square = successes / attempts, DEVIATIONS**2
+    middle = (share + square / (2 * attempts)) / (1 + square / attempts)
+    spread = DEVIATIONS * math.sqrt(share * (1 - share) / attempts + square / (4 * attempts**2))
+    half = spread / (1 + square / attempts)
+    return (max(middle - half, 0.0) if share > 0 else 0.0, min(middle + half, 1.0) if share < 1 else 1.0)
+
+
+def newcombe(successes: float, attempts: int, others: float, other_attempts: int) -> Interval:
+    """Return the 95 % interval of the difference of two shares (Newcombe 1998, method 10).
+
+    >>> [round(end, 2) for end in newcombe(56, 70, 48, 80)]
+    [0.05, 0.33]
+    """
+    first, second = wilson(successes, attempts), wilson(others, other_attempts)
+    one = successes / attempts if attempts > 0 else 0.5
+    other = others / other_attempts if other_attempts > 0 else 0.5
+    low = one - other - math.hypot(one - first[0], second[1] - other)
+    high = one - other + math.hypot(first[1] - one, other - second[0])
+    return (max(low, -1.0), min(high, 1.0))
+
 
 Progress = Callable[[float], None]
+Value = TypeVar("Value")
 
 
 def _silent(_share: float) -> None:
@@ -51,7 +88,14 @@ class Target:
     seed: int | None = None
     sample: int | None = None
     progress: Progress = _silent
-    learned: dict[str, Any] = field(default_factory=dict)
+    learned: dict[Hashable, Any] = field(default_factory=dict)
+
+    def once(self, name: Hashable, compute: Callable[[], Value]) -> Value:
+        """Return what was computed under a name, computing it when it is first asked for."""
+        if name not in self.learned:
+            self.learned[name] = compute()
+        value: Value = self.learned[name]
+        return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +137,7 @@ class Outcome:
         """
         if self.control is None:
             return self.tally.share
-        return self._beyond(self.tally.share - self.control.share)
+        return self._share_beyond_control(self.tally.share - self.control.share)
 
     @property
     def interval(self) -> Interval:
@@ -102,9 +146,9 @@ class Outcome:
             return wilson(self.tally.successes, self.tally.attempts)
         own, other = self.tally, self.control
         low, high = newcombe(own.successes, own.attempts, other.successes, other.attempts)
-        return (self._beyond(low), self._beyond(high))
+        return (self._share_beyond_control(low), self._share_beyond_control(high))
 
-    def _beyond(self, difference: float) -> float:
+    def _share_beyond_control(self, difference: float) -> float:
         control = 0.0 if self.control is None else self.control.share
         return min(max(difference / (1 - control), 0.0), 1.0) if control < 1 else 0.0
 
@@ -176,3 +220,28 @@ class Attack(ABC):
     @abstractmethod
     def run(self, target: Target) -> Outcome:
         """Return what the attack achieves; raise `InputError` where tables do not fit each other."""
+
+
+NO_CONTROL = "no control was given, so that nobody knows how often this holds for people outside the release"
+
+
+def share_of(tally: Tally, unit: str) -> str:
+    """Return how many of those attacked, with the interval of the share.
+
+    >>> share_of(Tally(200, 3), "people")
+    '3 of 200 people (1.5 %, between 0.511 % and 4.32 %)'
+    >>> share_of(Tally(0, 0), "people")
+    'none, since the release shows no people that could be attacked'
+    """
+    if not tally.attempts:
+        return f"none, since the release shows no {unit} that could be attacked"
+    low, high = wilson(tally.successes, tally.attempts)
+    shown = number(round(tally.successes, 2))
+    return f"{shown} of {tally.attempts:,} {unit} ({percent(tally.share)}, between {percent(low)} and {percent(high)})"
+
+
+def against(control: Tally | None, what: str = "outside the release it would seem so") -> str:
+    """Return what the control says."""
+    if control is None:
+        return NO_CONTROL
+    return f"{what} for {number(round(control.successes, 2))} of {control.attempts:,} ({percent(control.share)})"

@@ -61,7 +61,7 @@ class CombinatorialRefinement(Attack):
         """Return how many generalized cells come back finer than they were published."""
         shown = shown_classes(target)
         k = self.k or (target.model.smallest if target.model is not None else int(shown.classes.sizes.min(initial=1)))
-        claims, impossible = refined(shown, k=k, progress=target.progress)
+        claims, impossible = refine_classes(shown, k=k, progress=target.progress)
         judged = judge(shown, claims, whole=True, progress=target.progress)
         outcome = judged.outcome(
             self.name,
@@ -78,7 +78,7 @@ class CombinatorialRefinement(Attack):
         )
 
 
-def refined(shown: ShownClasses, *, k: int, progress: Progress | None = None) -> tuple[list[Claims], int]:
+def refine_classes(shown: ShownClasses, *, k: int, progress: Progress | None = None) -> tuple[list[Claims], int]:
     """Return what follows for each column, and for how many classes and columns the constraints cannot hold.
 
     Such a contradiction shows that the release was made in another way; nothing is claimed there.
@@ -107,13 +107,14 @@ def _earlier(shown: ShownClasses, j: int) -> Iterator[tuple[int, Node, frozenset
     """Yield each generalized class with its node, and the finer nodes of classes that differ in this column alone."""
     values, alike = shown.classes.values, defaultdict(list)
     others = list(map(tuple, np.delete(values, j, axis=1).tolist()))
-    nodes = [shown.classes.meanings[j][value] for value in values[:, j].tolist()]
+    known = shown.nodes(j)
+    nodes = [known[value] for value in values[:, j].tolist()]
     for other, node in zip(others, nodes, strict=True):
-        if isinstance(node, Node):
+        if node is not None:
             alike[other].append(node)
     for class_id in np.flatnonzero(shown.coarse(j)).tolist():
         node = nodes[class_id]
-        if isinstance(node, Node):
+        if node is not None:
             yield class_id, node, frozenset(each for each in alike[others[class_id]] if each.level < node.level)
 
 

@@ -14,15 +14,16 @@ import pyarrow.compute as pc
 from indistinct.engines.base import Source
 from indistinct.errors import HierarchyError, InputError, OriginalError, ParameterError
 from indistinct.frequencies.encode import Encoded, encode_column, group_rows
+from indistinct.frequencies.slices import together
 from indistinct.hierarchy.builders import declared_order
 from indistinct.machine.arrays import Codes
 from indistinct.machine.ordering import distinct
 from indistinct.recoding.columns import QuasiColumn, columns_of
+from indistinct.recoding.outputs import MAIN
 from indistinct.release.verification.evidence import require_columns
 from indistinct.schema import did_you_mean
 from indistinct.study.attack.base import Tally, Target
 from indistinct.tables.domain import Domain
-from indistinct.tables.value import Table
 
 # So many rows are attacked at most; of more, some are drawn by chance.
 MOST_ROWS = 50_000
@@ -64,10 +65,7 @@ def columns_known(target: Target) -> tuple[QuasiColumn, ...]:
 
     Values that a hierarchy does not know are left out: no published label can cover them.
     """
-    if "columns" not in target.learned:
-        target.learned["columns"] = tuple(_column(target, name) for name in target.schema.quasi)
-    known: tuple[QuasiColumn, ...] = target.learned["columns"]
-    return known
+    return target.once("columns", lambda: tuple(_column(target, name) for name in target.schema.quasi))
 
 
 def _column(target: Target, name: str) -> QuasiColumn:
@@ -99,22 +97,24 @@ def _column(target: Target, name: str) -> QuasiColumn:
 
 def table_of(source: Source | None, what: str) -> pa.Table:
     """Return the rows of a source; attacks look at rows, which an engine must have in memory."""
-    if not isinstance(source, Table):
+    table = None if source is None else source.in_memory
+    if table is None:
         raise ParameterError(f"{what} must be in memory to be attacked", hint="give a file or a frame")
-    return source.data
+    return table
 
 
 def original_crowd(target: Target) -> Crowd:
     """Return the people of the original in their order: all of them, or a sample where one is asked for."""
-    if "original" not in target.learned:
-        crowd = crowd_of(target, target.original, "the original")
-        published = target.published.sources[""].rows
-        if published > len(crowd):
-            raise not_contained(f"the release has {published:,} rows, and the original has {len(crowd):,}")
-        sample = sample_of(target)
-        target.learned["original"] = crowd if sample is None else drawn(crowd, target, most=sample)
-    known: Crowd = target.learned["original"]
-    return known
+    return target.once("original", lambda: _original_crowd(target))
+
+
+def _original_crowd(target: Target) -> Crowd:
+    crowd = crowd_of(target, target.original, "the original")
+    published = target.published.sources[MAIN].rows
+    if published > len(crowd):
+        raise not_contained(f"the release has {published:,} rows, and the original has {len(crowd):,}")
+    sample = sample_of(target)
+    return crowd if sample is None else draw_people(crowd, target, most=sample)
 
 
 def sample_of(target: Target) -> int | None:
@@ -153,10 +153,7 @@ def control_crowd(target: Target) -> Crowd | None:
             f"the control has no column {', '.join(map(repr, absent))}",
             hint="give people with the quasi-identifiers of the original, and with its sensitive columns",
         )
-    if "control" not in target.learned:
-        target.learned["control"] = drawn(crowd_of(target, target.control, "the control"), target)
-    known: Crowd = target.learned["control"]
-    return known
+    return target.once("control", lambda: draw_people(crowd_of(target, target.control, "the control"), target))
 
 
 def crowd_of(target: Target, source: Source | None, what: str) -> Crowd:
@@ -171,9 +168,9 @@ def crowd_of(target: Target, source: Source | None, what: str) -> Crowd:
             hint=did_you_mean(missing, table.column_names)
             or "give a table with columns of the same names, or rename them",
         )
-    codes = {name: translated(table, name, domain) for name, domain in known.items()}
+    codes = {name: translate_column(table, name, domain) for name, domain in known.items()}
     values = {
-        name: translated(table, name, domain_of(target, name))
+        name: translate_column(table, name, domain_of(target, name))
         for name in schema.sensitive
         if name in table.column_names
     }
@@ -182,21 +179,22 @@ def crowd_of(target: Target, source: Source | None, what: str) -> Crowd:
 
 def domain_of(target: Target, name: str) -> Domain:
     """Return the values of a column of the original that is published as it is."""
-    known: dict[str, Domain] = target.learned.setdefault("domains", {})
-    if name not in known:
-        original = table_of(target.original, "the original")
-        require_columns((name,), original.column_names)
-        known[name] = encoded(original, name).domain
-    return known[name]
+    return target.once(("domain", name), lambda: _domain_of_original(target, name))
 
 
-def translated(table: pa.Table, name: str, domain: Domain) -> Codes:
+def _domain_of_original(target: Target, name: str) -> Domain:
+    original = table_of(target.original, "the original")
+    require_columns((name,), original.column_names)
+    return encode_values(original, name).domain
+
+
+def translate_column(table: pa.Table, name: str, domain: Domain) -> Codes:
     """Return a column in the codes of a domain, -1 for values that it does not hold."""
-    own = encoded(table, name)
+    own = encode_values(table, name)
     return own.domain.translate(domain, empty=True)[own.codes].astype(np.int64)
 
 
-def encoded(table: pa.Table, name: str) -> Encoded:
+def encode_values(table: pa.Table, name: str) -> Encoded:
     """Return a column in codes of its own; numbers that are none count as missing."""
     column = table[name]
     if pa.types.is_floating(column.type):
@@ -208,11 +206,11 @@ def persons_in(table: pa.Table, names: Sequence[str]) -> Codes:
     """Return whom each row is about, in numbers: people where columns tell them apart, else the row itself."""
     if not names or any(name not in table.column_names for name in names):
         return np.arange(table.num_rows)
-    columns = [encoded(table, name) for name in names]
+    columns = [encode_values(table, name) for name in names]
     return group_rows([each.codes for each in columns], [len(each.domain) for each in columns]).group_ids()
 
 
-def drawn(crowd: Crowd, target: Target, *, most: int | None = None) -> Crowd:
+def draw_people(crowd: Crowd, target: Target, *, most: int | None = None) -> Crowd:
     """Return everybody, or of very many rows those of people drawn by chance; about `most` rows at most."""
     most = MOST_ROWS if most is None else most
     if len(crowd) <= most:
@@ -227,3 +225,73 @@ def drawn(crowd: Crowd, target: Target, *, most: int | None = None) -> Crowd:
 def unit_of(target: Target) -> str:
     """Return what an attack counts, in sentences."""
     return "people" if target.schema.person else "rows"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Register:
+    """People whom an attacker knows, and who they are in the original.
+
+    Somebody may have several entries; `people` tells. `entries` and `originals` number people in the same way; -1 is
+    somebody who is not in the original. `by` says how they were compared: by names, by quasi-identifiers, or not at all
+    since the register was made from the original.
+    """
+
+    people: Crowd
+    entries: Codes
+    originals: Codes
+    by: str
+
+
+def register_of(target: Target, *, errors: float) -> Register:
+    """Return the external table, or a register of everybody in the original; a share of its cells gets errors."""
+    original = original_crowd(target)
+    if target.external is None:
+        some = draw_people(original, target)
+        return Register(with_errors(some, target, errors), some.persons, original.persons, "simulated")
+    people = crowd_of(target, target.external, "the external table")
+    entries, originals, by = identities(target, people, original)
+    some = draw_people(people, target)
+    return Register(with_errors(some, target, errors), entries[some.rows], originals, by)
+
+
+def with_errors(crowd: Crowd, target: Target, errors: float) -> Crowd:
+    """Return a crowd in which a share of the cells shows another value of the column, by chance."""
+    if not errors:
+        return crowd
+    chance = np.random.default_rng(target.seed)
+    sizes = {column.name: len(column.domain) for column in columns_known(target)}
+    known = {}
+    for name, codes in crowd.known.items():
+        wrong = (chance.random(len(codes)) < errors) & (sizes[name] > 1) & (codes >= 0)
+        steps = chance.integers(1, max(sizes[name], 2), len(codes))
+        known[name] = np.where(wrong, (codes + steps) % sizes[name], codes)
+    return replace(crowd, known=known)
+
+
+def identities(target: Target, people: Crowd, original: Crowd) -> tuple[Codes, Codes, str]:
+    """Number the people of the external table and of the original alike, and say by what; -1 is nobody there."""
+    mine, theirs = table_of(target.external, "the external table"), table_of(target.original, "the original")
+    names = [name for name in target.schema.hidden if name in mine.column_names and name in theirs.column_names]
+    if names:
+        columns = [_texts(mine, theirs, name) for name in names]
+        return (*_number_people([one for one, _ in columns], [other for _, other in columns]), "names")
+    shared = list(people.known)
+    entries, originals = _number_people([people.known[n] for n in shared], [original.known[n] for n in shared])
+    return entries, originals, "quasi-identifiers"
+
+
+def _texts(mine: pa.Table, theirs: pa.Table, name: str) -> tuple[Codes, Codes]:
+    """Return a column of names in both tables, in codes of the original; -1 is a name that it does not have."""
+    one, other = (encode_values(table, name) for table in (mine, theirs))
+    if one.domain.kind is other.domain.kind:
+        codes = one.domain.translate(other.domain)
+    else:
+        places = {text: code for code, text in enumerate(other.domain.texts())}
+        codes = np.array([places.get(text, -1) for text in one.domain.texts()], dtype=np.int64)
+    return codes[one.codes], other.codes.astype(np.int64)
+
+
+def _number_people(mine: list[Codes], theirs: list[Codes]) -> tuple[Codes, Codes]:
+    ids, others = together(theirs, mine, rows=0)
+    assert others is not None  # noqa: S101
+    return np.where(np.isin(others, ids), others, -1), ids

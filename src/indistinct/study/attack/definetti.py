@@ -19,11 +19,9 @@ from indistinct.frequencies.count import Request
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.slices import SliceCounts
 from indistinct.machine.arrays import Codes, run_entries, starts_of
-from indistinct.study.attack.base import Attack, Outcome, Progress, Tally, Target
-from indistinct.study.attack.crowd import not_contained, table_of, translated
-from indistinct.study.attack.groups import evidence_of
-from indistinct.study.attack.intervals import wilson
-from indistinct.study.attack.sentences import against, share_of
+from indistinct.study.attack.base import Attack, Outcome, Progress, Tally, Target, against, share_of, wilson
+from indistinct.study.attack.crowd import not_contained, table_of, translate_column
+from indistinct.study.attack.matching import evidence_of
 from indistinct.tables.domain import Domain
 
 # So many pairs of a person and a sensitive value of the same bucket are weighed at most.
@@ -87,8 +85,8 @@ class DeFinetti(Attack):
         control = None
         if target.control is not None:
             rules = conditionals(dealt, learned, prior=self.prior)
-            control = _outside(dealt, rules, target.control, names=(*shown.names, column), known=evidence.known)
-        return self._outcome(dealt, dealt.expected(learned, right), control)
+            control = _guess_control(dealt, rules, target.control, names=(*shown.names, column), known=evidence.known)
+        return self._outcome(dealt, dealt.expected_hits(learned, right), control)
 
     def _outcome(self, dealt: "Dealt", successes: float, control: Tally | None) -> Outcome:
         rows = int(dealt.weights.sum())
@@ -183,7 +181,7 @@ class Dealt:
         share = self.counts[self.entries]
         return share / np.add.reduceat(share, self.starts[:-1])[self.people]
 
-    def fitted(self, chances: Codes) -> Codes:
+    def fit_chances(self, chances: Codes) -> Codes:
         """Return chances that add up to one for everybody and, in a bucket, to the number of each value."""
         for _ in range(FITTING):
             mass = np.bincount(self.entries, weights=chances * self.weights[self.people], minlength=len(self.counts))
@@ -191,7 +189,7 @@ class Dealt:
             chances /= np.maximum(np.add.reduceat(chances, self.starts[:-1]), 1e-300)[self.people]
         return chances
 
-    def expected(self, chances: Codes, right: Codes) -> float:
+    def expected_hits(self, chances: Codes, right: Codes) -> float:
         """Return how many people are guessed right: the likeliest value of each, or any of the likeliest."""
         best = chances >= np.maximum.reduceat(chances, self.starts[:-1])[self.people] * (1 - 1e-9)
         hits, ties = (
@@ -217,7 +215,7 @@ def learn(dealt: Dealt, *, rounds: int, prior: float, progress: Progress | None 
         for feature, rule in zip(dealt.features, conditionals(dealt, chances, prior=prior), strict=True):
             logs += rule.ravel()[feature[dealt.people].astype(np.int64) * width + dealt.values]
         logs -= np.maximum.reduceat(logs, dealt.starts[:-1])[dealt.people]
-        chances = dealt.fitted(np.exp(logs) * dealt.counts[dealt.entries])
+        chances = dealt.fit_chances(np.exp(logs) * dealt.counts[dealt.entries])
         if progress is not None:
             progress((number + 1) / rounds)
         if np.abs(chances - before).max() < 1e-3:
@@ -235,7 +233,7 @@ def conditionals(dealt: Dealt, chances: Codes, *, prior: float) -> list[Codes]:
     return rules
 
 
-def _outside(
+def _guess_control(
     dealt: Dealt, rules: list[Codes], control: Source, *, names: tuple[str, ...], known: Mapping[str, Domain]
 ) -> Tally:
     """Return how often what was learned guesses the sensitive value of people who are not in the release."""
@@ -243,7 +241,7 @@ def _outside(
     for name in names:
         if name not in table.column_names:
             raise InputError(f"the control has no column {name!r}", hint="it must show the columns of the release")
-    *features, truth = (translated(table, name, known[name]) for name in names)
+    *features, truth = (translate_column(table, name, known[name]) for name in names)
     guesses = []
     for start in range(0, table.num_rows, BLOCK):
         logs = np.tile(np.log(np.maximum(dealt.totals, 1e-300)), (min(BLOCK, table.num_rows - start), 1))

@@ -18,7 +18,7 @@ import numpy as np
 from indistinct.algorithms.base import AlgorithmTraits
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.machine.arrays import Codes, run_entries
-from indistinct.recoding.read_back_texts import Members, Node, Span
+from indistinct.recoding.read_back_texts import Members, Node, Span, has_ends_between_values
 from indistinct.study.attack.base import Attack, Outcome, Target
 from indistinct.study.attack.finer import Claims, ShownClasses, judge, shown_classes, stays_whole
 
@@ -70,17 +70,15 @@ def claims_of(shown: ShownClasses, *, traits: AlgorithmTraits | None) -> list[Cl
 
 def looks_tight(shown: ShownClasses, j: int) -> bool:
     """Return whether a column looks tight: its ranges all have ends that are values, or its nodes differ in level."""
-    meanings = shown.classes.meanings[j]
-    if any(isinstance(meaning, Span) and meaning.ends is not None for meaning in meanings):
+    if any(map(has_ends_between_values, shown.classes.meanings[j])):
         return False
-    return not any(isinstance(meaning, Node) for meaning in meanings) or _level(shown, j) is None
+    return not any(shown.nodes(j)) or _level(shown, j) is None
 
 
 def _level(shown: ShownClasses, j: int) -> int | None:
     """Return the one level on which a column is published, None if there is none."""
-    nodes = [meaning for meaning in shown.classes.meanings[j] if isinstance(meaning, Node)]
-    levels = {node.level for node in nodes}
-    return levels.pop() if len(levels) == 1 and len(nodes) == len(shown.classes.meanings[j]) else None
+    levels = {None if node is None else node.level for node in shown.nodes(j)}
+    return levels.pop() if len(levels) == 1 else None
 
 
 def _of_tight(shown: ShownClasses, j: int) -> Claims:
@@ -97,7 +95,7 @@ def _of_tight(shown: ShownClasses, j: int) -> Claims:
                 assert column.taxonomy is not None  # noqa: S101  (nodes come from one)
                 finer, children = split_of(column.taxonomy, level, node)
                 named += [(value, finer, child) for child in children.tolist()] if len(children) == PAIR else []
-    return _claimed(shown, j, named)
+    return _claim_rows(shown, j, named)
 
 
 def split_of(taxonomy: Taxonomy, level: int, node: int) -> tuple[int, Codes]:
@@ -110,7 +108,7 @@ def split_of(taxonomy: Taxonomy, level: int, node: int) -> tuple[int, Codes]:
     return 0, np.unique(below[:, 0])
 
 
-def _claimed(shown: ShownClasses, j: int, named: list[tuple[int, int, int]]) -> Claims:
+def _claim_rows(shown: ShownClasses, j: int, named: list[tuple[int, int, int]]) -> Claims:
     """Return claims of one row for every class that shows a value, given as value, level and part."""
     if not named:
         return Claims.none(j)
@@ -133,9 +131,9 @@ def _of_full_domain(shown: ShownClasses, j: int) -> Claims:
     if not level or taxonomy is None:
         return Claims.none(j)
     below = [
-        np.unique(taxonomy.ancestors[taxonomy.ancestors[:, level] == meaning.node, level - 1])
-        for meaning in shown.classes.meanings[j]
-        if isinstance(meaning, Node)
+        np.unique(taxonomy.ancestors[taxonomy.ancestors[:, level] == node.node, level - 1])
+        for node in shown.nodes(j)
+        if node is not None
     ]
     numbers = np.array([len(children) for children in below])[shown.classes.values[:, j]]
     splits = np.flatnonzero((numbers > 1) & (shown.classes.sizes > 1))

@@ -18,11 +18,10 @@ from indistinct.recoding.columns import QuasiColumn, columns_of
 from indistinct.recoding.cover import Cover
 from indistinct.recoding.outputs import MAIN
 from indistinct.recoding.read_back import ReadClasses, read_classes
-from indistinct.recoding.read_back_texts import covered_by
+from indistinct.recoding.read_back_texts import Node, covered_by, node_of
 from indistinct.release.verification.by_label import pairs_of_cells
-from indistinct.study.attack.base import Outcome, Progress, Tally, Target
+from indistinct.study.attack.base import Outcome, Progress, Tally, Target, share_of
 from indistinct.study.attack.crowd import not_contained
-from indistinct.study.attack.sentences import share_of
 from indistinct.tables import open_table
 
 # So many pairs of an original cell and a published class are compared at most.
@@ -41,6 +40,10 @@ class ShownClasses:
     covers: tuple[Cover, ...]
     cells: FrequencySet
 
+    def nodes(self, j: int) -> list[Node | None]:
+        """Return the node that each published value of a column is, None where it is none."""
+        return [node_of(meaning) for meaning in self.classes.meanings[j]]
+
     def coarse(self, j: int) -> Codes:
         """Return the classes that show several values of a column."""
         return (self.covers[j].lengths > 1)[self.classes.values[:, j]]
@@ -48,10 +51,7 @@ class ShownClasses:
 
 def shown_classes(target: Target) -> ShownClasses:
     """Read the classes of a release beside its original, once for all attacks that look at them."""
-    if "shown_classes" not in target.learned:
-        target.learned["shown_classes"] = _read(target)
-    shown: ShownClasses = target.learned["shown_classes"]
-    return shown
+    return target.once("shown classes", lambda: _read(target))
 
 
 def _read(target: Target) -> ShownClasses:

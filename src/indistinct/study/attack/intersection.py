@@ -3,8 +3,9 @@
 After Ganta, Kasiviswanathan and Smith (2008), who call it the composition attack.
 """
 
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,21 +14,19 @@ from indistinct.figures import percent
 from indistinct.frequencies.encode import group_rows
 from indistinct.machine.arrays import Codes, run_entries
 from indistinct.recoding.columns import columns_of
-from indistinct.study.attack.base import Attack, Outcome, Tally, Target
+from indistinct.study.attack.base import Attack, Outcome, Tally, Target, against, share_of
 from indistinct.study.attack.crowd import (
     Crowd,
     columns_known,
     control_crowd,
     crowd_of,
     domain_of,
-    drawn,
+    draw_people,
+    identities,
     original_crowd,
     unit_of,
 )
-from indistinct.study.attack.groups import Groups, groups_of
-from indistinct.study.attack.matching import Belief, belief, match
-from indistinct.study.attack.register import identities
-from indistinct.study.attack.sentences import against, share_of
+from indistinct.study.attack.matching import Belief, Groups, belief, groups_of, match
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +50,16 @@ class Intersection(Attack):
         """Intersect the groups of everybody who is in both releases."""
         earlier = _earlier(target)
         everybody = _in_both(target)
-        crowd = drawn(everybody, target)
+        crowd = draw_people(everybody, target)
         k = self._k(target, earlier)
-        together, alone, details = _found(target, earlier, crowd, among=everybody, k=k)
+        together, alone, details = _find_out(target, earlier, crowd, among=everybody, k=k)
         attacked = together.attacked
         tally = crowd.tally(attacked, together.found)
         baseline = crowd.tally(attacked, alone).share
         control = control_crowd(target)
         outside: Tally | None = None
         if control is not None:
-            theirs = _found(target, earlier, control, among=everybody, k=k)[0]
+            theirs = _find_out(target, earlier, control, among=everybody, k=k)[0]
             outside = control.tally(np.ones(len(control), dtype=bool), theirs.found)
         unit = unit_of(target)
         sentence = (
@@ -82,7 +81,7 @@ class Intersection(Attack):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Found:
+class _FoundOut:
     """Which rows are covered by both releases, and which of them are found out."""
 
     attacked: Codes
@@ -91,16 +90,15 @@ class _Found:
 
 def _earlier(target: Target) -> Target:
     """Return the earlier release as one whose labels are read with the values of every table at hand."""
-    if "earlier" not in target.learned:
-        assert target.earlier is not None  # noqa: S101  (it is needed)
-        hierarchies = {**target.hierarchies, **target.earlier.hierarchies}
-        columns = columns_of([column.domain for column in columns_known(target)], hierarchies)
-        learned = {"others": True, "columns": columns}
-        target.learned["earlier"] = replace(
-            target.earlier, original=target.original, hierarchies=hierarchies, learned=learned
-        )
-    known: Target = target.learned["earlier"]
-    return known
+    return target.once("earlier", lambda: _read_earlier(target))
+
+
+def _read_earlier(target: Target) -> Target:
+    assert target.earlier is not None  # noqa: S101  (it is needed)
+    hierarchies = {**target.hierarchies, **target.earlier.hierarchies}
+    columns = columns_of([column.domain for column in columns_known(target)], hierarchies)
+    learned: dict[Hashable, Any] = {"others": True, "columns": columns}
+    return replace(target.earlier, original=target.original, hierarchies=hierarchies, learned=learned)
 
 
 def _in_both(target: Target) -> Crowd:
@@ -115,9 +113,9 @@ def _in_both(target: Target) -> Crowd:
     return crowd
 
 
-def _found(
+def _find_out(
     target: Target, earlier: Target, crowd: Crowd, *, among: Crowd, k: int
-) -> tuple[_Found, Codes, dict[str, object]]:
+) -> tuple[_FoundOut, Codes, dict[str, object]]:
     """Return who of a crowd is found out by both releases together, who by one alone, and figures.
 
     Candidates are counted `among` those who are in both releases, also for people who are in none.
@@ -145,7 +143,7 @@ def _found(
         "one_value": crowd.tally(attacked, certain).successes,
         "smallest": int(sizes[attacked & (sizes > 0)].min(initial=np.iinfo(np.int64).max)) if few.any() else None,
     }
-    return _Found(attacked, found), alone & attacked, details
+    return _FoundOut(attacked, found), alone & attacked, details
 
 
 def _shows(target: Target, name: str) -> bool:

@@ -7,11 +7,9 @@ import numpy as np
 
 from indistinct.figures import percent
 from indistinct.frequencies.encode import group_rows
-from indistinct.study.attack.base import Attack, Outcome, Tally, Target
-from indistinct.study.attack.crowd import Crowd, control_crowd, drawn, original_crowd, unit_of
-from indistinct.study.attack.groups import groups_of
-from indistinct.study.attack.matching import matches_of
-from indistinct.study.attack.sentences import share_of
+from indistinct.study.attack.base import Attack, Outcome, Tally, Target, share_of
+from indistinct.study.attack.crowd import Crowd, control_crowd, draw_people, original_crowd, unit_of
+from indistinct.study.attack.matching import groups_of, matches_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +27,9 @@ class Membership(Attack):
 
     def run(self, target: Target) -> Outcome:
         """Look who is covered, inside and outside the table, and pair them."""
-        inside, outside = drawn(original_crowd(target), target), control_crowd(target)
+        inside, outside = draw_people(original_crowd(target), target), control_crowd(target)
         assert outside is not None  # noqa: S101  (it is needed)
-        own, other = self._covered(target, inside), self._covered(target, outside)
+        own, other = self._tally_covered(target, inside), self._tally_covered(target, outside)
         pairs = min(own.attempts, other.attempts)
         tally = Tally(pairs, pairs * (0.5 + (own.share - other.share) / 2))
         unit = unit_of(target)
@@ -53,7 +51,7 @@ class Membership(Attack):
         return Outcome(self.name, tally, 0.5, sentence, Tally(pairs, pairs / 2), defence, details)
 
     @staticmethod
-    def _covered(target: Target, crowd: Crowd) -> Tally:
+    def _tally_covered(target: Target, crowd: Crowd) -> Tally:
         matches = matches_of(target, groups_of(target), crowd)
         return crowd.tally(np.ones(len(crowd), dtype=bool), matches.covered)
 

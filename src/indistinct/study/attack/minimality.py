@@ -65,7 +65,7 @@ class Minimality(Attack):
         missing = Attack.refusal(self, target)
         if missing is not None:
             return missing
-        model, algorithm = _known(target)
+        model, algorithm = _model_and_algorithm(target)
         looked_at = _sensitive_keys(model, algorithm)
         if target.published.buckets is not None or algorithm.traits.splits:
             return "it parts rows with equal values, and the attack needs classes that follow from them"
@@ -95,7 +95,7 @@ class Minimality(Attack):
 
     def run(self, target: Target) -> Outcome:
         """Return how many people's sensitive values become surer by what is known of the algorithm, and are right."""
-        model, algorithm = _known(target)
+        model, algorithm = _model_and_algorithm(target)
         looked_at = _sensitive_keys(model, algorithm)
         if not looked_at:
             rows = target.published.sources[MAIN].rows
@@ -145,7 +145,7 @@ class Minimality(Attack):
         )
 
 
-def _known(target: Target) -> tuple[Model, Algorithm]:
+def _model_and_algorithm(target: Target) -> tuple[Model, Algorithm]:
     if target.model is None or target.algorithm is None:
         raise ParameterError("minimality needs the model and the algorithm", hint="pass model=… and algorithm=…")
     return target.model, target.algorithm
@@ -285,7 +285,7 @@ def known_table(target: Target, key: Key) -> Known:
 
 def posterior(known: Known, target: Target, *, worlds: int) -> tuple[Codes, int]:
     """Return everybody's chances of each value over the worlds that give the release, and how many worlds do."""
-    release = _searched(known, known.truth().astype(np.int64), target)
+    release = _search_world(known, known.truth().astype(np.int64), target)
     if release is None or not _same_classes(release, known.class_ids):
         raise InputError(
             "the algorithm does not make this release of the original",
@@ -293,16 +293,16 @@ def posterior(known: Known, target: Target, *, worlds: int) -> tuple[Codes, int]
         )
     chances, total, kept, number = np.zeros(known.truth().shape), 0, 0, known.number(worlds)
     for place, (counts, weight) in enumerate(known.worlds()):
-        if _searched(known, counts, target) == release:
+        if _search_world(known, counts, target) == release:
             chances += weight * counts / known.cells.counts[:, None]
             total, kept = total + weight, kept + 1
         target.progress((place + 1) / number)
     return chances / total, kept
 
 
-def _searched(known: Known, counts: Codes, target: Target) -> Release | None:
+def _search_world(known: Known, counts: Codes, target: Target) -> Release | None:
     """Return what the algorithm publishes for each cell of a world, None where it finds nothing."""
-    model, algorithm = _known(target)
+    model, algorithm = _model_and_algorithm(target)
     owners, codes = np.nonzero(counts)
     indptr = starts_of(np.bincount(owners, minlength=len(counts)))
     histogram = replace(known.histogram, indptr=indptr, codes=codes.astype(np.int32), counts=counts[owners, codes])

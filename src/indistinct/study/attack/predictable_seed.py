@@ -12,10 +12,9 @@ from indistinct.errors import ParameterError
 from indistinct.figures import number, percent
 from indistinct.machine.arrays import Codes
 from indistinct.machine.randomness import Secret, mix_words
-from indistinct.study.attack.base import Attack, Outcome, Tally, Target
+from indistinct.study.attack.base import Attack, Outcome, Tally, Target, share_of
 from indistinct.study.attack.crowd import is_sampled, table_of
 from indistinct.study.attack.row_order import RowOrder, row_orders
-from indistinct.study.attack.sentences import share_of
 
 # Rows that a generator shuffles in all its tries; of many rows fewer seeds are tried.
 MOST_SHUFFLED = 5_000_000
@@ -85,7 +84,7 @@ class PredictableSeed(Attack):
             if best is None or guess.chosen_by > best.chosen_by:
                 best = guess
         assert best is not None  # noqa: S101  (without a trial the attack does not apply)
-        tally, baseline = best.trial.judged(best.order), best.trial.baseline
+        tally, baseline = best.trial.judge_order(best.order), best.trial.baseline
         shuffled = Tally(tally.attempts, baseline * tally.attempts)
         knows = Outcome(self.name, tally, baseline, "", shuffled).succeeds
         details = {
@@ -118,11 +117,12 @@ class PredictableSeed(Attack):
 
 def _trials(target: Target) -> "list[_Trial]":
     """Return the orders of rows in which a guess can be judged; they are looked for once."""
-    if "trials" not in target.learned:
-        every = [_Trial.of(order) for what, order in row_orders(target) if what == "rows"]
-        target.learned["trials"] = [trial for trial in every if trial.judges.any()]
-    known: list[_Trial] = target.learned["trials"]
-    return known
+    return target.once("trials", lambda: _find_trials(target))
+
+
+def _find_trials(target: Target) -> "list[_Trial]":
+    every = [_Trial.of(order) for what, order in row_orders(target) if what == "rows"]
+    return [trial for trial in every if trial.judges.any()]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -184,10 +184,10 @@ class _Trial:
         fits &= np.bincount(last[kind], minlength=number) > 1
         block_of_kind = np.where(~spread & (last >= 0), last, -1)
         block_of_kind[block_of_kind >= 0] = np.where(fits[last], last, -1)[block_of_kind >= 0]
-        return cls._halved(order, block_of_kind, fits, shown)
+        return cls._halve_blocks(order, block_of_kind, fits, shown)
 
     @classmethod
-    def _halved(cls, order: RowOrder, block_of_kind: Codes, fits: Codes, shown: Codes) -> "_Trial":
+    def _halve_blocks(cls, order: RowOrder, block_of_kind: Codes, fits: Codes, shown: Codes) -> "_Trial":
         rows = np.flatnonzero(fits[order.blocks]) if len(order.blocks) else np.zeros(0, dtype=np.int64)
         blocks, kinds = order.blocks[rows], order.kinds[rows]
         starts = np.flatnonzero(np.append(True, np.diff(blocks) != 0)) if len(rows) else rows
@@ -219,6 +219,6 @@ class _Trial:
             return 0.0
         return float((self._hits(order) - self.chances)[self.chooses].mean())
 
-    def judged(self, order: Codes) -> Tally:
+    def judge_order(self, order: Codes) -> Tally:
         """Return how many of the judging rows a guess puts in the right place."""
         return Tally(int(self.judges.sum()), int(self._hits(order)[self.judges].sum()))

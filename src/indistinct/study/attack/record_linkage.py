@@ -12,13 +12,20 @@ from indistinct.machine.arrays import Codes, run_entries
 from indistinct.machine.ordering import distinct, distinct_with_places
 from indistinct.models.arithmetic import per_class
 from indistinct.recoding.outputs import MAIN
-from indistinct.study.attack.base import Attack, Outcome, Tally, Target
-from indistinct.study.attack.crowd import control_crowd, drawn, original_crowd, table_of, translated, unit_of
+from indistinct.study.attack.base import Attack, Outcome, Tally, Target, against, share_of
+from indistinct.study.attack.crowd import (
+    Register,
+    control_crowd,
+    draw_people,
+    original_crowd,
+    register_of,
+    table_of,
+    translate_column,
+    unit_of,
+    with_errors,
+)
 from indistinct.study.attack.crowd import domain_of as values_of
-from indistinct.study.attack.groups import Groups, groups_of
-from indistinct.study.attack.matching import Matches, match, matches_of
-from indistinct.study.attack.register import Register, register_of, with_errors
-from indistinct.study.attack.sentences import against, share_of
+from indistinct.study.attack.matching import Groups, Matches, groups_of, match, matches_of
 
 # So many pairs of an entry of the register and a group are looked at; where there are more, people are drawn by chance.
 MOST_PAIRS = 1 << 22
@@ -52,7 +59,7 @@ class RecordLinkage(Attack):
         truth = matches_of(target, groups, original)
         published = distinct(register.originals[truth.covered])
         matches = matches_of(target, groups, register.people)
-        register, matches = _bounded(register, matches, target)
+        register, matches = _bound_pairs(register, matches, target)
         inside = np.isin(register.entries, published)
         counts, single = _candidates(groups, matches, truth, register, people=bool(target.schema.person))
         right = _right(target, groups, matches, truth, register, rows=np.flatnonzero(single & inside))
@@ -93,13 +100,13 @@ class RecordLinkage(Attack):
         return register.people.tally(~inside, single)
 
 
-def _bounded(register: Register, matches: Matches, target: Target) -> tuple[Register, Matches]:
+def _bound_pairs(register: Register, matches: Matches, target: Target) -> tuple[Register, Matches]:
     """Return a register, or some people of it by chance where it has too many pairs of an entry and a group."""
     pairs = int(matches.number[matches.vector_of_row].sum())
     if pairs <= MOST_PAIRS:
         return register, matches
     people = register.people
-    some = drawn(people, target, most=max(len(people) * MOST_PAIRS // pairs, 1))
+    some = draw_people(people, target, most=max(len(people) * MOST_PAIRS // pairs, 1))
     kept = np.searchsorted(people.rows, some.rows)
     return (
         replace(register, people=some, entries=register.entries[kept]),
@@ -192,7 +199,7 @@ def _plain(target: Target, groups: Groups) -> tuple[Codes, Codes]:
         if n in published.column_names and n in original.column_names
     ]
     both = [
-        np.concatenate([translated(table, name, values_of(target, name)) for table in (published, original)]) + 1
+        np.concatenate([translate_column(table, name, values_of(target, name)) for table in (published, original)]) + 1
         for name in names
     ]
     if not both:

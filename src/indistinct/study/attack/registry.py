@@ -5,20 +5,17 @@ from types import MappingProxyType
 
 from indistinct.extension import Registry
 from indistinct.spelling import parse
-from indistinct.study.attack.background_knowledge import BackgroundKnowledge
+from indistinct.study.attack.attributes import BackgroundKnowledge, Homogeneity, Similarity, Skewness
 from indistinct.study.attack.base import Attack
 from indistinct.study.attack.combinatorial_refinement import CombinatorialRefinement
 from indistinct.study.attack.definetti import DeFinetti
 from indistinct.study.attack.downcoding import Downcoding
-from indistinct.study.attack.homogeneity import Homogeneity
 from indistinct.study.attack.intersection import Intersection
 from indistinct.study.attack.membership import Membership
 from indistinct.study.attack.minimality import Minimality
 from indistinct.study.attack.predictable_seed import PredictableSeed
 from indistinct.study.attack.record_linkage import RecordLinkage
-from indistinct.study.attack.similarity import Similarity
-from indistinct.study.attack.skewness import Skewness
-from indistinct.study.attack.unsorted_matching import UnsortedMatching
+from indistinct.study.attack.row_order import UnsortedMatching
 
 # In this order all of them are run: those that try much, such as seeds or whole tables, come last.
 _KINDS: tuple[type[Attack], ...] = (

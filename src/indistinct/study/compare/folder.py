@@ -16,8 +16,7 @@ from indistinct.errors import OutputError
 from indistinct.release.writing.files import write_atomically
 from indistinct.release.writing.staging import digest_of, filled
 from indistinct.spelling import spell
-from indistinct.study.compare.grid import Point
-from indistinct.study.compare.trial import ComparedJob, Trial, trial_from_json
+from indistinct.study.compare.trials import ComparedJob, Point, Trial, trial_from_json
 from indistinct.tables import Table, open_table
 
 TRIALS = "trials"

@@ -16,23 +16,22 @@ from typing import Any
 
 from indistinct.errors import ParameterError
 from indistinct.machine import arrays
-from indistinct.study.compare.grid import Point
-from indistinct.study.compare.trial import ComparedJob, Trial, try_point
+from indistinct.study.compare.trials import ComparedJob, Point, Trial, try_point
 
-Told = Callable[[Trial], None]
+Tell = Callable[[Trial], None]
 
 
-def try_points(compared: ComparedJob, points: Sequence[Point], *, workers: int, told: Told) -> None:
+def try_points(compared: ComparedJob, points: Sequence[Point], *, workers: int, tell: Tell) -> None:
     """Try every point and tell of each as soon as it is known; one worker works in this process."""
     count = min(workers, len(points))
     if count <= 1:
         for point in points:
-            told(try_point(compared, point))
+            tell(try_point(compared, point))
         return
     ahead, found = SimpleQueue[Point](), SimpleQueue[Trial]()
     for point in points:
         ahead.put(point)
-    sent, threads = _pickled(compared), max(1, arrays.workers() // count)
+    sent, threads = _pickle_job(compared), max(1, arrays.workers() // count)
     team = [Worker(sent, threads=threads) for _ in range(count)]
     try:
         with ThreadPoolExecutor(count) as pool:
@@ -41,25 +40,25 @@ def try_points(compared: ComparedJob, points: Sequence[Point], *, workers: int, 
                 # Trials are told here and not in the threads, so that only one of them writes at a time.
                 while running:
                     done, running = wait(running, timeout=0.1, return_when=FIRST_COMPLETED)
-                    _tell(found, told)
+                    _tell_all(found, tell)
                     for each in done:
                         each.result()
             finally:
                 for worker in team:
                     worker.stop()
-        _tell(found, told)
+        _tell_all(found, tell)
     finally:
         for worker in team:
             worker.close()
 
 
-def _tell(found: "SimpleQueue[Trial]", told: Told) -> None:
+def _tell_all(found: "SimpleQueue[Trial]", tell: Tell) -> None:
     with suppress(Empty):
         while True:
-            told(found.get_nowait())
+            tell(found.get_nowait())
 
 
-def _pickled(compared: ComparedJob) -> bytes:
+def _pickle_job(compared: ComparedJob) -> bytes:
     try:
         return pickle.dumps(compared)
     except (pickle.PicklingError, TypeError, AttributeError):  # an own hierarchy or metric may be anything

@@ -15,7 +15,7 @@ import numpy as np
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Key
 from indistinct.machine.arrays import Codes
-from indistinct.study.assess.minimal_uniques import ColumnSet, MinimalUniques, minimal_uniques
+from indistinct.study.assess.unique_sets import ColumnSet, MinimalUniques, minimal_uniques
 
 SIZE = 3
 """Columns that are looked at together, unless somebody asks for another number."""
@@ -126,7 +126,7 @@ def risky_combinations(
         found.people,
         size,
         found,
-        told if sought is None else whole.recounted(told),
+        told if sought is None else whole.recount(told),
     )
 
 
@@ -165,7 +165,7 @@ class _Whole:
         self.members = rows if people is None else int(np.count_nonzero(np.bincount(people)))
         self.known: dict[tuple[str, ...], Codes] = {}
 
-    def recounted(self, sets: Sequence[ColumnSet]) -> tuple[ColumnSet, ...]:
+    def recount(self, sets: Sequence[ColumnSet]) -> tuple[ColumnSet, ...]:
         """Return column sets with their figures among all, those that single out most first."""
         fresh = [self._count(each.columns) for each in sets]
         return tuple(sorted((each for each in fresh if each.minimal), key=lambda each: -each.minimal))

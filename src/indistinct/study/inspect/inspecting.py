@@ -20,17 +20,18 @@ from indistinct.hierarchy import Hierarchy, suggest
 from indistinct.machine.arrays import Codes
 from indistinct.schema import Role
 from indistinct.study.inspect.combinations import SIZE, Combinations, risky_combinations
-from indistinct.study.inspect.content import by_content, with_safe_harbor
-from indistinct.study.inspect.names_of_columns import (
+from indistinct.study.inspect.patterns.registry import FREE_TEXT, count_respelled
+from indistinct.study.inspect.roles import (
     IN_DOUBT,
     KNOWN_TO_OTHERS,
     PEOPLE,
     SENSITIVE,
+    by_content,
     meets,
     suggest_role,
+    with_safe_harbor,
     words_of,
 )
-from indistinct.study.inspect.patterns.registry import FREE_TEXT, count_respelled
 from indistinct.study.inspect.value import ColumnProfile, Inspection
 from indistinct.tables import Table, open_table
 from indistinct.tables.domain import Domain, Kind, kind_of

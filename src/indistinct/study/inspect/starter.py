@@ -53,7 +53,7 @@ def starter_policy(found: Inspection, data: Path | DatabaseTable, base: Path, *,
     """Return a first policy for an inspected table, with paths as they are seen from a folder."""
     file = data if isinstance(data, Path) else Path((data.table or "query").rpartition(".")[2].strip('"'))
     suffix = file.suffix.lower() if file.suffix.lower() in FORMATS else ".csv"
-    unused = _unused(found)
+    unused = _unused_hierarchies(found)
     return Policy(
         input=Input(relative_path(data, base), reading)
         if isinstance(data, Path)
@@ -69,11 +69,11 @@ def starter_policy(found: Inspection, data: Path | DatabaseTable, base: Path, *,
 
 def starter_notes(found: Inspection) -> dict[str, str]:
     """Return what is told about each column of an inspected table."""
-    unused = _unused(found)
+    unused = _unused_hierarchies(found)
     return {column.name: _note(column, rows=found.rows, unused=column.name in unused) for column in found.columns}
 
 
-def _unused(found: Inspection) -> set[str]:
+def _unused_hierarchies(found: Inspection) -> set[str]:
     """Return the columns whose suggested hierarchy a first policy cannot use."""
     return {column.name for column in found.columns if not _publishes(Auto(), column)}
 

@@ -1,22 +1,27 @@
 """The public functions that measure: what a recoding costs the people who use its release."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Unpack
+
+import numpy as np
+import pyarrow as pa
 
 from indistinct.algorithms.base import Progress
 from indistinct.engines import closes_sources, open_source
-from indistinct.errors import ParameterError
-from indistinct.frequencies.count import Request
+from indistinct.errors import InputError, ParameterError
+from indistinct.frequencies.count import Request, drop_absent_values
 from indistinct.frequencies.encode import Encoded
 from indistinct.frequencies.value import PERSON, Key
 from indistinct.job.job import check_job
+from indistinct.machine.arrays import Codes
 from indistinct.machine.memory import needs_memory
 from indistinct.metrics import Loss, Measurements, Metric, measure_all, metric_of, standard_metrics
 from indistinct.metrics.buckets import measure_buckets
 from indistinct.models import KAnonymity
-from indistinct.recoding.columns import columns_of
-from indistinct.recoding.outputs import Assignment
-from indistinct.recoding.read_back import read_back
+from indistinct.recoding.columns import QuasiColumn, columns_of
+from indistinct.recoding.outputs import Assignment, PublishedColumn
+from indistinct.recoding.read_back import measure_column, read_back, read_column
 from indistinct.release.published import Beside, Knowledge, Published, describe_release
 from indistinct.release.release import Release
 from indistinct.release.verification.by_label import classes_by_label
@@ -71,9 +76,9 @@ def _measure(
     unit = published.k if k is None else k
     if published.buckets is not None:
         return measure_buckets(published.tables.in_buckets(published.schema).links, k=unit)
-    chosen = standard_metrics(k=unit, target=target) if metrics is None else _parsed(metrics, k=unit)
+    chosen = standard_metrics(k=unit, target=target) if metrics is None else _parse_metrics(metrics, k=unit)
     if published.release is not None:
-        return measure_all(published.release.assignment, chosen)
+        return measure_all(assignment_of(published), chosen)
     if metrics is None:
         chosen = tuple(metric for metric in chosen if not metric.compares_cells)
     for metric in chosen:
@@ -83,15 +88,53 @@ def _measure(
                 hint="measure the release when it is made",
             )
     keys = tuple(dict.fromkeys(key for metric in chosen for key in metric.keys))
-    return measure_all(read_assignment(published, keys=keys), chosen)
+    return measure_all(assignment_of(published, keys=keys), chosen)
 
 
-def read_assignment(published: Published, *, keys: Sequence[Key] = ()) -> Assignment:
-    """Return what a published table in classes makes of its original, as far as its labels tell it.
+def assignment_of(published: Published, *, keys: Sequence[Key] = ()) -> Assignment:
+    """Return what a release in classes makes of its original: as it was made, or as far as its labels tell.
 
-    `keys` ask for histograms of published columns. What was read by some keys is read once.
+    `keys` ask for histograms of published columns where labels are read. What was read by some keys is read once.
     """
+    release = published.release
+    if release is not None:
+        return published.once("assignment", lambda: _in_values_of_original(published, release))
     return published.once(f"assignment {tuple(keys)}", lambda: _read_assignment(published, keys))
+
+
+def _in_values_of_original(published: Published, release: Release) -> Assignment:
+    """Return the assignment of a release, measured over the values that its original has.
+
+    A population, or the table that a recoding was found on, may have further values. They are no detail that this
+    release could lose: it costs what its file costs beside its original.
+    """
+    made = release.assignment
+    domains, cells = drop_absent_values(made.domains, made.frequencies)
+    if all(mine is theirs for mine, theirs in zip(domains, made.domains, strict=True)):
+        return made
+    columns = columns_of(domains, {name: h for name, h in published.used_hierarchies.items() if name in cells.names})
+    codes = [made.values[:, index] for index in range(len(columns))]
+    if made.hidden is not None:
+        codes = [np.append(own, made.hidden[:, index]) for index, own in enumerate(codes)]
+    pairs = zip(made.columns, columns, codes, strict=True)
+    again = tuple(_measure_again(shown, column, np.unique(own), published.schema) for shown, column, own in pairs)
+    return replace(made, domains=domains, frequencies=cells, columns=again)
+
+
+def _measure_again(shown: PublishedColumn, column: QuasiColumn, used: Codes, schema: Schema) -> PublishedColumn:
+    """Return a published column measured over other values of its original: what labels cover, or bounds of means."""
+    table = pa.table({name: values.take(pa.array(used)) for name, values in shown.outputs})
+    leaves, low, high = shown.leaves.copy(), shown.low.copy(), shown.high.copy()
+    try:
+        read = read_column(table, column, schema)
+    except InputError:  # means do not say what they cover
+        line = column.positions
+        leaves[used] = np.searchsorted(line, high[used], "right") - np.searchsorted(line, low[used], "left")
+    else:
+        known = measure_column(column, read)
+        leaves[used], low[used], high[used] = (each[read.codes] for each in (known.leaves, known.low, known.high))
+    measured = replace(shown, leaves=leaves, low=low, high=high)
+    return replace(measured, span=column.span, size=column.size, height=column.height)
 
 
 def _read_assignment(published: Published, keys: Sequence[Key]) -> Assignment:
@@ -151,5 +194,5 @@ def _read_values(published: Published) -> tuple[Mapping[str, Encoded], PossibleV
     return columns, possible_values(published.tables, published.schema, domains=domains, hierarchies=hierarchies)
 
 
-def _parsed(metrics: Sequence[Metric | str], *, k: int) -> tuple[Metric, ...]:
+def _parse_metrics(metrics: Sequence[Metric | str], *, k: int) -> tuple[Metric, ...]:
     return tuple(metric_of(metric).for_promise(k) for metric in metrics)

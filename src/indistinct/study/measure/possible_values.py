@@ -80,7 +80,7 @@ def encoded_original(
         order = declared_order(hierarchy)
         if name in schema.insensitive and not _comparable(table[name].type):
             continue
-        found[name] = _encoded(table[name], name, order=order, required=name in schema.quasi)
+        found[name] = _encode_values(table[name], name, order=order, required=name in schema.quasi)
     return found
 
 
@@ -129,9 +129,9 @@ def _of_classes(
     others = [name for name in domains if name not in schema.quasi]
     require_columns(others, table.column_names, table="release")
     for name in others:
-        own = _encoded(table[name], name, required=False)
+        own = _encode_values(table[name], name, required=False)
         values[name] = own.codes.astype(np.int64)
-        covers[name] = cover_of_each(_known(own.domain, domains[name]))
+        covers[name] = cover_of_each(_codes_in_original(own.domain, domains[name]))
     rows = table.num_rows
     whole = PossibleSlice(tuple(values), np.zeros(rows, dtype=np.int64), values, np.ones(rows, dtype=np.int64))
     return PossibleValues({name: covers[name] for name in domains}, (whole,), np.array([rows]))
@@ -147,7 +147,7 @@ def _of_buckets(
             labels = pa.table({name: own.decode(np.arange(len(own)))})
             covers[name] = cover_of_rows(labels, _columns([domains[name]], hierarchies), schema=schema)[0]
         else:
-            covers[name] = cover_of_each(_known(own, domains[name]))
+            covers[name] = cover_of_each(_codes_in_original(own, domains[name]))
     slices = tuple(
         PossibleSlice(
             names := tuple(name for name in each.names if name in domains),
@@ -168,7 +168,7 @@ def _columns(domains: Sequence[Domain], hierarchies: Mapping[str, Hierarchy]) ->
     return columns_of(domains, {name: each for name, each in hierarchies.items() if name in names})
 
 
-def _known(own: Domain, original: Domain) -> Codes:
+def _codes_in_original(own: Domain, original: Domain) -> Codes:
     """Return the original's code of every published value; raise where it has no such value."""
     codes = own.translate(original, empty=True)
     strangers = int((codes < 0).sum())
@@ -182,7 +182,7 @@ def _known(own: Domain, original: Domain) -> Codes:
     return codes
 
 
-def _encoded(
+def _encode_values(
     column: pa.ChunkedArray, name: str, *, order: Sequence[str] | None = None, required: bool = True
 ) -> Encoded:
     if pa.types.is_floating(column.type) and not required:  # numbers that are none count as missing

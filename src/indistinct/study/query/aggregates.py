@@ -36,13 +36,13 @@ class Numbers:
     limits: tuple[float, float] = (-np.inf, np.inf)
     attained: Codes | None = None
 
-    def reversed(self) -> "Numbers":
+    def negate(self) -> "Numbers":
         """Return the same with all signs turned, whose least is the largest here."""
         limits = (-self.limits[1], -self.limits[0])
         return replace(self, least=-self.largest, largest=-self.least, mean=-self.mean, limits=limits)
 
     @property
-    def settled(self) -> bool:
+    def certain(self) -> bool:
         """Whether it is known which rows were chosen and what their numbers are."""
         if self.suppressed or (self.low != self.high).any():
             return False
@@ -83,27 +83,27 @@ def sum_of(numbers: Numbers) -> Found:
     """Return the sum of the chosen numbers; as in SQL, nothing if none was chosen."""
     if not numbers.possible:
         return NOTHING
-    if numbers.settled:
+    if numbers.certain:
         value = _least_sum(numbers)
         return Found(value, value, value, exact=True)
     value = float(numbers.weights @ numbers.mean)
-    low, high = _least_sum(numbers), -_least_sum(numbers.reversed())
-    return Found(_clipped(value, low, high), low, high, exact=False, error=_deviation(numbers, 0.0))
+    low, high = _least_sum(numbers), -_least_sum(numbers.negate())
+    return Found(_clip(value, low, high), low, high, exact=False, error=_deviation(numbers, 0.0))
 
 
 def mean_of(numbers: Numbers) -> Found:
     """Return the mean of the chosen numbers."""
     if not numbers.possible:
         return NOTHING
-    if numbers.settled:
+    if numbers.certain:
         settled = _least_sum(numbers) / int(numbers.high.sum())
         return Found(settled, settled, settled, exact=True)
     total = float(numbers.weights.sum())
     value = float(numbers.weights @ numbers.mean) / total if total > 0 else None
-    low, high = _least_mean(numbers), -_least_mean(numbers.reversed())
+    low, high = _least_mean(numbers), -_least_mean(numbers.negate())
     if value is None or not np.isfinite(value):
         return Found(_between(low, high), low, high, exact=False, error=None)
-    return Found(_clipped(value, low, high), low, high, exact=False, error=_deviation(numbers, value) / total)
+    return Found(_clip(value, low, high), low, high, exact=False, error=_deviation(numbers, value) / total)
 
 
 def least_of(numbers: Numbers) -> Found:
@@ -121,12 +121,12 @@ def least_of(numbers: Numbers) -> Found:
     if low == high:
         return Found(low, low, high, exact=numbers.sure, error=0.0 if numbers.sure else None)
     value, error = _guessed_least(numbers)
-    return Found(_clipped(value, low, high), low, high, exact=False, error=error)
+    return Found(_clip(value, low, high), low, high, exact=False, error=error)
 
 
 def largest_of(numbers: Numbers) -> Found:
     """Return the largest of the chosen numbers."""
-    found = least_of(numbers.reversed())
+    found = least_of(numbers.negate())
     if found.low is None or found.high is None:
         return found
     value = None if found.value is None else -found.value
@@ -180,7 +180,7 @@ def _taken(numbers: Numbers, above: float, ordered: tuple[Codes, Codes]) -> tupl
 
 def _least_certain(numbers: Numbers) -> float:
     """Return the number that the least one does not exceed: that of a unit whose largest entries were chosen."""
-    turned = numbers.reversed()
+    turned = numbers.negate()
     order, before = _in_order(turned)
     units, counts = numbers.units[order], numbers.counts[order]
     wanted = numbers.low[units]
@@ -215,7 +215,7 @@ def _deviation(numbers: Numbers, about: float) -> float:
     return float(np.sqrt(max(float(numbers.counts @ each), 0.0)))
 
 
-def _clipped(value: float | None, low: float, high: float) -> float | None:
+def _clip(value: float | None, low: float, high: float) -> float | None:
     return _between(low, high) if value is None or not np.isfinite(value) else min(max(value, low), high)
 
 

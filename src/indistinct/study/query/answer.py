@@ -12,8 +12,7 @@ from indistinct.errors import InputError
 from indistinct.frequencies.encode import group_rows
 from indistinct.machine.arrays import Codes
 from indistinct.metrics.queries.boxes import Box, boxes_of
-from indistinct.metrics.queries.labels import Labels
-from indistinct.metrics.queries.slices import Pool, PublishedRows, Slice
+from indistinct.metrics.queries.published_rows import Labels, Pool, PublishedRows, Slice
 from indistinct.metrics.queries.value import Query
 from indistinct.metrics.queries.values import EVERY, NONE, LineSet, TextSet, ValueSet
 from indistinct.study.query.aggregates import Found, Numbers, largest_of, least_of, mean_of, sum_of
@@ -85,7 +84,7 @@ def answers(rows: PublishedRows, queries: Sequence[Query]) -> list[Answer]:
         else:
             found[place] = answer(rows, query)
     for place, counted in zip(plain, rows.count_each(boxes), strict=True):
-        found[place] = replace(_counted(rows, queries[place], counted), notes=rows.notes)
+        found[place] = replace(_answer_count(rows, queries[place], counted), notes=rows.notes)
     return [each for each in found if each is not None]
 
 
@@ -111,16 +110,16 @@ def _require_numbers(labels: Labels, query: Query) -> None:
 
 def _answer(rows: PublishedRows, query: Query, boxes: Sequence[Box]) -> Answer:
     if query.aggregate == "COUNT":
-        return _counted(rows, query, rows.count(boxes))
+        return _answer_count(rows, query, rows.count(boxes))
     assert query.target is not None  # noqa: S101  (every aggregate but COUNT has one)
     numbers = _numbers(rows, query.target, boxes, by_mean=query.aggregate in ("SUM", "AVG"))
     found = {"SUM": sum_of, "AVG": mean_of, "MIN": least_of, "MAX": largest_of}[query.aggregate](numbers)
     if rows.labels[query.target].values.kind is Kind.DATE:
-        return _dated(query, found, rows)
+        return _answer_date(query, found, rows)
     return Answer(query, found.value, found.low, found.high, found.exact, found.error, rows.suppressed)
 
 
-def _counted(rows: PublishedRows, query: Query, counted: tuple[float, int, int, float]) -> Answer:
+def _answer_count(rows: PublishedRows, query: Query, counted: tuple[float, int, int, float]) -> Answer:
     value, low, most, variance = counted
     high = most + (rows.suppressed or 0)
     # The estimate is of published rows, whose number is exact where all are certain or impossible.
@@ -140,14 +139,14 @@ def _numbers(rows: PublishedRows, target: str, boxes: Sequence[Box], *, by_mean:
     least, largest, mean, variance = (np.zeros(len(values)) for _ in range(4))
     for number, box in enumerate(boxes):
         own = pool.box == number
-        clipped = labels.clipped(box.get(target))
+        clipped = labels.clip(box.get(target))
         for filled, part in zip(
             (least, largest, mean, variance),
             (clipped.low, clipped.high, clipped.mean, clipped.variance),
             strict=True,
         ):
             filled[own] = part[values[own]]
-    if by_mean and labels.means is not None and all(_everything(box.get(target)) for box in boxes):
+    if by_mean and labels.means is not None and all(target not in box or box[target].everything for box in boxes):
         shown = labels.means[values]
         there = np.isfinite(shown)
         mean = np.where(there, np.clip(shown, least, largest), mean)
@@ -197,11 +196,6 @@ def _full_groups(values: Codes, counts: Codes, pool: Pool) -> Codes:
     return whole == sure
 
 
-def _everything(values: ValueSet | None) -> bool:
-    """Return whether a set allows every number."""
-    return values is None or (isinstance(values, LineSet) and values.cuts == (~LineSet((), missing=True)).cuts)
-
-
 def _groups(rows: PublishedRows, query: Query) -> tuple[tuple[Answer, ...], bool]:
     """Return the answer for each combination of published values, and whether these overlap.
 
@@ -211,7 +205,7 @@ def _groups(rows: PublishedRows, query: Query) -> tuple[tuple[Answer, ...], bool
     combined: list[tuple[dict[str, str | None], Box]] = [({}, {})]
     overlapping = False
     for name in query.groups:
-        sets = _covered(labels[name])
+        sets = _covered_sets(labels[name])
         overlapping |= _overlap([values for _, values in sets])
         combined = [({**g, name: text}, {**box, name: values}) for g, box in combined for text, values in sets]
         if len(combined) > MOST_GROUPS:
@@ -234,7 +228,7 @@ def _met(one: Box, other: Box) -> Box | None:
     return None if any(values.empty for values in both.values()) else both
 
 
-def _covered(labels: Labels) -> list[tuple[str | None, ValueSet]]:
+def _covered_sets(labels: Labels) -> list[tuple[str | None, ValueSet]]:
     """Return each distinct published text of a column, and the values that it covers."""
     found: dict[str | None, ValueSet] = {}
     for index, text in enumerate(labels.texts):
@@ -278,7 +272,7 @@ def _perhaps_none(found: Answer) -> bool:
     return found.query.aggregate != "COUNT" and found.low is not None and not found.exact and found.low == found.high
 
 
-def _dated(query: Query, found: Found, rows: PublishedRows) -> Answer:
+def _answer_date(query: Query, found: Found, rows: PublishedRows) -> Answer:
     days = [each for each in (found.low, found.high) if each is not None and math.isfinite(each)]
     whole = all(each == int(each) for each in days)
     estimate = math.floor(found.value) if whole and found.value is not None else found.value

@@ -15,12 +15,11 @@ from indistinct.errors import InputError
 from indistinct.frequencies.encode import encode_column
 from indistinct.hierarchy import Hierarchy
 from indistinct.hierarchy.binding import ROOT
-from indistinct.hierarchy.builders import Order, Suppression, declared_order
+from indistinct.hierarchy.builders import Order, declared_order
 from indistinct.hierarchy.explicit import Explicit
-from indistinct.hierarchy.intervals import CutPoints, Intervals
 from indistinct.machine.arrays import Codes
 from indistinct.metrics.published_ranges import ranges_of, written_span
-from indistinct.metrics.queries.labels import Labels, single_values
+from indistinct.metrics.queries.published_rows import Labels, single_values
 from indistinct.metrics.queries.values import column_values, positions_of
 from indistinct.recoding.columns import QuasiColumn, columns_of
 from indistinct.recoding.labels import OR_MISSING, written_end, written_members, written_ranges
@@ -129,7 +128,7 @@ def _incomplete(labels: Labels, shown: list[Texts]) -> Labels:
             low[place] = -np.inf if ends[0] is None else ends[0]
             high[place] = np.inf if ends[1] is None else ends[1]
         elif texts[0] is not None:  # a set or a node
-            own = labels.clipped(None)
+            own = labels.clip(None)
             low[place], high[place] = own.low[place], own.high[place]
     return replace(labels, hull=(low, high), limits=None)
 
@@ -143,12 +142,12 @@ def _by_itself(
     missing |= any(text == "true" or None in (written_members(text) or ()) for text in texts if text is not None)
     told = [text for text in texts if text is not None and text != ROOT]
     shown = kind_of(table.schema.field(names[0]).type)
-    listed = _listed(hierarchy)
+    listed = _listed_values(hierarchy)
     if listed is not None:
-        values, declared = _typed(listed, shown), declared_order(hierarchy) is not None
+        values, declared = _cast_values(listed, shown), declared_order(hierarchy) is not None
         domain = Domain(name, values if declared else values.sort(), missing, declared)
         return columns_of([domain], {name: hierarchy} if hierarchy is not None else {})[0]
-    if not isinstance(hierarchy, Suppression | Intervals | CutPoints | None):
+    if hierarchy is not None and not hierarchy.self_explaining:
         raise _not_told(name)
     wanted = list(constants)
     if not told and all(parse_value(text, Kind.NUMBER) is not None for text in wanted):  # nothing but stars
@@ -184,7 +183,7 @@ def _distinct(column: pa.ChunkedArray) -> list[str | None]:
     return values.cast(pa.string()).to_pylist()
 
 
-def _listed(hierarchy: Hierarchy | None) -> list[str] | None:
+def _listed_values(hierarchy: Hierarchy | None) -> list[str] | None:
     match hierarchy:
         case Explicit(rows=rows):
             return [row[0] for row in rows if row[0]]
@@ -194,7 +193,7 @@ def _listed(hierarchy: Hierarchy | None) -> list[str] | None:
             return None
 
 
-def _typed(texts: list[str], shown: Kind) -> pa.Array:
+def _cast_values(texts: list[str], shown: Kind) -> pa.Array:
     """Return listed values as what the published column has, texts else."""
     if shown is Kind.NUMBER:
         return pa.array([float(text) for text in texts])

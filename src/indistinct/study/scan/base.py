@@ -4,14 +4,15 @@ A check sees a file as its readers could, whichever algorithm and engine made it
 columns, where they are known, tell what should not be there. No finding holds a cell's value.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal
 
 import pyarrow as pa
 
+from indistinct.figures import plural
 from indistinct.hierarchy import Hierarchy
 from indistinct.release.verification.evidence import BOUNDS, COMPANIONS
 from indistinct.schema import Schema
@@ -37,26 +38,42 @@ class Severity(StrEnum):
 class Finding:
     """What a check found: how bad it is, where, how often, in a sentence, and what to do about it.
 
-    `place` is a column or a part of the file, `count` how many rows, values or bytes it concerns.
+    `place` is a column or a part of the file, `count` how many rows, values or bytes it concerns. `check` is the name
+    of the check, which the scan fills in.
     """
 
-    check: str
     severity: Severity
     place: str
     count: int
     sentence: str
     remedy: str
+    check: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Return the finding as plain JSON values."""
-        return {
-            "check": self.check,
-            "severity": str(self.severity),
-            "place": self.place,
-            "count": self.count,
-            "sentence": self.sentence,
-            "remedy": self.remedy,
-        }
+        return {"check": self.check} | asdict(self) | {"severity": str(self.severity)}
+
+
+def leak(place: str, count: int, sentence: str, remedy: str) -> Finding:
+    """Return a finding that betrays somebody."""
+    return Finding(Severity.LEAK, place, count, sentence, remedy)
+
+
+def suspicion(place: str, count: int, sentence: str, remedy: str) -> Finding:
+    """Return a finding that may betray somebody."""
+    return Finding(Severity.SUSPICION, place, count, sentence, remedy)
+
+
+def note(place: str, count: int, sentence: str, remedy: str) -> Finding:
+    """Return a finding that says what else is there."""
+    return Finding(Severity.NOTE, place, count, sentence, remedy)
+
+
+def bytes_behind(count: int, what: str) -> Iterator[Finding]:
+    """Yield a leak where bytes follow the end of what a file holds."""
+    if count:
+        sentence = f"{plural(count, 'byte')} follow the end of the {what}, which readers do not show"
+        yield leak("the end of the file", count, sentence, "write the published rows into a new file")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +85,7 @@ class NotChecked:
 
     def to_json(self) -> dict[str, str]:
         """Return it as plain JSON values."""
-        return {"what": self.what, "reason": self.reason}
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,7 +138,7 @@ class Subject:
         return () if self.file.table is None else tuple(self.file.table.column_names)
 
     @property
-    def known(self) -> frozenset[str]:
+    def expected_columns(self) -> frozenset[str]:
         """Return the columns that a release of the original may show: those with a role, or of the original."""
         declared = () if self.schema is None else self.schema.published
         before = () if self.original is None else self.original.columns
@@ -138,9 +155,9 @@ class Subject:
         """Return how a finding names a column: by number where its name may be somebody's data."""
         if name == NAMELESS:
             return f"the nameless column number {self.columns.index(name) + 1}"
-        expected = [each for each in self.known if each in self.columns]
+        expected = [each for each in self.expected_columns if each in self.columns]
         strange = (self.schema is not None or self.original is not None) and 2 * len(expected) < len(self.columns)
-        if strange and name not in self.known and name not in self.hidden:
+        if strange and name not in self.expected_columns and name not in self.hidden:
             return f"column number {self.columns.index(name) + 1}"
         return f"column {name!r}"
 

@@ -13,8 +13,8 @@ from indistinct.machine.arrays import Codes
 from indistinct.release.pseudonyms.making import are_pseudonyms
 from indistinct.release.pseudonyms.unkeyed import HASHES, holds_unkeyed
 from indistinct.schema import BUCKET, COUNT
-from indistinct.study.scan.base import NAMELESS, Check, Finding, Severity, Subject
-from indistinct.study.scan.compared import spelled
+from indistinct.study.scan.base import NAMELESS, Check, Finding, Severity, Subject, leak, suspicion
+from indistinct.study.scan.compared import spell_values
 
 # Names that tools give to the numbers of rows which they write beside a table.
 ROW_NAMES = re.compile(
@@ -28,20 +28,18 @@ FEWEST_NUMBERS = 10
 DENSE = 0.5
 
 
-def _invented(subject: Subject) -> Iterator[Finding]:
+def _find_invented_columns(subject: Subject) -> Iterator[Finding]:
     is_known = subject.schema is not None or subject.original is not None
     rows = subject.table.num_rows
     for place, name in enumerate(subject.columns):
-        if name in subject.known or name in subject.hidden:
+        if name in subject.expected_columns or name in subject.hidden:
             continue
         called, column = subject.called(name), subject.table.column(place)
         if column.null_count == len(column) and rows:
             continue  # a delimiter at the end of every line makes an empty column
         is_row_name, own = bool(ROW_NAMES.fullmatch(name)), _distinct(column) == rows > 1
         if is_row_name and (is_known or own or name == NAMELESS):
-            yield Finding(
-                "invented-columns",
-                Severity.LEAK,
+            yield leak(
                 called,
                 rows,
                 f"{called} looks like the numbers of rows that tools write: each leads back to a row of the original",
@@ -50,9 +48,7 @@ def _invented(subject: Subject) -> Iterator[Finding]:
         elif not is_known:
             continue
         elif own:
-            yield Finding(
-                "invented-columns",
-                Severity.LEAK,
+            yield leak(
                 called,
                 rows,
                 f"{called} is not in the original or has no role, and every row has a value of its own in it",
@@ -61,7 +57,6 @@ def _invented(subject: Subject) -> Iterator[Finding]:
         else:
             grouped = name in (BUCKET, COUNT)
             yield Finding(
-                "invented-columns",
                 Severity.NOTE if grouped else Severity.SUSPICION,
                 called,
                 rows,
@@ -72,25 +67,25 @@ def _invented(subject: Subject) -> Iterator[Finding]:
             )
 
 
-def _identifiers(subject: Subject) -> Iterator[Finding]:
+def _find_identifiers(subject: Subject) -> Iterator[Finding]:
     hidden = {name.strip().casefold() for name in subject.hidden}
     for place, name in enumerate(subject.columns):
         column = subject.table.column(place)
         if name.strip().casefold() in hidden:
-            severity, sentence, remedy = _shown(subject, name, column)
-        elif name not in subject.known and _are_hashes(subject, column):
+            severity, sentence, remedy = _judge_identifier(subject, name, column)
+        elif name not in subject.expected_columns and _are_hashes(subject, column):
             severity, sentence, remedy = Severity.LEAK, HASHES, "drop it, or use a key"
         else:
             continue
         called = f"column {name!r}" if name.strip().casefold() in hidden else subject.called(name)
-        yield Finding("identifiers", severity, called, subject.table.num_rows, f"{called} {sentence}", remedy)
+        yield Finding(severity, called, subject.table.num_rows, f"{called} {sentence}", remedy)
 
 
-def _shown(subject: Subject, name: str, column: pa.ChunkedArray) -> tuple[Severity, str, str]:
+def _judge_identifier(subject: Subject, name: str, column: pa.ChunkedArray) -> tuple[Severity, str, str]:
     """Return what a published identifier is: itself, a hash that anybody can compute, or perhaps a pseudonym."""
     if _are_hashes(subject, column):
         return Severity.LEAK, HASHES, "drop it, or use a key"
-    values = spelled(column)
+    values = spell_values(column)
     if not len(values) or not are_pseudonyms(values):
         return Severity.LEAK, "points at people, and is published", "drop the column"
     if subject.original is None or name not in subject.original.columns:
@@ -101,18 +96,18 @@ def _shown(subject: Subject, name: str, column: pa.ChunkedArray) -> tuple[Severi
 def _are_hashes(subject: Subject, column: pa.ChunkedArray) -> bool:
     """Return whether a column shows hashes without a key of any column of the original that points at people."""
     before = () if subject.original is None else subject.original.columns
-    texts = spelled(column).to_pylist() if any(name in before for name in subject.hidden) else []
+    texts = spell_values(column).to_pylist() if any(name in before for name in subject.hidden) else []
     return subject.original is not None and any(
-        holds_unkeyed(texts, spelled(subject.original.data[name]).to_pylist())
+        holds_unkeyed(texts, spell_values(subject.original.data[name]).to_pylist())
         for name in subject.hidden
         if name in before
     )
 
 
-def _numbered(subject: Subject) -> Iterator[Finding]:
+def _find_row_numbers(subject: Subject) -> Iterator[Finding]:
     declared = () if subject.schema is None else subject.schema.published
     for place, name in enumerate(subject.columns):
-        if name in subject.hidden or (ROW_NAMES.fullmatch(name) and name not in subject.known):
+        if name in subject.hidden or (ROW_NAMES.fullmatch(name) and name not in subject.expected_columns):
             continue  # said already
         numbers = whole_numbers(subject.table.column(place))
         if numbers is None or len(numbers) < FEWEST_NUMBERS:
@@ -125,7 +120,6 @@ def _numbered(subject: Subject) -> Iterator[Finding]:
         counts = int(numbers.min()) in (0, 1) or subject.schema is not None or subject.original is not None
         gaps = "are consecutive" if consecutive else "are all different and nearly consecutive"
         yield Finding(
-            "row-numbers",
             Severity.LEAK if consecutive and counts and name not in declared else Severity.SUSPICION,
             called,
             len(numbers),
@@ -134,18 +128,16 @@ def _numbered(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def _unique(subject: Subject) -> Iterator[Finding]:
+def _find_unique_columns(subject: Subject) -> Iterator[Finding]:
     rows = subject.table.num_rows
     for place, name in enumerate(subject.columns):
-        if name in subject.hidden or (ROW_NAMES.fullmatch(name) and name not in subject.known):
+        if name in subject.hidden or (ROW_NAMES.fullmatch(name) and name not in subject.expected_columns):
             continue
         alone = rows_alone(subject.table.column(place))
         if not is_nearly_unique(alone, rows):
             continue
         called, sorted_ = subject.called(name), alone == rows and is_sorted(subject.table.column(place))
-        yield Finding(
-            "unique-columns",
-            Severity.SUSPICION,
+        yield suspicion(
             called,
             alone,
             f"in {called}, {rows_of_all(alone, rows)} have a value of their own"
@@ -201,8 +193,13 @@ def _distinct(column: pa.ChunkedArray) -> int:
 
 
 CHECKS = (
-    Check("invented-columns", "columns that the original does not have: an index, row numbers", _invented, ("table",)),
-    Check("identifiers", "columns that point at people", _identifiers, ("table", "schema")),
-    Check("row-numbers", "columns of consecutive numbers", _numbered, ("table",)),
-    Check("unique-columns", "columns in which most rows have a value of their own", _unique, ("table",)),
+    Check(
+        "invented-columns",
+        "columns that the original does not have: an index, row numbers",
+        _find_invented_columns,
+        ("table",),
+    ),
+    Check("identifiers", "columns that point at people", _find_identifiers, ("table", "schema")),
+    Check("row-numbers", "columns of consecutive numbers", _find_row_numbers, ("table",)),
+    Check("unique-columns", "columns in which most rows have a value of their own", _find_unique_columns, ("table",)),
 )

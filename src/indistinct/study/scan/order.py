@@ -17,7 +17,7 @@ import pyarrow as pa
 from indistinct.frequencies.encode import group_rows
 from indistinct.machine.arrays import Codes
 from indistinct.release.verification.evidence import published_schema
-from indistinct.study.scan.base import Check, Finding, Severity, Subject
+from indistinct.study.scan.base import Check, Finding, Subject, leak
 from indistinct.study.scan.columns import codes_of
 from indistinct.study.scan.compared import published_as_is
 
@@ -40,21 +40,19 @@ class _Matched:
 
 
 def _order(subject: Subject) -> Iterator[Finding]:
-    matched = _matched(subject)
+    matched = _match_rows(subject)
     if matched is None or len(matched.vectors) < FEWEST_ROWS:
         return
     places = _places(matched)
     single = _single_places(matched)
-    sequence = _never_reached(lambda vectors: _embedded(vectors, places), matched.vectors, matched.classes)
+    sequence = _never_reached(lambda vectors: _count_embedded(vectors, places), matched.vectors, matched.classes)
     known = np.flatnonzero(single[matched.vectors] >= 0)
     classes, ranks = matched.classes[known], single[matched.vectors[known]]
     inside = len(known) >= FEWEST_ROWS and _never_reached(_agreement(classes), ranks, classes)
     if not (sequence or inside):
         return
     what = "one after the other in" if sequence else "inside their classes, in the order of"
-    yield Finding(
-        "row-order",
-        Severity.LEAK,
+    yield leak(
         "rows",
         len(matched.vectors if sequence else known),
         f"rows stand {what} the original, more than chance explains (a shuffled file looks so at most "
@@ -76,7 +74,7 @@ def _never_reached(statistic: Callable[[Codes], float], cells: Codes, classes: C
     return True
 
 
-def _embedded(vectors: Codes, places: list[list[int]]) -> float:
+def _count_embedded(vectors: Codes, places: list[list[int]]) -> float:
     """Return how many rows are found one after the other in the original, each behind the one before."""
     last = -1
     for number, vector in enumerate(vectors.tolist()):
@@ -120,7 +118,7 @@ def _single_places(matched: _Matched) -> Codes:
     return places
 
 
-def _matched(subject: Subject) -> _Matched | None:
+def _match_rows(subject: Subject) -> _Matched | None:
     """Return published rows that occur in the original by the columns that were published as they are."""
     same = published_as_is(subject)
     rows = min(subject.table.num_rows, MOST_ROWS)
@@ -151,20 +149,20 @@ def _classes(subject: Subject, rows: int, same: Mapping[str, pa.ChunkedArray]) -
         for place, name in enumerate(subject.columns)
     }
     # Numbers of rows, which are no column of the original, explain no order: they are its trace.
-    known = subject.known
+    known = subject.expected_columns
     columns = {
         place: codes for place, codes in columns.items() if subject.columns[place] in known or 2 * codes.max() <= rows
     }
     key: Codes = np.zeros(rows, dtype=np.int64)
     for place in fixed:
         if place in columns:
-            key = _joined(key, columns.pop(place))
+            key = _join_keys(key, columns.pop(place))
     grew = True
     while grew:
         grew = False
         for place, codes in list(columns.items()):
             if _explains(key, codes):
-                key, grew = _joined(key, columns.pop(place)), True
+                key, grew = _join_keys(key, columns.pop(place)), True
     return key
 
 
@@ -178,11 +176,11 @@ def _explains(key: Codes, codes: Codes) -> bool:
     if (steps[same] >= 0).all() or (steps[same] <= 0).all():
         return True
     runs = 1 + int((~same | (steps != 0)).sum())
-    distinct = len(np.unique(_joined(keys, cells)))
+    distinct = len(np.unique(_join_keys(keys, cells)))
     return runs == distinct <= len(codes) / 2
 
 
-def _joined(key: Codes, codes: Codes) -> Codes:
+def _join_keys(key: Codes, codes: Codes) -> Codes:
     _, ids = np.unique(key * (int(codes.max(initial=0)) + 1) + codes, return_inverse=True)
     return ids.reshape(-1)
 

@@ -13,8 +13,19 @@ import pyarrow.compute as pc
 from indistinct.errors import InputError
 from indistinct.figures import plural
 from indistinct.machine.memory import Allowance, needed_for, rows_words
-from indistinct.study.scan.base import Check, Finding, NotChecked, Opened, Part, Severity, Subject
-from indistinct.study.scan.metadata import metadata_text
+from indistinct.study.scan.arrow import metadata_text
+from indistinct.study.scan.base import (
+    Check,
+    Finding,
+    NotChecked,
+    Opened,
+    Part,
+    Severity,
+    Subject,
+    bytes_behind,
+    leak,
+    note,
+)
 from indistinct.tables.dictionaries import check_text, is_text
 from indistinct.tables.files import is_signed, readable_as_codes, size_of_parquet
 from indistinct.tables.value import check_width
@@ -40,14 +51,14 @@ def open_parquet(content: bytes, name: str, allowance: Allowance) -> Opened:
     import pyarrow.parquet as pq
 
     if content[-len(ENCRYPTED) :] == ENCRYPTED:
-        raise encrypted(name)
+        raise encrypted_error(name)
     end = content.rfind(MAGIC) + len(MAGIC)
     try:
         plain = pa.BufferReader(content[:end])
         with pq.ParquetFile(plain) as file:
             schema, metadata = file.schema_arrow, file.metadata
             if is_signed(metadata, content[end - ENDING : end]):
-                raise encrypted(name)
+                raise encrypted_error(name)
             check_width(len(schema.names))
             told = _key_values(metadata)
             coded, rows = readable_as_codes(metadata, schema), metadata.num_rows
@@ -64,7 +75,7 @@ def open_parquet(content: bytes, name: str, allowance: Allowance) -> Opened:
         raise
     except (pa.ArrowException, OSError, ValueError) as error:
         if "ncrypt" in str(error) or "ecrypt" in str(error):
-            raise encrypted(name) from None
+            raise encrypted_error(name) from None
         raise InputError(
             f"{name} cannot be read as a Parquet file", hint="check that the file is complete and its suffix is right"
         ) from None
@@ -74,7 +85,7 @@ def open_parquet(content: bytes, name: str, allowance: Allowance) -> Opened:
     return Opened("parquet", table, parts, inside, not_checked=_not_read(schema, metadata))
 
 
-def encrypted(name: str) -> InputError:
+def encrypted_error(name: str) -> InputError:
     """Return the error of a file that cannot be looked into."""
     return InputError(
         f"{name} is encrypted, so that nothing in it can be checked", hint="scan the file before it is encrypted"
@@ -145,9 +156,7 @@ def _statistics(subject: Subject) -> Iterator[Finding | NotChecked]:
     for name, count in wrong.items():
         if count:
             called = subject.called(name)
-            yield Finding(
-                "parquet-statistics",
-                Severity.LEAK,
+            yield leak(
                 called,
                 count,
                 f"the statistics of {called} show {plural(count, 'smallest or largest value')} that no row has: of "
@@ -213,18 +222,9 @@ def _cut(told: Any, value: str, *, last: bool) -> int:
 
 def _strays(subject: Subject) -> Iterator[Finding]:
     inside = subject.file.inside
-    if inside.behind:
-        yield Finding(
-            "parquet-stray-bytes",
-            Severity.LEAK,
-            "the end of the file",
-            len(inside.behind),
-            f"{plural(len(inside.behind), 'byte')} follow the end of the Parquet file, which readers do not show",
-            "write the published rows into a new file",
-        )
+    yield from bytes_behind(len(inside.behind), "Parquet file")
     if inside.between:
         yield Finding(
-            "parquet-stray-bytes",
             Severity.NOTE if _has_indexes(inside.metadata) else Severity.SUSPICION,
             "between columns",
             inside.between,
@@ -243,9 +243,7 @@ def _has_indexes(metadata: Any) -> bool:
 def _writer(subject: Subject) -> Iterator[Finding]:
     metadata = subject.file.inside.metadata
     if metadata.created_by:
-        yield Finding(
-            "parquet-writer",
-            Severity.NOTE,
+        yield note(
             "the footer",
             1,
             "the file tells which program wrote it, and its version",
@@ -253,9 +251,7 @@ def _writer(subject: Subject) -> Iterator[Finding]:
         )
     sizes = [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
     if len(set(sizes[:-1])) > 1 or (len(sizes) > 1 and sizes[-1] > sizes[0]):
-        yield Finding(
-            "parquet-writer",
-            Severity.NOTE,
+        yield note(
             "row groups",
             len(sizes),
             f"{plural(len(sizes), 'row group')} of unequal sizes show in which parts the table was made",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from indistinct.errors import InputError
 from indistinct.figures import plural
-from indistinct.study.scan.base import Check, Finding, NotChecked, Opened, Part, Severity, Subject
+from indistinct.study.scan.base import Check, Finding, NotChecked, Opened, Part, Subject, bytes_behind, leak, suspicion
 
 # Instructions that are looked at: a larger pickle is scanned up to here.
 MOST_INSTRUCTIONS = 5_000_000
@@ -106,33 +106,21 @@ def _code(subject: Subject) -> Iterator[Finding]:
     if foreign == ["builtins.getattr"] and "zoneinfo.ZoneInfo" in read.imports and "_unpickle" in read.texts:
         foreign = []  # so a time zone is rebuilt
     if foreign:
-        yield Finding(
-            "pickle-code",
-            Severity.LEAK,
+        yield leak(
             "the instructions",
             len(foreign),
             f"whoever opens the pickle runs {plural(len(foreign), 'function')} that no table needs, of "
             f"{plural(len(_modules(foreign)), 'module')}",
             "do not open it; publish CSV, Parquet or Arrow",
         )
-    yield Finding(
-        "pickle-code",
-        Severity.SUSPICION,
+    yield suspicion(
         "the instructions",
         read.calls,
         f"the pickle imports {plural(len(read.imports), 'name')} and calls {plural(read.calls, 'function')} when it is "
         "opened: nobody can open it without trusting its maker, and what it keeps beside its cells is not shown",
         "publish CSV, Parquet or Arrow",
     )
-    if read.behind:
-        yield Finding(
-            "pickle-code",
-            Severity.LEAK,
-            "the end of the file",
-            read.behind,
-            f"{plural(read.behind, 'byte')} follow the end of the pickle, which readers do not show",
-            "write the published rows into a new file",
-        )
+    yield from bytes_behind(read.behind, "pickle")
 
 
 def _modules(names: list[str]) -> set[str]:
@@ -154,9 +142,7 @@ def _index(subject: Subject) -> Iterator[Finding]:
     plain = counted and read.ranges and all(part[0] == 0 and part[2] == 1 for part in read.ranges)
     if plain:
         return
-    yield Finding(
-        "pickle-index",
-        Severity.LEAK,
+    yield leak(
         "the index",
         1,
         "the pickled frame has an index beside its columns: the number, or the name, of each row before publishing",

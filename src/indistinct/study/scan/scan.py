@@ -4,26 +4,40 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from indistinct.engines import bytes_of
 from indistinct.errors import InputError
 from indistinct.hierarchy import Hierarchy
-from indistinct.machine.memory import needs_memory
+from indistinct.machine.memory import Allowance, needs_memory
 from indistinct.recoding.outputs import SENSITIVE
-from indistinct.release.published import Published, describe_release
-from indistinct.release.release import Release
+from indistinct.release.published import describe_release, is_release
 from indistinct.release.writing.files import table_path
 from indistinct.schema import Schema, require_schema
-from indistinct.study.scan.arrow import open_frame
-from indistinct.study.scan.base import Finding, NotChecked, Severity, Subject
-from indistinct.study.scan.opening import open_file
-from indistinct.study.scan.plain_types import in_plain_types
-from indistinct.study.scan.registry import CHECKS
+from indistinct.study.scan import arrow, columns, order, origin, parquet, pickles, statistics, text, values, workbooks
+from indistinct.study.scan.base import Check, Finding, NotChecked, Opened, Severity, Subject
+from indistinct.study.scan.compared import in_plain_types
 from indistinct.tables import open_table
 from indistinct.tables.fetched import fetch_files
+from indistinct.tables.input_files import no_file, read_ordinary
+from indistinct.tables.several import ARROW, DELIMITED, LABELLED, PARQUET
 from indistinct.tables.value import Reading
 
+_FAMILIES = (columns, origin, order, values, arrow, parquet, text, workbooks, statistics, pickles)
+CHECKS: Mapping[str, Check] = MappingProxyType({check.name: check for family in _FAMILIES for check in family.CHECKS})
+"""Every check of a published file by its name. Being registered is being tested."""
+
+MOST_BYTES = 2 << 30
+PICKLE = (".pkl", ".pickle", ".p")
+EXCEL = (".xlsx", ".xlsm", ".xlsb", ".ods")
+OTHERS = {
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\0": "xz",
+    b"\x28\xb5\x2f\xfd": "Zstandard",
+    b"7z\xbc\xaf": "7z",
+    b"Rar!": "RAR",
+}
 WANTED = {
     "table": "the cells of the file are not read",
     "original": "the original is not given",
@@ -116,8 +130,8 @@ def scan(
         >>> found.clean, [finding.check for finding in found.leaks]
         (False, ['invented-columns'])
     """
-    if isinstance(published, Release | Published):
-        given = describe_release(published, original=original, hierarchies=hierarchies, memory=memory)
+    if is_release(published):
+        given = describe_release(published, schema, original=original, hierarchies=hierarchies, memory=memory)
         original, schema, hierarchies = given.raw, schema or given.schema, given.used_hierarchies
         published = given.path or open_table(given.main, published=True).data
     path = Path(published) if isinstance(published, str | Path) else None
@@ -128,33 +142,97 @@ def scan(
     if schema is not None:
         require_schema(schema)
     allowed = None if memory is None else bytes_of(memory)
-    file = open_frame(published) if path is None else open_file(path, reading or Reading(), memory=allowed)
+    file = arrow.open_frame(published) if path is None else open_file(path, reading or Reading(), memory=allowed)
     if file.table is not None:
         file = replace(file, table=in_plain_types(file.table))
     whole = None if original is None else open_table(original, memory=allowed)
     subject = Subject(file, path, whole, schema, dict(hierarchies or {}))
+    return _run_checks(subject)
+
+
+def _run_checks(subject: Subject) -> Scan:
+    """Run every check that looks at files of this kind, and collect findings and what was not checked."""
+    file = subject.file
     findings: list[Finding] = []
     checked: list[str] = []
-    untold = [*file.unread, *file.not_checked, *_beside(path)]
+    not_checked = [*file.unread, *file.not_checked, *_unscanned_table(subject.path)]
     for check in CHECKS.values():
         if not check.applies(subject):
             continue
         missing = check.missing(subject)
         if missing:
-            untold.append(NotChecked(check.purpose, " and ".join(WANTED[name] for name in missing)))
+            not_checked.append(NotChecked(check.purpose, " and ".join(WANTED[name] for name in missing)))
             continue
         checked.append(check.name)
         for each in check.run(subject):
-            (findings if isinstance(each, Finding) else untold).append(each)  # type: ignore[arg-type]
-    order = list(Severity)
-    findings.sort(key=lambda finding: order.index(finding.severity))
+            match each:
+                case Finding():
+                    findings.append(replace(each, check=check.name))
+                case NotChecked():
+                    not_checked.append(each)
+    worst_first = list(Severity)
+    findings.sort(key=lambda finding: worst_first.index(finding.severity))
     rows = None if file.table is None else file.table.num_rows
-    return Scan(file.kind, rows, tuple(findings), tuple(checked), tuple(untold), file.unread, file.not_checked)
+    return Scan(file.kind, rows, tuple(findings), tuple(checked), tuple(not_checked), file.unread, file.not_checked)
 
 
-def _beside(path: Path | None) -> list[NotChecked]:
+def _unscanned_table(path: Path | None) -> list[NotChecked]:
     """Return the second table of a release, which is a file of its own."""
     if path is None:
         return []
     second = table_path(path, SENSITIVE)
     return [NotChecked(second.name, "it is a file of its own: scan it too")] if second.is_file() else []
+
+
+def open_file(path: Path, reading: Reading, *, memory: int | None = None) -> Opened:
+    """Open a published file; raise `InputError` for one that is encrypted, broken, or of no known kind."""
+    try:
+        content = read_ordinary(path, most=MOST_BYTES)
+    except (OSError, ValueError) as error:
+        if isinstance(error, FileNotFoundError) or not isinstance(error, OSError):
+            raise no_file(path) from None
+        raise InputError(
+            f"cannot read {path}: {error.strerror}", hint="give one file, whose permissions let you read it"
+        ) from None
+    if not content:
+        raise InputError(f"{path} is empty", hint="check that this is the right file")
+    allowance = Allowance(len(content), memory)
+    if not content.startswith(text.GZIP):
+        return _open_by_kind(path, content, reading, allowance)
+    inner, header = text.inflate(content, str(path), allowance)
+    return replace(_open_by_kind(path, inner, reading, allowance), gzip=header)
+
+
+def _open_by_kind(path: Path, content: bytes, reading: Reading, allowance: Allowance) -> Opened:
+    name = str(path)
+    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
+    suffix = suffixes[-1] if suffixes else ""
+    if content.startswith(parquet.ENCRYPTED):
+        raise parquet.encrypted_error(name)
+    if content.startswith(parquet.MAGIC) or suffix in PARQUET:
+        return parquet.open_parquet(content, name, allowance)
+    if content.startswith((arrow.MAGIC, arrow.FIRST_FEATHER)) or suffix in ARROW:
+        return arrow.open_arrow(content, name)
+    if content.startswith(workbooks.OLE):
+        raise workbooks.refuse_old_office(content, name)
+    if content.startswith(text.ZIP) or suffix in EXCEL:
+        archive = text.open_archive(content, name)
+        if workbooks.is_workbook(archive, name, allowance):
+            return workbooks.open_workbook(archive, content, name, allowance)
+        return text.open_zip(archive)
+    program = statistics.suffix_of(content, suffix if suffix in LABELLED else "")
+    if program is not None:
+        return statistics.open_statistics(content, name, program, reading)
+    if suffix in PICKLE or pickles.is_pickle(content):
+        return pickles.open_pickle(content, name)
+    packed = next((what for start, what in OTHERS.items() if content.startswith(start)), None)
+    if packed is not None:
+        raise InputError(f"{path} is compressed with {packed}", hint="decompress it, and scan what is inside")
+    if suffix not in DELIMITED:
+        known = (*DELIMITED, *PARQUET, *ARROW, *EXCEL, *LABELLED, *PICKLE)
+        raise InputError(
+            f"{path} is of no kind that can be scanned",
+            hint=f"its name should end in one of {', '.join(known)}",
+        )
+    how = replace(reading, delimiter="\t") if reading.delimiter is None and suffix == ".tsv" else reading
+    return text.open_delimited(path, content, how)

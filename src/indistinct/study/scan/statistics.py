@@ -14,8 +14,21 @@ import pyarrow as pa
 
 from indistinct.errors import InputError
 from indistinct.figures import plural
-from indistinct.study.scan.base import Check, Finding, Kind, NotChecked, Opened, Part, Severity, Subject
-from indistinct.study.scan.compared import spelled
+from indistinct.study.scan.base import (
+    Check,
+    Finding,
+    Kind,
+    NotChecked,
+    Opened,
+    Part,
+    Severity,
+    Subject,
+    bytes_behind,
+    leak,
+    note,
+    suspicion,
+)
+from indistinct.study.scan.compared import spell_values
 from indistinct.tables.labelled import count_members, label_columns, parse_labelled
 from indistinct.tables.value import Reading
 
@@ -193,12 +206,11 @@ def _labels(subject: Subject) -> Iterator[Finding]:
         called, severity = subject.called(column), Severity.SUSPICION
         whose = "a list of codes that was kept whole, or rows that were suppressed"
         if subject.original is not None and column in subject.original.columns:
-            before = set(spelled(subject.original.data[column]).to_pylist())
+            before = set(spell_values(subject.original.data[column]).to_pylist())
             hidden = [text for text in texts if text.strip() in before]
             severity = Severity.LEAK if hidden else Severity.NOTE
             whose = f"{len(hidden)} of them are values of the original" if hidden else "none is a value of the original"
         yield Finding(
-            "value-labels",
             severity,
             called,
             len(texts),
@@ -206,9 +218,7 @@ def _labels(subject: Subject) -> Iterator[Finding]:
             "keep only the labels of codes that occur, and write the file anew",
         )
     if inside.orphans:
-        yield Finding(
-            "value-labels",
-            Severity.SUSPICION,
+        yield suspicion(
             "the labels",
             inside.orphans,
             f"{plural(inside.orphans, 'list')} of labels belong to no column, but perhaps to one that was dropped",
@@ -219,9 +229,7 @@ def _labels(subject: Subject) -> Iterator[Finding]:
 def _missing(subject: Subject) -> Iterator[Finding]:
     for column, count in subject.file.inside.in_missing.items():
         called = subject.called(column)
-        yield Finding(
-            "declared-missing",
-            Severity.SUSPICION,
+        yield suspicion(
             called,
             count,
             f"{plural(count, 'cell')} of {called} hold values that the file declares to be missing: programs hide "
@@ -239,27 +247,21 @@ def _notes(subject: Subject) -> Iterator[Finding]:
         "attributes": inside.attributes,
     }
     if any(noted.values()):
-        yield Finding(
-            "file-notes",
-            Severity.SUSPICION,
+        yield suspicion(
             "the header",
             sum(noted.values()),
             f"the file has {' and '.join(what for what, count in noted.items() if count)}, which may tell anything",
             "read them, and write the file anew without them",
         )
     if (metadata.table_name or "").strip() not in UNNAMED:
-        yield Finding(
-            "file-notes",
-            Severity.NOTE,
+        yield note(
             "the header",
             1,
             "the file tells the name of its table",
             "make sure that the name may be known",
         )
     if inside.titles:
-        yield Finding(
-            "file-notes",
-            Severity.NOTE,
+        yield note(
             "the labels",
             inside.titles,
             f"{plural(inside.titles, 'column')} have a label, which is a text of somebody's own",
@@ -270,9 +272,7 @@ def _notes(subject: Subject) -> Iterator[Finding]:
 def _times(subject: Subject) -> Iterator[Finding]:
     metadata = subject.file.inside.metadata
     if metadata.creation_time or metadata.modification_time:
-        yield Finding(
-            "file-times",
-            Severity.NOTE,
+        yield note(
             "the header",
             1,
             "the file tells when it was made",
@@ -283,24 +283,14 @@ def _times(subject: Subject) -> Iterator[Finding]:
 def _hidden(subject: Subject) -> Iterator[Finding]:
     inside: StatisticsFile = subject.file.inside
     if inside.uncounted:
-        yield Finding(
-            "hidden-rows",
-            Severity.LEAK,
+        yield leak(
             "the end of the file",
             inside.uncounted,
             f"{plural(inside.uncounted, 'row')} follow the last one that the header counts, and programs do not show "
             "them",
             "write the published rows into a new file",
         )
-    if inside.behind:
-        yield Finding(
-            "hidden-rows",
-            Severity.LEAK,
-            "the end of the file",
-            inside.behind,
-            f"{plural(inside.behind, 'byte')} follow the end of the file, which readers do not show",
-            "write the published rows into a new file",
-        )
+    yield from bytes_behind(inside.behind, "file")
 
 
 ONLY: tuple[Kind, ...] = ("statistics",)

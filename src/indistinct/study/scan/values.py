@@ -7,6 +7,7 @@ tell of themselves.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -14,9 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.figures import plural
-from indistinct.study.scan.base import Check, Finding, NotChecked, Severity, Subject
-from indistinct.study.scan.compared import spelled
-from indistinct.study.scan.searching import found_in
+from indistinct.machine.arrays import Codes
+from indistinct.study.scan.base import Check, Finding, NotChecked, Severity, Subject, leak
+from indistinct.study.scan.compared import spell_values
 
 # Bytes of a value that is searched among packed cells, and of one in text; digits of a number.
 LONG, SHORT, DIGITS = 6, 4, 7
@@ -34,7 +35,7 @@ OWN_WORDS = frozenset(
 _DATE = re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}([ T].*)?")
 
 
-def _searched(subject: Subject) -> Iterator[Finding | NotChecked]:
+def _search_values(subject: Subject) -> Iterator[Finding | NotChecked]:
     if subject.original is None:
         return
     cells = b"" if subject.file.table is None else _cells(subject.file.table)
@@ -53,20 +54,18 @@ def _searched(subject: Subject) -> Iterator[Finding | NotChecked]:
                 f"all values of column {name!r} of the original",
                 f"{MOST_VALUES:,} of them, evenly chosen, are searched",
             )
-        shown = set(found_in(values, cells))
+        shown = set(find_values(values, cells))
         absent = [value for number, value in enumerate(values) if number not in shown]
         told: set[bytes] = set()
         for part in subject.file.parts:
             content = part.content[:MOST_BYTES]
             # The raw bytes hold the other parts too: what was found there is not found twice.
             wanted = absent if part.words else [value for value in absent if len(value) >= LONG and value not in told]
-            found = found_in(wanted, content, whole=part.words)
+            found = find_values(wanted, content, whole=part.words)
             told.update(wanted[number] for number in found)
             if found:
                 whose = "people's identifiers" if is_hidden else "rows that are not published, or were recoded"
-                yield Finding(
-                    "values-in-the-bytes",
-                    Severity.LEAK,
+                yield leak(
                     part.place,
                     len(found),
                     f"{part.place}{' of the file' if part.words else ''} holds {plural(len(found), 'value')} of column "
@@ -75,7 +74,7 @@ def _searched(subject: Subject) -> Iterator[Finding | NotChecked]:
                 )
 
 
-def _identifying(subject: Subject) -> Iterator[Finding]:
+def _find_ids(subject: Subject) -> Iterator[Finding]:
     """Find identifiers in published cells: in a column that was renamed, or inside texts."""
     if subject.original is None:
         return
@@ -87,17 +86,16 @@ def _identifying(subject: Subject) -> Iterator[Finding]:
         for place, name in enumerate(subject.columns):
             if name == hidden or not len(values):
                 continue
-            shown = spelled(subject.table.column(place))
+            shown = spell_values(subject.table.column(place))
             equal = pc.is_in(shown, value_set=texts)
             whole = int(pc.sum(equal).as_py() or 0)
             inside = [value for value in values if len(value) >= LONG]
-            found = whole or len(found_in(inside, _joined([shown]), whole=True))
+            found = whole or len(find_values(inside, _join_texts([shown]), whole=True))
             if not found:
                 continue
-            as_it_was = name in subject.original.columns and name in subject.known
+            as_it_was = name in subject.original.columns and name in subject.expected_columns
             renamed = whole > 0 and not as_it_was
             yield Finding(
-                "identifier-values",
                 Severity.LEAK if renamed else Severity.SUSPICION,
                 subject.called(name),
                 found,
@@ -111,7 +109,7 @@ def _candidates(column: pa.ChunkedArray) -> list[bytes]:
     """Return the values of a column that hardly occur by chance, evenly chosen where they are very many."""
     if pa.types.is_temporal(column.type) or pa.types.is_boolean(column.type) or pa.types.is_floating(column.type):
         return []
-    telling = [text.encode() for text in spelled(column).to_pylist() if _is_telling(text)]
+    telling = [text.encode() for text in spell_values(column).to_pylist() if _is_telling(text)]
     if len(telling) <= MOST_VALUES:
         return telling
     return [telling[place] for place in np.linspace(0, len(telling) - 1, MOST_VALUES, dtype=np.int64).tolist()]
@@ -130,14 +128,85 @@ def _is_telling(text: str) -> bool:
 
 def _cells(table: pa.Table) -> bytes:
     """Return every distinct published cell, and every name of a column, as text."""
-    return _joined([spelled(column) for column in table.columns]) + "\n".join(table.column_names).encode()
+    return _join_texts([spell_values(column) for column in table.columns]) + "\n".join(table.column_names).encode()
 
 
-def _joined(texts: Sequence[pa.Array]) -> bytes:
+def _join_texts(texts: Sequence[pa.Array]) -> bytes:
     return "".join(f"{text}\n" for part in texts for text in part.to_pylist()).encode()
 
 
 CHECKS = (
-    Check("values-in-the-bytes", "values of the original that no published cell shows", _searched, ("original",)),
-    Check("identifier-values", "published cells that hold identifiers", _identifying, ("table", "original", "schema")),
+    Check("values-in-the-bytes", "values of the original that no published cell shows", _search_values, ("original",)),
+    Check("identifier-values", "published cells that hold identifiers", _find_ids, ("table", "original", "schema")),
 )
+
+# Values are told by their first bytes, as many of these as they have.
+WIDTHS = (8, 6, 4)
+BLOCK = 1 << 22
+# Places that are compared letter by letter: where more look alike, the rest is not compared.
+MOST_PLACES = 1 << 19
+_LETTERS = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") | frozenset(range(128, 256))
+
+
+def find_values(values: Sequence[bytes], content: bytes, *, whole: bool = False) -> list[int]:
+    """Return the numbers of the values that occur in some bytes; with `whole`, as whole words only.
+
+    Every value has at least four bytes.
+
+    >>> find_values([b"Oslo", b"Bergen", b"Emil"], b"from Bergen: Emily", whole=True)
+    [1]
+    """
+    found: set[int] = set()
+    for width, longer in zip(WIDTHS, (None, *WIDTHS), strict=False):
+        own = [n for n, value in enumerate(values) if width <= len(value) and (longer is None or len(value) < longer)]
+        if own:
+            found.update(_of_width(width, own, values, content, whole=whole))
+    return sorted(found)
+
+
+def _of_width(width: int, own: list[int], values: Sequence[bytes], content: bytes, *, whole: bool) -> Iterator[int]:
+    by_start: dict[bytes, list[int]] = defaultdict(list)
+    for number in own:
+        by_start[values[number][:width]].append(number)
+    starts = np.unique(np.array([int.from_bytes(start, "little") for start in by_start], dtype=np.uint64))
+    ahead, compared = set(own), 0
+    for begin in range(0, len(content), BLOCK):
+        block = content[begin : begin + BLOCK + width - 1]
+        for place in _alike(block, starts, width):
+            compared += 1
+            if compared > MOST_PLACES or not ahead:
+                return
+            here = begin + place
+            for number in by_start[content[here : here + width]]:
+                value = values[number]
+                if number in ahead and content.startswith(value, here) and (not whole or _alone(content, here, value)):
+                    ahead.discard(number)
+                    yield number
+
+
+def _alike(block: bytes, starts: Codes, width: int) -> list[int]:
+    """Return where bytes begin as one of the values does."""
+    cells = np.frombuffer(block, dtype=np.uint8)
+    if len(cells) < width:
+        return []
+    words = np.zeros(len(cells) - width + 1, dtype=np.uint64)
+    for step in range(width):
+        words |= cells[step : step + len(words)].astype(np.uint64) << np.uint64(8 * step)
+    # A coarse look first: few words pass it, and only these are looked up.
+    marked = np.zeros(1 << 16, dtype=bool)
+    marked[_coarse(starts)] = True
+    likely = np.flatnonzero(marked[_coarse(words)])
+    places = np.minimum(np.searchsorted(starts, words[likely]), len(starts) - 1)
+    alike: list[int] = likely[starts[places] == words[likely]].tolist()
+    return alike
+
+
+def _coarse(words: Codes) -> Codes:
+    mixed: Codes = (words * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(48)
+    return mixed
+
+
+def _alone(content: bytes, here: int, value: bytes) -> bool:
+    end = here + len(value)
+    before, after = content[here - 1 : here] if here else b"", content[end : end + 1]
+    return not (before and before[0] in _LETTERS) and not (after and after[0] in _LETTERS)

@@ -18,8 +18,8 @@ from indistinct.models.k_anonymity import with_size
 from indistinct.models.registry import all_of
 from indistinct.reporting.columns import MISSING
 from indistinct.study.by_policy import METRICS, compare_by_policy, explore_by_policy, transform_by_policy
-from indistinct.study.compare.comparison import Comparison
-from indistinct.study.compare.pictures import draw_comparison
+from indistinct.study.compare.compare import Comparison
+from indistinct.study.compare.results import draw_comparison
 from indistinct.study.explore import Exploration, Row
 from indistinct.tables import Table
 from indistinct.web.sessions import job_of

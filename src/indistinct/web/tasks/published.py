@@ -11,7 +11,7 @@ from indistinct.job.published import published
 from indistinct.release.published import Published
 from indistinct.reporting.columns import shares_of
 from indistinct.schema import Role, Schema
-from indistinct.study.measure.heat_map import draw_distributions
+from indistinct.study.measure.distributions import draw_distributions
 from indistinct.study.measure.measuring import distributions
 from indistinct.study.measure.possible_values import encoded_original, possible_values
 from indistinct.tables import Table, open_table

@@ -14,8 +14,7 @@ from indistinct.reporting.content import Block, Notice, Section
 from indistinct.reporting.facts import LARGEST_MEMBERSHIP, Facts
 from indistinct.reporting.subject import Subject
 from indistinct.study.assess.assessing import assess
-from indistinct.study.assess.membership import Membership
-from indistinct.study.assess.membership_of_release import membership_by_kind
+from indistinct.study.assess.membership import Membership, membership_by_kind
 from indistinct.study.assess.risk_grids import risk_grid
 from indistinct.study.attack.attacking import SECONDS, attack_all
 from indistinct.web.tasks.published import Files, certificate_in, original_of, published_files

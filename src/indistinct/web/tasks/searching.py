@@ -12,10 +12,11 @@ from indistinct.job.policy import Policy
 from indistinct.job.running import run_job
 from indistinct.metrics.base import counted_in_people
 from indistinct.recoding.outputs import MAIN
+from indistinct.release.published import describe_release
 from indistinct.release.release import Release
 from indistinct.release.writing.files import certificate_path, table_path
 from indistinct.release.writing.formats import FORMATS
-from indistinct.study.measure.measuring import column_losses, measure
+from indistinct.study.measure.measuring import assignment_of, column_losses, measure
 from indistinct.study.summary import summary_of_release
 from indistinct.study.verdict import figures_of_certificate
 from indistinct.web.tasks.tables import table_of
@@ -105,4 +106,8 @@ def _figures(release: Release) -> dict[str, Any]:
 
 
 def _losses(release: Release) -> Mapping[str, float]:
-    return {} if release.buckets is not None else column_losses(counted_in_people(release.assignment))
+    return (
+        {}
+        if release.buckets is not None
+        else column_losses(counted_in_people(assignment_of(describe_release(release))))
+    )

@@ -5,7 +5,7 @@ import re
 
 from indistinct.schema import Role
 from indistinct.study.inspect.patterns.base import Pattern
-from indistinct.study.inspect.patterns.checksums import digits_of, luhn, mod_97
+from indistinct.study.inspect.patterns.national import digits_of, luhn, mod_97
 
 # How long an IBAN is by country.
 IBAN_LENGTHS = {

@@ -14,12 +14,12 @@ from indistinct.schema import Role
 from indistinct.study.inspect.patterns.base import MOSTLY, PatternShare
 
 
-def _split_names(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     return text.split()
 
 
 PARTICLES = frozenset(
-    _split_names("""
+    _split_words("""
     al af av ben bin bint da das de dei del della den der des di do dos du e el ibn la las le les
     los san st te ten ter und van vom von y zu zum zur
 """)
@@ -29,7 +29,7 @@ FEWEST, RECOMBINED, FREQUENT_SHARE, NEARLY_UNIQUE, ENOUGH_ROWS = 10, 1.5, 0.15, 
 # Texts of Han letters or Hangul that are names have so many letters.
 SHORTEST_EAST, LONGEST_EAST = 2, 4
 FREQUENT = frozenset(
-    _split_names("""
+    _split_words("""
     adam agnieszka ahmed aisha alejandro aleksandra alexander alexandra alice ali amelia amina amir
     ana andrea andreas andrew andrzej angela anita anna anne anthony antonio arjun astrid ayşe
     barbara beatriz ben benjamin birgit björn brian camille carla carlos carmen carol catherine cem
@@ -63,7 +63,7 @@ FREQUENT = frozenset(
 )
 # Family names stand first in Chinese, Korean and Japanese; a few of them are those of most people.
 EASTERN = tuple(
-    _split_names("""
+    _split_words("""
     佐藤 鈴木 高橋 田中 伊藤 渡辺 山本 中村 小林 加藤 吉田 山田 佐々木 山口 松本 井上 木村 林 斎藤 清水
     王 李 张 張 刘 劉 陈 陳 杨 楊 黄 黃 赵 趙 吴 吳 周 徐 孙 孫 马 馬 朱 胡 郭 何 高 罗 羅 郑 鄭
     김 이 박 최 정 강 조 윤 장 임 한 오 서 신 권 황 안 송 류 홍

@@ -4,11 +4,75 @@ Each rule is that of the issuer. A number of the right length passes by chance o
 several must pass before a column is taken for one.
 """
 
+from collections.abc import Iterable, Sequence
 from datetime import date
 
 from indistinct.schema import Role
 from indistinct.study.inspect.patterns.base import Pattern
-from indistinct.study.inspect.patterns.checksums import LETTERS, digits_of, luhn, mod_11_10, sum_weighted, verhoeff
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def digits_of(text: str) -> list[int]:
+    """Return the digits of a text as numbers.
+
+    >>> digits_of("12-34")
+    [1, 2, 3, 4]
+    """
+    return [int(mark) for mark in text if mark in "0123456789"]
+
+
+def weighted_sum(digits: Iterable[int], weights: Iterable[int]) -> int:
+    """Return the sum of digits times weights; the shorter of both ends it."""
+    return sum(digit * weight for digit, weight in zip(digits, weights, strict=False))
+
+
+def luhn(text: str) -> bool:
+    """Return whether the last digit is right by Luhn (1960): every second digit from the right counts double.
+
+    >>> luhn("4111 1111 1111 1111"), luhn("4111 1111 1111 1112")
+    (True, False)
+    """
+    found = digits_of(text)[::-1]
+    return (sum(found[::2]) + sum(sum(divmod(2 * digit, 10)) for digit in found[1::2])) % 10 == 0
+
+
+def mod_97(text: str) -> int:
+    """Return the rest of a text by 97 as ISO 7064 has it: letters are numbers from 10 on.
+
+    >>> mod_97("3214282912345698765432161182")
+    1
+    """
+    return int("".join(str(int(mark, 36)) for mark in text)) % 97
+
+
+def mod_11_10(digits: Sequence[int]) -> bool:
+    """Return whether the last digit is right by ISO 7064, Mod 11,10."""
+    rest = 10
+    for digit in digits[:-1]:
+        rest = ((rest + digit) % 10 or 10) * 2 % 11
+    return (11 - rest) % 10 == digits[-1]
+
+
+def verhoeff(text: str) -> bool:
+    """Return whether the last digit is right by Verhoeff (1969): a product in the group of a regular pentagon.
+
+    >>> verhoeff("2363"), verhoeff("2364")
+    (True, False)
+    """
+    product, order = 0, list(range(10))
+    for digit in digits_of(text)[::-1]:
+        product = _pentagon(product, order[digit])
+        order = [order[place] for place in (1, 5, 7, 6, 2, 8, 3, 0, 9, 4)]
+    return product == 0
+
+
+def _pentagon(one: int, other: int) -> int:
+    """Return the product of two of the ten motions of a pentagon: turns 0 to 4, mirrors 5 to 9."""
+    if one < 5:
+        return (one + other) % 5 if other < 5 else 5 + (one + other) % 5
+    return 5 + (one - other) % 5 if other < 5 else (one - other) % 5
+
 
 SPANISH = "TRWAGMYFPDXBNJZSQVHLCKE"
 FINNISH = "0123456789ABCDEFHJKLMNPRSTUVWXY"
@@ -78,13 +142,13 @@ def is_codice_fiscale(text: str) -> bool:
 def is_dutch_bsn(text: str) -> bool:
     """Return whether a burgerservicenummer passes the eleven test."""
     digits = digits_of(text)
-    return any(digits) and sum_weighted(digits, (9, 8, 7, 6, 5, 4, 3, 2, -1)) % 11 == 0
+    return any(digits) and weighted_sum(digits, (9, 8, 7, 6, 5, 4, 3, 2, -1)) % 11 == 0
 
 
 def is_nhs_number(text: str) -> bool:
     """Return whether the last digit of a British NHS number is right."""
     digits = digits_of(text)
-    return any(digits) and (11 - sum_weighted(digits[:9], range(10, 1, -1)) % 11) % 11 == digits[9]
+    return any(digits) and (11 - weighted_sum(digits[:9], range(10, 1, -1)) % 11) % 11 == digits[9]
 
 
 def is_pesel(text: str) -> bool:
@@ -92,7 +156,7 @@ def is_pesel(text: str) -> bool:
     digits = digits_of(text)
     century, month = divmod(int(text[2:4]), 20)
     year = (1900, 2000, 2100, 2200, 1800)[century] + int(text[:2])
-    return _is_day(year, month, int(text[4:6])) and sum_weighted(digits, (1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1)) % 10 == 0
+    return _is_day(year, month, int(text[4:6])) and weighted_sum(digits, (1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1)) % 10 == 0
 
 
 def is_swedish_number(text: str) -> bool:
@@ -112,8 +176,8 @@ def is_norwegian_number(text: str) -> bool:
     """Return whether a fødselsnummer begins with a day, or one 40 later, and both its last digits are right."""
     digits = digits_of(text)
     day, month = int(text[:2]), int(text[2:4])
-    first = (11 - sum_weighted(digits[:9], (3, 7, 6, 1, 8, 9, 4, 5, 2)) % 11) % 11
-    second = (11 - sum_weighted(digits[:10], (5, 4, 3, 2, 7, 6, 5, 4, 3, 2)) % 11) % 11
+    first = (11 - weighted_sum(digits[:9], (3, 7, 6, 1, 8, 9, 4, 5, 2)) % 11) % 11
+    second = (11 - weighted_sum(digits[:10], (5, 4, 3, 2, 7, 6, 5, 4, 3, 2)) % 11) % 11
     return _is_day(2000, month, day - 40 if day > 40 else day) and [first, second] == digits[9:]
 
 
@@ -127,14 +191,14 @@ def is_belgian_number(text: str) -> bool:
 def is_cpf(text: str) -> bool:
     """Return whether both last digits of a Brazilian CPF are right; eleven equal digits are none."""
     digits = digits_of(text)
-    first = sum_weighted(digits[:9], range(10, 1, -1)) * 10 % 11 % 10
-    second = sum_weighted(digits[:10], range(11, 1, -1)) * 10 % 11 % 10
+    first = weighted_sum(digits[:9], range(10, 1, -1)) * 10 % 11 % 10
+    second = weighted_sum(digits[:10], range(11, 1, -1)) * 10 % 11 % 10
     return len(set(digits)) > 1 and [first, second] == digits[9:]
 
 
 def is_swiss_ahv(text: str) -> bool:
     """Return whether the last digit of an AHV number is right, by the rule of EAN-13."""
-    return sum_weighted(digits_of(text), (1, 3) * 6 + (1,)) % 10 == 0
+    return weighted_sum(digits_of(text), (1, 3) * 6 + (1,)) % 10 == 0
 
 
 def is_chinese_id(text: str) -> bool:
@@ -154,7 +218,7 @@ def is_my_number(text: str) -> bool:
     True
     """
     digits = digits_of(text)
-    rest = sum_weighted(digits[:11], (6, 5, 4, 3, 2, 7, 6, 5, 4, 3, 2)) % 11
+    rest = weighted_sum(digits[:11], (6, 5, 4, 3, 2, 7, 6, 5, 4, 3, 2)) % 11
     return any(digits) and (11 - rest if rest > 1 else 0) == digits[11]
 
 

@@ -23,16 +23,15 @@ from indistinct.machine.memory import needs_memory
 from indistinct.metrics import ClassificationMetric
 from indistinct.models import Model
 from indistinct.recoding.cover import Cover, cover_of_codes
-from indistinct.release.published import NO_SCHEMA, Published, describe_release
+from indistinct.release.published import NO_SCHEMA, describe_release, is_release
 from indistinct.schema import Schema, did_you_mean, require_schema
 from indistinct.spelling import spell
 from indistinct.study.measure.learning.classifiers import CLASSIFIERS, Classifier, parse_classifier, require_extra
-from indistinct.study.measure.learning.estimates import Estimate, estimate, folds_of
 from indistinct.study.measure.learning.features import (
     REPRESENTATIONS,
     Representation,
     TrainingRows,
-    drawn,
+    draw_values,
     features_of,
     training_rows,
 )
@@ -42,8 +41,11 @@ from indistinct.study.measure.learning.scores import (
     TRAINED_ON,
     WITHOUT,
     Classification,
+    Estimate,
     Hits,
     Score,
+    estimate,
+    folds_of,
     hits,
 )
 from indistinct.study.measure.measuring import measure
@@ -95,8 +97,9 @@ def classify(
     `seed` decides folds, samples and forests, and is told. Needs scikit-learn, the extra `ml`.
     """
     require_extra()
-    if isinstance(table, Published) and release is None:
-        table, schema, release = None, schema or table.schema, table
+    if is_release(table) and release is None:
+        table, release = None, describe_release(table, schema)
+        schema = release.schema
     if schema is None:
         raise ParameterError(NO_SCHEMA, hint="pass schema=…")
     require_schema(schema)
@@ -126,7 +129,7 @@ def classify(
         for fold in range(folds):
             number = repeat * folds + fold
             one = _Fold(np.flatnonzero(split != fold), np.flatnonzero(split == fold), seed + number)
-            _run(study, one, chosen, finished or study.published(one, how, done), done)
+            _run(study, one, chosen, finished or study.publish_fold(one, how, done), done)
             LOG.info("learned from fold %d of %d", number + 1, folds * repeats)
             if progress is not None:
                 progress((number + 1) / (folds * repeats))
@@ -206,7 +209,7 @@ class _Study:
         columns = [encode_column(name, self.data[name]) for name in self.schema.person]
         return group_rows([each.codes for each in columns], [len(each.domain) for each in columns]).group_ids()
 
-    def published(self, fold: _Fold, how: Mapping[str, Any], done: _Results) -> TrainingRows:
+    def publish_fold(self, fold: _Fold, how: Mapping[str, Any], done: _Results) -> TrainingRows:
         """Anonymize the training rows of a fold, and return what a reader of the release has."""
         metered = None if self.target in self.schema.quasi else self.target
         options = {**how, "hierarchies": self.hierarchies, "target": metered, "seed": fold.seed}
@@ -228,19 +231,19 @@ class _Study:
             domains |= {domain.column: domain for domain in own if domain.column in domains}
         hierarchies = published.used_hierarchies
         shown = possible_values(published.tables, published.schema, domains=domains, hierarchies=hierarchies)
-        return training_rows(self._translated(shown, domains), seed=seed)
+        return training_rows(self._translate_covers(shown, domains), seed=seed)
 
-    def _translated(self, shown: PossibleValues, domains: Mapping[str, Domain]) -> PossibleValues:
+    def _translate_covers(self, shown: PossibleValues, domains: Mapping[str, Domain]) -> PossibleValues:
         covers = {
             name: cover
             if domains[name] is self.columns[name].domain
-            else _renumbered(cover, domains[name].translate(self.columns[name].domain))
+            else _renumber_cover(cover, domains[name].translate(self.columns[name].domain))
             for name, cover in shown.covers.items()
         }
         return PossibleValues(covers, shown.slices, shown.sizes)
 
 
-def _renumbered(cover: Cover, codes: Codes) -> Cover:
+def _renumber_cover(cover: Cover, codes: Codes) -> Cover:
     """Return a cover in the codes of another domain."""
     owners, own = cover.written_out()
     theirs = codes[own]
@@ -256,7 +259,7 @@ def _run(study: _Study, fold: _Fold, chosen: Sequence[Classifier], published: Tr
     others = {name: domain for name, domain in study.domains.items() if name not in study.schema.quasi}
     sets = {
         ORIGINAL: (own, truth[fold.training], study.domains),
-        RELEASE: (published, drawn(published, study.target, seed=fold.seed), study.domains),
+        RELEASE: (published, draw_values(published, study.target, seed=fold.seed), study.domains),
         WITHOUT: (own, truth[fold.training], others),
     }
     tested = {name: study.columns[name].codes[fold.tested] for name in study.domains}

@@ -61,7 +61,7 @@ def _entries(each: PossibleSlice, draw: np.random.Generator, *, shuffled: bool) 
     return mixed[np.argsort(each.buckets[mixed], kind="stable")]
 
 
-def drawn(rows: TrainingRows, name: str, *, seed: int) -> Codes:
+def draw_values(rows: TrainingRows, name: str, *, seed: int) -> Codes:
     """Return one of the values that each row's label covers, each of them as likely as the others."""
     cover, values = rows.covers[name], rows.values[name]
     places = np.random.default_rng(seed).integers(0, np.maximum(cover.lengths[values], 1))
@@ -85,7 +85,7 @@ def features_of(
     for place, (name, domain) in enumerate(domains.items()):
         cover, values = rows.covers[name], rows.values[name]
         if representation == "sampled":
-            values = drawn(rows, name, seed=seed + place)
+            values = draw_values(rows, name, seed=seed + place)
             cover = cover_of_each(np.arange(len(domain)))
         counts = np.bincount(values, minlength=len(cover))
         for part, table, codes in zip(
@@ -151,13 +151,13 @@ def _of_numbers(cover: Cover, domain: Domain, counts: Codes, *, binned: bool) ->
     low, high = (np.where(known, end, 0.0) for end in (low, high))
     middles = low + (high - low) / 2
     absent = np.arange(len(line)) < missing
-    scale = _bins if binned else _standardized
+    scale = _bins if binned else _standardize
     published, original = scale(middles, line, counts * known)
     parts = [(published * known[:, None], (~known)[:, None]), (original * ~absent[:, None], absent[:, None])]
     return tuple(np.concatenate(part if missing else part[:1], axis=1) for part in parts)  # type: ignore[return-value]
 
 
-def _standardized(middles: Codes, line: Codes, counts: Codes) -> tuple[Codes, Codes]:
+def _standardize(middles: Codes, line: Codes, counts: Codes) -> tuple[Codes, Codes]:
     rows = max(float(counts.sum()), 1.0)
     mean = float(counts @ middles) / rows
     spread = float(np.sqrt(counts @ np.square(middles - mean) / rows)) or 1.0

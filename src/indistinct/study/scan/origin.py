@@ -1,9 +1,10 @@
-"""Labels outside the hierarchy: published values that no recoding of the original could have given."""
+"""Whether published cells can come from the table that is given as the original, by any recoding."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from indistinct.engines import open_source
 from indistinct.errors import InputError
@@ -12,10 +13,52 @@ from indistinct.frequencies.count import Request
 from indistinct.recoding.columns import QuasiColumn, columns_of
 from indistinct.recoding.labels import written_multiset
 from indistinct.recoding.read_back import cover_of
-from indistinct.study.scan.base import Check, Finding, Severity, Subject
+from indistinct.study.scan.base import Check, Finding, Severity, Subject, note
+from indistinct.study.scan.compared import in_type, plain
+from indistinct.tables import Table
+
+# Where a smaller share of a column's values is in the original, it holds hardly any of them.
+HARDLY = 0.1
 
 
-def _outside(subject: Subject) -> Iterator[Finding]:
+def _find_another_original(subject: Subject) -> Iterator[Finding]:
+    original = subject.original
+    if original is None:
+        raise AssertionError("the check needs the original")
+    # Quasi-identifiers are published as labels, which are no values of the original.
+    quasi = () if subject.schema is None else subject.schema.quasi
+    shared = [name for name in original.columns if subject.columns.count(name) == 1]
+    compared = [name for name in shared if name not in quasi]
+    counts = [_count_shared(subject.table[name], original, name) for name in compared]
+    several = [(found, values) for found, values in counts if values]
+    if not several and not subject.expected_columns.isdisjoint(subject.columns):
+        return  # nothing is published as it was
+    if all(found < HARDLY * values for found, values in several):
+        lost = sum(values - found for found, values in several) or len(subject.columns)
+        seen = (
+            f"hardly any value of {plural(len(several), 'column')} is in it, unless all are generalized"
+            if several
+            else "it has none of the published columns"
+        )
+        yield note(
+            "the original",
+            lost,
+            f"this does not look like the original of this file: {seen}",
+            "give the table that the file was made from; what was compared with this one tells little",
+        )
+
+
+def _count_shared(column: pa.ChunkedArray, original: Table, name: str) -> tuple[int, int]:
+    """Return how many distinct values of a published column the original has, and how many there are."""
+    before = plain(original.data[name])
+    shown = in_type(column, before.type)
+    if shown is None:
+        return 0, len(pc.drop_null(plain(column).unique()))
+    values = pc.drop_null(shown.unique())
+    return int(pc.sum(pc.is_in(values, value_set=before.unique())).as_py() or 0), len(values)
+
+
+def _find_outside_labels(subject: Subject) -> Iterator[Finding]:
     if subject.schema is None or subject.original is None or not subject.table.num_rows:
         return
     engine, whole = open_source(subject.original)
@@ -34,7 +77,6 @@ def _outside(subject: Subject) -> Iterator[Finding]:
             if error.details.get("column") != column.name or not strangers:
                 continue
             yield Finding(
-                "labels-outside-hierarchy",
                 Severity.SUSPICION if column.taxonomy is None else Severity.LEAK,
                 f"column {column.name!r}",
                 len(strangers),
@@ -61,9 +103,12 @@ def _flat(table: pa.Table) -> pa.Table:
 
 CHECKS = (
     Check(
+        "another-original", "whether the original is that of this file", _find_another_original, ("table", "original")
+    ),
+    Check(
         "labels-outside-hierarchy",
         "values that no recoding of the original gives",
-        _outside,
+        _find_outside_labels,
         ("table", "original", "schema"),
     ),
 )
