@@ -7,6 +7,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 RUNTIME := $(VENV)/requirements.ready
 DEV := $(VENV)/requirements-dev.ready
 WORKERS ?= 2
+# Tests start some hundred processes: what Python compiled once is kept beside the source for the next.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test test-integration laws queries fuzz kills lint bench engines growth docs lock clean
 .NOTPARALLEL:
@@ -21,9 +23,10 @@ test: lint
 test-integration: $(DEV)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q tests/integration
 
-# The laws on examples that were not drawn before: run it often, it need not find the same twice.
+# The laws on examples that were not drawn before, and every algorithm with every model: run it often, it need not find
+# the same twice.
 laws: $(DEV)
-	INDISTINCT_EXAMPLES=fresh $(BIN)/python -m pytest -n $(WORKERS) -q tests/laws tests/unit
+	INDISTINCT_EXAMPLES=fresh $(BIN)/python -m pytest -n $(WORKERS) -q tests/laws tests/unit tests/common
 
 # Bounds contain the truth: QUERIES fresh queries over every kind of release, in some minutes.
 QUERIES ?= 10000
@@ -35,7 +38,7 @@ FUZZ ?= 100
 fuzz: $(DEV)
 	INDISTINCT_FUZZ=$(FUZZ) $(BIN)/python -m pytest -n $(WORKERS) -q tests/fuzz
 
-# Releases of engines that are killed at KILLS random moments each; `make test` tries a few.
+# Releases of engines that are killed at KILLS random moments each; `make test-integration` tries a few.
 KILLS ?= 50
 kills: $(DEV)
 	INDISTINCT_KILLS=$(KILLS) $(BIN)/python -m pytest -q tests/integration -k "killed"

@@ -30,7 +30,7 @@ def clustering_lines() -> Iterator[Line]:
     problem, times = problem_of(table, names, hierarchies, k=5, share=0), {}
     for spelled in ("kaca", "top-down", "top-down-kaca", "two-level"):
         algorithm = parse_algorithm(spelled)
-        algorithm.search(problem)
+        algorithm.find(problem)
         times[spelled] = best(partial(algorithm.search, problem))
     yield Line(f"kaca, {len(problem.frequencies):,} cells", times["kaca"], "half a second", 0.5, 1)
     for spelled in ("top-down", "top-down-kaca", "two-level"):

@@ -15,10 +15,10 @@ from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.full_domain.objective import objective_of
 from indistinct.algorithms.full_domain.optimal import Optimal
 from indistinct.algorithms.full_domain.sweep import survey_lattice
+from indistinct.budget import Budget
 from indistinct.engines import count_source
 from indistinct.errors import InputError
 from indistinct.frequencies.count import Request
-from indistinct.job.job import budget
 from indistinct.metrics import parse_metric
 from indistinct.models import Model
 from indistinct.recoding.columns import columns_of
@@ -43,7 +43,7 @@ def problem_of(
     model = ind.KAnonymity(k=k) if also is None else ind.KAnonymity(k=k) & also
     counted = count_source(table, Request(names, keys=model.keys))
     columns = columns_of(counted.domains, {name: hierarchies[name] for name in names if name in hierarchies})
-    rows = budget(share, table.num_rows)
+    rows = Budget(share).allows(table.num_rows)
     return Problem(counted.frequencies, columns, model, suppression=rows, counters=Counter())
 
 

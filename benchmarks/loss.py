@@ -81,7 +81,7 @@ def loss_growth_lines(rows: int) -> Iterator[Line]:
     for form, algorithm in forms.items():
         if "refine" not in form:
             times[form] = best(partial(algorithm.search, problem), clock=time.process_time)
-        losses[form] = GCP().value(assign(problem.frequencies, algorithm.search(problem)))
+        losses[form] = GCP().value(assign(problem.frequencies, algorithm.find(problem)))
     by_loss = "mondrian:choose=loss"
     yield Line(f"{by_loss}, {rows:,} rows, CPU", times[by_loss], "mondrian", times["mondrian"], 10)
     yield Line(f"{by_loss}, {rows:,} rows, GCP in %", 100 * losses[by_loss], "mondrian", 100 * losses["mondrian"], None)

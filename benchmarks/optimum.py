@@ -49,5 +49,5 @@ def _large() -> tuple[pa.Table, list[str]]:
 
 
 def _loss(problem: Problem, spec: str) -> float:
-    recoding = parse_algorithm(spec).search(problem)
+    recoding = parse_algorithm(spec).find(problem)
     return parse_metric("gcp").value(assign(problem.frequencies, recoding))

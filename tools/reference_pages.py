@@ -28,6 +28,7 @@ from indistinct.engines import ENGINES, MEANINGS
 from indistinct.errors import IndistinctError
 from indistinct.hierarchy import Hierarchy
 from indistinct.metrics import BETTER, METRICS
+from indistinct.metrics.importance import Importance
 from indistinct.metrics.queries.workload import Workload
 from indistinct.models import Model, ModelTraits
 from indistinct.models.registry import MODELS, parse_model
@@ -373,6 +374,10 @@ def _type_name(hint: Any) -> str:
     if origin is tuple:
         return f"{_type_name(get_args(hint)[0])}, several joined by `|`"
     if origin in (Union, types.UnionType):
+        words = [part for part in get_args(hint) if get_origin(part) is Literal]
+        if words:
+            others = [part for part in get_args(hint) if part is not type(None) and part not in words]
+            return " or ".join(map(_type_name, [*others, *words]))
         first = type(None) in get_args(hint) or str in get_args(hint)
         return _type_name(get_args(hint)[0]) if first else "number or fraction such as `1/3`"
     names: Mapping[Any, str] = {
@@ -381,6 +386,7 @@ def _type_name(hint: Any) -> str:
         float: "number",
         str: "text",
         Workload: "file of queries",
+        Importance: "columns with numbers, `age=3`, several joined by `|`",
     }
     return names[hint]
 

@@ -41,6 +41,7 @@ from .errors import VerificationError as VerificationError
 from .frequencies.value import Classes as Classes
 from .frequencies.value import Histogram as Histogram
 from .hierarchy import Hierarchy as Hierarchy
+from .job.job import problem as problem
 from .job.opening import open as open
 from .job.opening import transform as transform
 from .job.published import published as published

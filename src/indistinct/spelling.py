@@ -158,7 +158,12 @@ def spell_value(value: Any) -> str:
     return text
 
 
-def _unquote(text: str) -> str:
+def unquote(text: str) -> str:
+    """Return a text without the quotes that it was written in, if it was.
+
+    >>> unquote('"a,b"'), unquote("a")
+    ('a,b', 'a')
+    """
     if len(text) >= 2 and text[0] == text[-1] == '"':
         return text[1:-1].replace('""', '"')
     return text
@@ -168,16 +173,19 @@ def _value(text: str, kind: Any, *, where: tuple[str, str]) -> Any:
     """Return the value that a text spells for a field of a type; `where` has the owner and the field."""
     origin = get_origin(kind)
     if hasattr(kind, "from_text"):
-        return kind.from_text(_unquote(text))
+        return kind.from_text(unquote(text))
     if origin in (Union, types.UnionType):
         if str in get_args(kind):
-            return _unquote(text)
-        kinds = [part for part in get_args(kind) if part is not type(None)]
+            return unquote(text)
+        words = [word for part in get_args(kind) if get_origin(part) is Literal for word in get_args(part)]
+        if unquote(text) in words:
+            return unquote(text)
+        kinds = [part for part in get_args(kind) if part is not type(None) and get_origin(part) is not Literal]
         return _value(text, kinds[0], where=where) if len(kinds) == 1 else _number(text, where)
     if origin is tuple:
         return tuple(_value(part.strip(), get_args(kind)[0], where=where) for part in split(text, "|"))
     if origin is Literal or kind is str:
-        return _unquote(text)
+        return unquote(text)
     if kind is bool:
         if text.lower() in ("true", "false"):
             return text.lower() == "true"

@@ -371,3 +371,22 @@ def test_a_mixture_that_is_text_on_purpose(tmp_path: Path, run) -> None:
     refused = run(*job, "-o", tmp_path / "r.csv")
     assert (refused.code, "--text" in refused.err) == (1, True)
     assert run(*job, "--text", "code", "-o", tmp_path / "r.csv").code == 0
+
+
+def test_average_class_size_is_in_units_of_the_promised_k(tmp_path: Path, run) -> None:
+    people = pa.table({"age": list(range(20, 40)), "sex": ["m", "f"] * 10, "ill": ["a", "b", "c", "d"] * 5})
+    pyarrow.csv.write_csv(people, tmp_path / "people.csv")
+    (tmp_path / "policy.toml").write_text(
+        '[input]\npath = "people.csv"\n[columns.age]\nrole = "quasi"\n[columns.sex]\nrole = "quasi"\n'
+        '[columns.ill]\nrole = "sensitive"\n[privacy]\nmodels = ["k-anonymity:k=2"]\n[algorithm]\nuse = "mondrian"\n'
+        '[measure]\nmetrics = ["average-class-size"]\n[output]\npath = "published.csv"\n'
+    )
+    ran = run("anonymize", tmp_path / "policy.toml", "--json")
+    made = json.loads(ran.out)
+    size = made["rows"] / made["classes"] / 2
+    assert made["metrics"]["average-class-size"] == size
+    flags = ["--original", tmp_path / "people.csv", "--quasi", "age,sex", "--sensitive", "ill"]
+    for how in (["--policy", tmp_path / "policy.toml"], flags, [*flags, "--model", "k-anonymity:k=2"]):
+        ran = run("measure", tmp_path / "published.csv", *how, "--json")
+        assert ran.code == 0, ran.err
+        assert json.loads(ran.out)["metrics"]["average-class-size"] == size, how

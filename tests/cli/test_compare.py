@@ -94,7 +94,7 @@ def test_reasons_stand_where_figures_would_and_decide_the_exit(policy: Path, run
         (["--algorithms", "mondrien"], "mondrian"),
         (["--algorithms", "mondrian,relaxed=true"], "mondrian:relaxed=true"),
         (["--models", "k-anonymity"], "k-anonymity:k="),
-        (["--suppression", "a"], "numbers separated by commas"),
+        (["--suppression", "a"], "a share from 0 to 1, or a number of rows"),
         (["--suppression", "0,2"], "from 0 to 1"),
         (["--metrics", "gcp,gcp"], "once"),
         (["--quasi", "age"], "cannot stand beside a policy"),

@@ -97,5 +97,5 @@ def test_other_packages_may_have_pandas_beside_the_command_line() -> None:
         "import sys; from indistinct import cli; sys.argv = ['indistinct', 'list']; cli.main(); import pandas; "
         "print(pandas.__name__, file=sys.stderr)"
     )
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
     assert (ran.returncode, ran.stderr.strip()) == (0, "pandas")

@@ -3,12 +3,15 @@
 Small tables do not show what ends at a limit: of a message, a buffer, a file. Nothing here waits for a time.
 """
 
+import fcntl
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow.csv
+import pyarrow.parquet as pq
 import pytest
 
 from references.spark_session import needs_java
@@ -34,10 +37,15 @@ if __name__ == "__main__":
 
 @pytest.fixture(scope="session")
 def census(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with one table of people, as text and as Parquet."""
-    folder = tmp_path_factory.mktemp("census")
-    for suffix in (".csv", ".parquet"):
-        indistinct("generate", "census", "--rows", ROWS, "--seed", 1, "-o", folder / f"census{suffix}")
+    """Return a folder with one table of people, as text and as Parquet; processes that share out tests share it."""
+    folder = tmp_path_factory.getbasetemp()
+    folder = (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "census"
+    folder.mkdir(exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "census.csv").exists():
+            indistinct("generate", "census", "--rows", ROWS, "--seed", 1, "-o", folder / "census.parquet")
+            pyarrow.csv.write_csv(pq.read_table(folder / "census.parquet"), folder / "census.csv")
     return folder
 
 
@@ -57,8 +65,6 @@ def ran(*command: object) -> str:
 @pytest.fixture(scope="session")
 def database(census: Path, postgres) -> str:
     """Return the address of a database that has the table as well."""
-    import pyarrow.parquet as pq
-
     postgres.run("DROP TABLE IF EXISTS real_size")
     postgres.upload(pq.read_table(census / "census.parquet"), "real_size")
     return postgres.url

@@ -2,10 +2,6 @@
 
 import json
 import re
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pyarrow as pa
@@ -137,37 +133,6 @@ def test_a_share_of_nearly_all_rows_is_not_printed_as_all(tmp_path: Path, run) -
     assert "99.96 %" in ran.out
     assert "100 %" not in ran.out
     assert "99.96 % of the rows" in (tmp_path / "policy.toml").read_text()
-
-
-# The command line, with a table that takes a minute to open.
-SLOW = """
-import pathlib, sys, time
-from indistinct.job import opening
-from indistinct import cli
-
-reached = pathlib.Path(sys.argv.pop(1))
-opening.open = lambda *_, **__: (reached.touch(), time.sleep(60))
-sys.exit(cli.main())
-"""
-
-
-@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_run_ends_with_130_and_publishes_nothing(tmp_path: Path, sign: signal.Signals) -> None:
-    reached = tmp_path / "reached"
-    ran = subprocess.Popen(
-        [sys.executable, "-c", SLOW, str(reached), "inspect", str(tmp_path / "any.csv")],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    while not reached.exists():
-        assert ran.poll() is None
-        time.sleep(0.05)
-    ran.send_signal(sign)
-    out, err = ran.communicate(timeout=60)
-    assert (ran.returncode, out) == (130, ""), err
-    assert "interrupted" in err
-    assert "Traceback" not in err
 
 
 def test_exit_code_130_is_documented(run) -> None:

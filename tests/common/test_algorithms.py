@@ -1,10 +1,12 @@
-"""Every algorithm × every model × every check, on small tables of every kind of column, and at the edges.
+"""Every algorithm × every kind of model × every check, on small tables of every kind of column, and at the edges.
 
 A search by cuts, one by levels and one by merging meet every example that `models_for` chooses by what models declare.
-Others see of a model its traits, its keys and what it answers: their plain form meets one example of every model, each
-form that decides classes otherwise one of every kind of model, and forms that only spell the classes differently meet
-those named in `FEW`. `test_support_matrix` tries all with all.
+Others see of a model its traits, its keys and what it answers: they meet one example of every kind of model, forms of
+mondrian, whose kernels judge each model in their own way, one of every model, and forms that only spell the classes
+differently those named in `FEW`. `test_support_matrix` tries all with all, and `make laws` checks all with all.
 """
+
+import os
 
 import pytest
 
@@ -36,14 +38,15 @@ def test_algorithm(form):
 def models_of(form):
     """Return the models that a form is tried with; those of buckets are few anyway."""
     name, one_of_each = form.partition(":")[0], [specs[-1] for specs in MODEL_EXAMPLES.values()]
-    if parse_algorithm(form).traits.buckets or form in EVERY_EXAMPLE:
+    if (
+        parse_algorithm(form).traits.buckets
+        or form in EVERY_EXAMPLE
+        or os.environ.get("INDISTINCT_EXAMPLES") == "fresh"
+    ):
         return None
     if any(mark in form for mark in SPELLING_ONLY):
         return FEW
-    if form == forms_of(name)[0]:
-        wanted = [*one_of_each, *one_of_each_kind()]
-    else:  # kernels of mondrian judge each model in their own way
-        wanted = [*(one_of_each if name == "mondrian" else []), *one_of_each_kind()]
+    wanted = [*(one_of_each if name == "mondrian" else []), *one_of_each_kind()]
     usable = models_for(parse_algorithm(form))
     return [spec for spec in dict.fromkeys(wanted) if spec in usable]
 

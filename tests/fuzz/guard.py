@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 # Seconds of computing, and seconds that a run may wait for something that never comes.
-COMPUTING, WAITING = 10, 60
+COMPUTING, WAITING = 10, 600
 # Memory that stops a run before it stops others; tests judge by what a run took.
 CEILING = 4 << 30
 

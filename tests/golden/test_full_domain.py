@@ -115,7 +115,7 @@ RELEASED = {}
 for *vector, problem in CLINIC_PRINTED:
     RELEASED.setdefault(tuple(vector), set()).add(problem)
 
-# The paper lets k rows stand outside; that many may be dropped only if the job says so as well.
+# The paper lets k rows stand outside; as a number, that many may be dropped only if the job says so as well.
 AS_PRINTED = {"algorithm": "datafly:outliers=2", "suppression": 0.2}
 
 
@@ -186,6 +186,25 @@ def test_outliers_beyond_the_budget_are_an_error(suppression):
         clinic("datafly:outliers=2", suppression=suppression)
     assert "suppression=0.2" in caught.value.hint
     assert clinic("datafly:outliers=2", suppression=0.2).certificate.suppressed_rows == 2
+
+
+@pytest.mark.parametrize("suppression", [0, "2 rows", 0.2, "5 rows"])
+def test_the_papers_own_rule_has_a_name(suppression):
+    """Up to k rows may stand outside, and go, as the paper lets them; the name of the rule is enough."""
+    release = clinic("datafly:outliers=k", suppression=suppression)
+    assert shown(release) == RELEASED
+    assert release.certificate.suppressed_rows == 2
+    assert release.certificate.algorithm == "datafly:outliers=k"
+    assert release.recoding.suppression == (suppression or "2 rows")
+    assert ind.apply(release.recoding, table(CLINIC, NAMES)).certificate.suppressed_rows == 2
+    assert shown(clinic("datafly:outliers=k", k=3)) == shown(clinic("datafly:outliers=3", k=3, suppression="3 rows"))
+
+
+def test_the_papers_own_rule_keeps_to_a_budget_that_is_given():
+    with pytest.raises(ind.ParameterError, match="`outliers` of Datafly is 2, and 1 row"):
+        clinic("datafly:outliers=k", suppression="1 row")
+    with pytest.raises(ind.ParameterError, match="must be k, or a whole number"):
+        ind.Datafly(outliers="l")  # type: ignore[arg-type]
 
 
 def test_starred_rows_hide_each_other():

@@ -215,7 +215,7 @@ def test_distance_of_two_tuples() -> None:
     assert closest_common(first, second, taxonomies=taxonomies).levels == (1, 0, 1)
     assert tuple_distance(first, second, taxonomies=taxonomies) == 2.5
     assert class_distance(first, second, sizes=(3, 1), taxonomies=taxonomies) == 3 * 1.25 + 1.25
-    assert tuple_distance(first, second, taxonomies=taxonomies, weights=(2, 1, 4)) == 2 * (2 + 1)
+    assert tuple_distance(first, second, taxonomies=taxonomies, importance={"sex": 2, "postcode": 4}) == 2 * (2 + 1)
 
 
 def test_distortion_of_a_local_recoding() -> None:

@@ -11,9 +11,9 @@ import pytest
 import indistinct as ind
 from indistinct.algorithms.base import Problem
 from indistinct.algorithms.full_domain.optimal import Optimal
+from indistinct.budget import Budget
 from indistinct.engines import count_source
 from indistinct.frequencies.count import Request
-from indistinct.job.job import budget
 from indistinct.metrics import Discernibility, GeometricLoss, Loss, Precision
 from indistinct.recoding.assign import assign
 from indistinct.recoding.columns import columns_of
@@ -69,7 +69,7 @@ def test_the_optimum_is_that_of_arx(row):
         cells.frequencies,
         columns_of(cells.domains, sample()[1]),
         ind.KAnonymity(k),
-        suppression=budget(float(row["suppression_limit"]), rows),
+        suppression=Budget(float(row["suppression_limit"])).allows(rows),
     )
     recoding = Optimal("geometric-loss").search(problem)
     assignment = assign(cells.frequencies, recoding)

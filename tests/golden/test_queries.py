@@ -41,10 +41,16 @@ def test_the_number_of_young_men_is_exact(rows, mean, young, algorithm):
     assert (answer.value, answer.low, answer.high, answer.exact) == (2, 2, 2, True)
 
 
-def test_means_say_nothing_of_the_least_and_the_largest():
-    release = released(PATIENTS, "mondrian:numeric=interval+mean")
-    least = ind.query(release, "SELECT MIN(Age)")
-    assert (least.low, least.high, least.exact) == (25, 26, False)
+def test_ranges_and_not_means_tell_the_least_and_the_largest():
+    for form in ("interval", "interval+mean", "bounds"):
+        release = released(PATIENTS, f"mondrian:numeric={form}")
+        for sql, wanted in (
+            ("SELECT MIN(Age)", 25),
+            ("SELECT MAX(Age)", 28),
+            ("SELECT MAX(Age) WHERE Sex = 'Male'", 28),
+        ):
+            answer = ind.query(release, sql)
+            assert (answer.value, answer.low, answer.high, answer.exact) == (wanted, wanted, wanted, True), sql
 
 
 def test_a_file_from_anywhere_answers_as_the_release():

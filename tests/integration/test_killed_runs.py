@@ -6,10 +6,12 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
+from indistinct.machine import spill
 from indistinct.release.writing.files import write_atomically
 from indistinct.release.writing.staging import filled, publish, stage, staging
 
@@ -191,3 +193,80 @@ def test_a_new_file_that_another_run_clears_before_it_is_locked_gets_another_nam
     write_atomically(tmp_path / "a", filled("x"))
     assert len(set(created)) == 2
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+def names_in(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_what_a_killed_run_left_is_removed_and_what_a_live_one_has_is_not(tmp_path):
+    program = f"""
+import os, signal
+from pathlib import Path
+from indistinct.machine.spill import private_directory
+with private_directory(Path({str(tmp_path)!r})) as folder:
+    (folder / "1.rows").write_text("secret")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    subprocess.run([sys.executable, "-c", program], check=False)
+    assert len(names_in(tmp_path)) == 1
+    (tmp_path / f"{spill.PREFIX}made").mkdir()  # killed before it had a lock
+    (tmp_path / f"{spill.PREFIX}link").symlink_to(tmp_path.parent)
+    with spill.private_directory(tmp_path) as live:
+        assert names_in(tmp_path) == sorted([live.name, f"{spill.PREFIX}link"])
+        with spill.private_directory(tmp_path) as other:
+            assert names_in(tmp_path) == sorted([live.name, other.name, f"{spill.PREFIX}link"])
+    assert names_in(tmp_path) == [f"{spill.PREFIX}link"]
+
+
+def test_a_run_that_is_stopped_leaves_nothing(tmp_path):
+    source, spilled = tmp_path / "patients.csv", tmp_path / "spill"
+    spilled.mkdir()
+    line = "".join(f"{number % 90},{number % 977}\n" for number in range(50_000))
+    source.write_text("age,zip\n" + line * 20)
+    command = [sys.executable, "-m", "indistinct", "anonymize", str(source), "--quasi", "age,zip"]
+    command += ["--model", "k-anonymity:k=5", "--algorithm", "mondrian", "--engine", "duckdb"]
+    run = subprocess.Popen(
+        [*command, "-o", str(tmp_path / "out.parquet")],
+        env={**os.environ, "INDISTINCT_SPILL": str(spilled)},
+        stderr=subprocess.DEVNULL,
+    )
+    while run.poll() is None and not list(spilled.glob("*/*/*.parquet")):
+        time.sleep(0.01)
+    assert run.poll() is None, "it ended before it was stopped"
+    run.send_signal(signal.SIGTERM)
+    assert run.wait(300) != 0
+    assert list(spilled.iterdir()) == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["patients.csv", "spill"]
+
+
+# The command line, with a table that takes ten minutes to open.
+SLOW = """
+import pathlib, signal, sys, time
+from indistinct.job import opening
+from indistinct import cli
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it, and its children
+reached = pathlib.Path(sys.argv.pop(1))
+opening.open = lambda *_, **__: (reached.touch(), time.sleep(600))
+sys.exit(cli.main())
+"""
+
+
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_ends_with_130_and_publishes_nothing(tmp_path: Path, sign: signal.Signals) -> None:
+    reached = tmp_path / "reached"
+    ran = subprocess.Popen(
+        [sys.executable, "-c", SLOW, str(reached), "inspect", str(tmp_path / "any.csv")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not reached.exists():
+        assert ran.poll() is None
+        time.sleep(0.05)
+    ran.send_signal(sign)
+    out, err = ran.communicate(timeout=300)
+    assert (ran.returncode, out) == (130, ""), err
+    assert "interrupted" in err
+    assert "Traceback" not in err

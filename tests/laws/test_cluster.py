@@ -37,7 +37,7 @@ def feasible(seed, model):
 
 
 def published(problem, algorithm):
-    return assign(problem.frequencies, algorithm.search(problem))
+    return assign(problem.frequencies, algorithm.find(problem))
 
 
 @settings(max_examples=40, deadline=None)

@@ -19,7 +19,7 @@ def test_the_number_of_threads_is_what_the_environment_says(monkeypatch, threads
     monkeypatch.setenv("INDISTINCT_THREADS", str(threads))
     assert workers() == threads
     # Every thread waits for the others: fewer of them would never get past the barrier.
-    barrier, seen = threading.Barrier(threads, timeout=20), set()
+    barrier, seen = threading.Barrier(threads, timeout=300), set()
 
     def meet(part):
         barrier.wait()

@@ -183,3 +183,42 @@ def check(found: Any, wanted: Any) -> None:
         assert all(found.low - small <= each for each in (wanted, *ends)), (found, wanted)
     if found.high != math.inf:
         assert all(each <= found.high + small for each in (wanted, *ends)), (found, wanted)
+
+
+@pytest.mark.parametrize(
+    "algorithm", ["mondrian", "mondrian:numeric=bounds", "mondrian:relaxed=true", "single-dimensional"]
+)
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_extremes_contain_the_truth_and_are_exact_where_they_say_so(algorithm: str, data: st.DataObject) -> None:
+    """Of a release, of its file with the original, and of a recoding that was applied to another table."""
+    table, other = data.draw(tables()), data.draw(tables())
+    try:
+        release, schema, hierarchies = released(table, algorithm)
+    except ind.InfeasibleError:
+        return
+    orders = {name: order for name, order in ORDERS.items() if name in hierarchies}
+    extremes = st.builds(lambda asked, kind: Query(kind, asked.target, asked.where), _of_numbers(schema), EXTREMES)
+    for query in data.draw(st.lists(extremes, min_size=6, max_size=6)):
+        wanted = truth(table.to_pylist(), query, order=orders)
+        check(ind.query(release, query), wanted)
+        check(ind.query(release.table, query, schema, original=table, hierarchies=hierarchies), wanted)
+    if not release.recoding.reusable or set(other.column_names) != set(table.column_names):
+        return
+    try:
+        again = ind.apply(release.recoding, other, suppression=0.5)
+    except ind.IndistinctError:
+        return
+    for query in data.draw(st.lists(extremes, min_size=6, max_size=6)):
+        if not again.certificate.suppressed_rows:
+            check(ind.query(again, query), truth(other.to_pylist(), query, order=orders))
+
+
+EXTREMES = st.sampled_from(["MIN", "MAX"])
+
+
+def _of_numbers(schema: ind.Schema) -> st.SearchStrategy[Query]:
+    names = list(schema.published)
+    targets = [name for name in names if name in (*NUMBERS, *DATED)]
+    conditions = st.one_of(st.none(), comparisons(names))
+    return st.builds(lambda target, where: Query("MIN", target, where), st.sampled_from(targets), conditions)

@@ -28,7 +28,7 @@ def found_recodings(draw):
     algorithm, model = draw(algorithms()), draw(models())
     counted = sample.count(model, joint=algorithm.traits.splits)
     try:
-        recoding = algorithm.search(Problem(counted.frequencies, sample.columns(counted), model))
+        recoding = algorithm.find(Problem(counted.frequencies, sample.columns(counted), model))
     except InfeasibleError:
         assume(False)
     return sample, counted, recoding

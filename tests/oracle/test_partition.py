@@ -5,10 +5,12 @@ from itertools import combinations, pairwise, product
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import indistinct as ind
+from indistinct.errors import ParameterError
 from references.mondrian import (
     Line,
     Names,
@@ -259,7 +261,7 @@ def test_exact_single_dimensional_cuts_are_the_best_of_all(values, k):
         for chosen in combinations(range(1, len(present)), count)
         if min(sizes := segment_sizes(values, present, chosen)) >= k
     )
-    _, classes = released([(value,) for value in values], ind.SingleDimensional(exact=True), k)
+    _, classes = released([(value,) for value in values], ind.SingleDimensional(search="optimal"), k)
     assert sum(len(part) ** 2 for part in classes) == best
 
 
@@ -299,7 +301,7 @@ def test_exact_cuts_of_several_columns_are_the_best_of_all(rows, k, allowed):
         table,
         ind.Schema(quasi=names),
         model=ind.KAnonymity(k),
-        algorithm="single-dimensional:exact=true,nodes=0",
+        algorithm="single-dimensional:search=optimal,nodes=0",
         suppression=allowed / len(rows) + 1e-9,
     )
     best = best_grid(rows, lambda part: len(part) >= k, allowed=allowed)
@@ -319,7 +321,7 @@ def test_exact_cuts_for_another_model_are_the_best_of_all(rows, drawn, l):
         table,
         ind.Schema(quasi=names, sensitive=["s"]),
         model=ind.DistinctLDiversity("s", l=l),
-        algorithm=ind.SingleDimensional(exact=True, nodes=0),
+        algorithm=ind.SingleDimensional(search="optimal", nodes=0),
     )
     best = best_grid(rows, lambda part: len({ill[row] for row in part}) >= l)
     assert ind.measure(release, ["discernibility"])["discernibility"] == best
@@ -330,7 +332,7 @@ def test_exact_cuts_for_another_model_are_the_best_of_all(rows, drawn, l):
 def test_exact_cuts_along_a_tree_are_published_apart(rows, k):
     k = min(k, len(rows))
     order = {leaf: rank for rank, leaf in enumerate(LEAVES)}
-    release, classes = released(rows, ind.SingleDimensional(exact=True, nodes=0), k, hierarchies={"q0": TREE})
+    release, classes = released(rows, ind.SingleDimensional(search="optimal", nodes=0), k, hierarchies={"q0": TREE})
     best = best_grid([(order[leaf], number) for leaf, number in rows], lambda part: len(part) >= k)
     assert sum(len(part) ** 2 for part in classes) == best
     assert release.counters["proven"] == 1
@@ -380,3 +382,15 @@ def intervals_of(release, place, rows):
     originals = [row[place] for row in rows]
     shown = {row["key"]: row[f"q{place}"] for row in release.table.to_pylist()}
     return {value: shown[key] for key, value in enumerate(originals)}
+
+
+def test_the_exact_form_is_for_one_column():
+    with pytest.raises(ParameterError) as refused:
+        released([(1, 2), (3, 4)], ind.SingleDimensional(exact=True), 1)
+    assert refused.value.parameter == "exact"
+    with pytest.raises(ParameterError) as refused:
+        ind.SingleDimensional(search="best")
+    assert refused.value.parameter == "search"
+    with pytest.raises(ParameterError) as refused:
+        ind.SingleDimensional(nodes=5)
+    assert refused.value.parameter == "nodes"

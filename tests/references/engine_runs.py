@@ -98,7 +98,7 @@ def run(engine, sample, algorithm, model, *, people, seed):
     sensitive = tuple(QuasiColumn(counted.known[name]) for name in hidden)
     columns = columns_of(counted.domains, hierarchies)
     problem = Problem(counted.frequencies, columns, wanted, sensitive=sensitive, seed=seed)
-    recoding = replace(search.search(problem), schema=schema)
+    recoding = replace(search.find(problem), schema=schema)
     assignment = assign(counted.frequencies, recoding)
     sink = Kept()
     engine.publish(source, assignment, sink, secret=Secret(seed))

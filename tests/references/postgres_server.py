@@ -103,7 +103,7 @@ def running_server():
         with log:
             subprocess.run(
                 [found / name, "-D", folder / "data", *arguments],
-                check=True, cwd=folder, timeout=60, stdin=subprocess.DEVNULL, stdout=log, stderr=log, **user,
+                check=True, cwd=folder, timeout=300, stdin=subprocess.DEVNULL, stdout=log, stderr=log, **user,
             )  # fmt: skip
 
     try:

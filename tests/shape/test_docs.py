@@ -6,17 +6,14 @@ import importlib.util
 import io
 import pkgutil
 import re
-import shlex
-import shutil
 import subprocess
 import sys
 import tomllib
 from dataclasses import fields
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.csv
 import pytest
+import yaml
 from rich.console import Console
 from tools import reference_pages
 from typer.main import get_command
@@ -24,36 +21,29 @@ from typer.main import get_command
 import indistinct as ind
 from indistinct import cli
 from indistinct.algorithms.base import AlgorithmTraits
-from indistinct.algorithms.registry import ALGORITHMS
+from indistinct.algorithms.registry import ALGORITHMS, parse_algorithm
 from indistinct.errors import IndistinctError
 from indistinct.hierarchy import Hierarchy, hierarchy_from_json
 from indistinct.job.policy import read_policy
 from indistinct.metrics import METRICS
 from indistinct.models import ModelTraits
 from indistinct.models.registry import MODELS
-from indistinct.reproduce.datasets import generate_patients
 from indistinct.study.attack.registry import ATTACKS
-
-ROOT = Path(__file__).parents[2]
-DOCS = ROOT / "docs"
-PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *(ROOT / "examples").glob("*.md")])
-HAND_WRITTEN = [page for page in PAGES if page.parent.name != "reference"]
-
+from references.documentation import (
+    DOCS,
+    HAND_WRITTEN,
+    PAGES,
+    ROOT,
+    blocks_of,
+    load_demo,
+    name_of,
+    pages_with,
+    run_python_examples,
+    run_shell_examples,
+)
 
 # Pages of theory about what a release is worth to its users.
 USES = ("classification", "distributions")
-
-
-def _name(page: Path) -> str:
-    return page.relative_to(ROOT).as_posix()
-
-
-def _blocks(page: Path, language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
-
-
-def _with(language: str) -> list[Path]:
-    return [page for page in HAND_WRITTEN if _blocks(page, language)]
 
 
 def _prose(page: Path) -> str:
@@ -153,7 +143,7 @@ def test_links_lead_to_pages_and_not_into_them() -> None:
     targets = [(page, target) for page in PAGES for target in re.findall(r"\]\(([^)\s]+)\)", _prose(page))]
     ours = [(page, target) for page, target in targets if not target.startswith(("https://", "mailto:"))]
     assert ours
-    assert [(_name(page), target) for page, target in ours if not (page.parent / target).exists()] == []
+    assert [(name_of(page), target) for page, target in ours if not (page.parent / target).exists()] == []
 
 
 def test_every_page_can_be_reached_from_the_readme() -> None:
@@ -164,13 +154,13 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
             seen.add(page)
             links = re.findall(r"\]\(([^)\s#]+)\)", _prose(page))
             ahead += [(page.parent / link).resolve() for link in links if "://" not in link]
-    assert [_name(page) for page in HAND_WRITTEN if page.resolve() not in seen] == []
+    assert [name_of(page) for page in HAND_WRITTEN if page.resolve() not in seen] == []
 
 
 def test_no_page_names_a_path_of_a_machine() -> None:
     files = [page for page in (*PAGES, *sorted((ROOT / "examples").glob("*.*"))) if page.is_file()]
     here = re.compile(r"(?<![\w.])/(?:work|root|home|tmp|Users|opt|usr)/|\b(?:localhost|127\.0\.0\.1)\b")
-    assert [_name(page) for page in files if here.search(page.read_text(encoding="utf-8"))] == []
+    assert [name_of(page) for page in files if here.search(page.read_text(encoding="utf-8"))] == []
 
 
 # Examples run.
@@ -182,52 +172,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def _prepare(page: Path, folder: Path) -> None:
-    """Put the files in place that a page takes for granted, unless it makes them itself."""
-    shell = "".join(_blocks(page, "shell"))
-    if "-o patients.csv" not in shell:
-        pa.csv.write_csv(generate_patients(2_000, seed=1), folder / "patients.csv")
-    for text in _blocks(page, "toml"):
-        if "[input]" in text:
-            (folder / "policy.toml").write_text(text, encoding="utf-8")
-
-
-@pytest.fixture
-def database(page: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Start the server that a page about databases takes for granted, with the table that it reads."""
-    if "postgresql:///clinic" not in page.read_text(encoding="utf-8"):
-        return
-    server = request.getfixturevalue("postgres")
-    monkeypatch.setenv("PGHOST", str(server.folder))
-    monkeypatch.setenv("PGUSER", "postgres")
-    server.run("DROP DATABASE IF EXISTS clinic", "CREATE DATABASE clinic")
-    server.run("CREATE SCHEMA hospital", database="clinic")
-    server.upload(generate_patients(500, seed=1), "hospital.visits", database="clinic")
-
-
-@pytest.mark.usefixtures("database")
-@pytest.mark.parametrize("page", _with("python"), ids=_name)
+@pytest.mark.parametrize("page", pages_with("python", databases=False), ids=name_of)
 def test_python_examples_run(page: Path, folder: Path) -> None:
-    pa.csv.write_csv(generate_patients(2_000, seed=1), folder / "patients.csv")
-    _prepare(page, folder)
-    names: dict[str, object] = {}
-    for block in _blocks(page, "python"):
-        exec(compile(block, _name(page), "exec"), names)  # noqa: S102
+    run_python_examples(page, folder)
 
 
-@pytest.mark.usefixtures("database")
-@pytest.mark.parametrize("page", _with("shell"), ids=_name)
+@pytest.mark.parametrize("page", pages_with("shell", databases=False), ids=name_of)
 def test_shell_examples_run(page: Path, folder: Path) -> None:
-    _prepare(page, folder)
-    if page.parent.name == "examples":
-        shutil.copytree(ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns("__pycache__"))
-        _demo().main(folder / "demo-output", Console(file=io.StringIO()))
-    text = "".join(_blocks(page, "shell")).replace("\\\n", " ")
-    for line in text.splitlines():
-        words = shlex.split(line, comments=True)
-        if words and words[0] != "make":
-            assert words[0] == "indistinct", f"a shell example calls make or indistinct: {line}"
-            assert cli.main(words[1:]) == 0, line
+    run_shell_examples(page, folder)
 
 
 def test_examples_in_docstrings_run() -> None:
@@ -244,27 +196,43 @@ def test_examples_in_docstrings_run() -> None:
 # The demo is what the README and the policy say.
 
 
-def _demo():
-    spec = importlib.util.spec_from_file_location("demo", ROOT / "examples" / "demo.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_the_demo_runs_again_and_prints_what_the_readme_shows(folder: Path) -> None:
-    demo = _demo()
+    demo = load_demo()
     for _ in range(2):
         screen = io.StringIO()
         release = demo.main(Path("demo-output"), Console(file=screen, width=96, highlight=False))
         shown = [line.strip() for line in screen.getvalue().splitlines()]
         assert release.certificate.holds
-    (block,) = [text for text in _blocks(ROOT / "README.md", "text") if "5-anonymous release" in text]
+    (block,) = [text for text in blocks_of(ROOT / "README.md", "text") if "5-anonymous release" in text]
     wanted = [line.strip() for line in block.splitlines() if "[0-" not in line]
     assert [line for line in wanted if line not in shown] == []
     assert ind.verify("demo-output/release.csv", release.schema, demo.MODEL).holds
     assert Path("demo-output/release.csv.certificate.json").is_file()
 
 
-def test_the_policy_of_the_patients_is_the_demo() -> None:
-    demo, policy = _demo(), read_policy(ROOT / "examples" / "patients.toml")
+def test_the_policy_of_the_patients_is_theload_demo() -> None:
+    demo, policy = load_demo(), read_policy(ROOT / "examples" / "patients.toml")
     assert (policy.schema, policy.model, policy.hierarchies) == (demo.SCHEMA, demo.MODEL, demo.HIERARCHIES)
+
+
+def test_the_citation_is_of_this_version() -> None:
+    """What a citation file must have, by its schema 1.2.0, and nothing that its schema does not know."""
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    known = {"abstract", "authors", "cff-version", "keywords", "license", "message", "title", "type", "version"}
+    assert {"cff-version", "message", "title", "authors"} <= set(cited) <= known
+    assert (cited["cff-version"], cited["type"], cited["version"]) == ("1.2.0", "software", ind.__version__)
+    assert all(set(author) == {"name"} for author in cited["authors"])
+    assert (
+        cited["license"] == tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["license"]
+    )
+
+
+def test_the_names_of_the_papers_own_behaviour_are_spelled_right() -> None:
+    """Everything in the table of which-algorithm that is spelled with parameters can be parsed."""
+    text = (DOCS / "guides" / "which-algorithm.md").read_text(encoding="utf-8")
+    table = text.partition("## As the papers have them")[2].partition("\n## ")[0]
+    names = [name.replace("\\|", "|") for name in re.findall(r"`([a-z-]+:[^`]+)`", table)]
+    assert {"two-level:rule=literal", "datafly:outliers=k"} <= set(names)
+    for name in names:
+        assert parse_algorithm(name.replace("…", "300")).name == name.partition(":")[0]
+    assert [name for name in ALGORITHMS if f"`{name}`" not in table] == []

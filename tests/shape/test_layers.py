@@ -8,7 +8,7 @@ import sys
 # From low to high: a part may import those on a lower line, and itself. What is not named here has no place yet.
 ORDER = (
     ("errors", "figures"),
-    ("schema", "extension", "markup", "machine"),
+    ("schema", "budget", "extension", "markup", "machine"),
     ("spelling", "tables"),
     ("hierarchy",),
     ("frequencies",),
@@ -148,3 +148,11 @@ assert ind.measure(release)["discernibility"] == 8
 
 def test_helping_is_light():
     assert not loaded_by("import indistinct.cli") & {"numba", "pandas", "polars", "duckdb", "altair"}
+
+
+def test_tests_of_modules_lie_in_folders_of_modules(package, every_file):
+    folders = {source.part for source in package if "/" in source.name}
+    paths = [source.name.split("/") for source in every_file if source.part == "unit"]
+    tested = {folder for _, folder, *rest in paths if rest}
+    assert tested
+    assert tested <= folders

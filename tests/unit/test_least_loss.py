@@ -72,7 +72,7 @@ def test_no_algorithm_loses_less_than_the_bound(k: int) -> None:
     bound = least_loss(problem)
     assert bound > 0
     for spec in ("mondrian", "two-level", "refine:rounds=20", "kaca"):
-        assert bound <= loss_of(problem, parse_algorithm(spec).search(problem)) + 1e-12
+        assert bound <= loss_of(problem, parse_algorithm(spec).find(problem)) + 1e-12
 
 
 def test_a_search_that_is_given_up_tells_a_bound() -> None:

@@ -174,7 +174,7 @@ class _Trial:
             if start is not None and isinstance(algorithm, Refine):
                 recoding = algorithm.improve(problem, start)
             else:
-                recoding = algorithm.search(problem)
+                recoding = algorithm.find(problem)
         except InfeasibleError as error:
             self.failure = self.failure or error
             self.attempts.append(Attempt(spell(algorithm), reason="finds no release"))
@@ -261,7 +261,7 @@ class _Trial:
         before, algorithm, *_ = attempt
         problem = replace(self.problem, progress=_unheard, counters=Counter(), **changed).seen_by(algorithm)
         try:
-            recoding = algorithm.search(problem)
+            recoding = algorithm.find(problem)
         except InfeasibleError:
             return
         loss = self.metric.value(counted_in_people(assign(problem.frequencies, recoding)))

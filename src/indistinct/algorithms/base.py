@@ -4,24 +4,28 @@ import logging
 import time
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from indistinct.algorithms.explanation import Explanation
+from indistinct.budget import NO_BUDGET, Budget, Unit
 from indistinct.errors import ParameterError
 from indistinct.figures import Sentence
 from indistinct.frequencies.value import Classes, FrequencySet, Key
 from indistinct.hierarchy import Suppression
+from indistinct.hierarchy.value import Taxonomy
 from indistinct.machine.arguments import CheckedArguments
 from indistinct.machine.memory import needs_memory
+from indistinct.metrics.loss import GeneralizedTuple
 from indistinct.models.base import Model
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import Buckets
 from indistinct.schema import Schema
+from indistinct.tables.domain import Domain
 
 LOG = logging.getLogger("indistinct.search")
 Progress = Callable[[float], None]
@@ -75,9 +79,38 @@ class Problem:
         """Return the columns cut through their hierarchies; one without is published as it is or not at all."""
         return tuple(QuasiColumn(c.domain, c.taxonomy or Suppression().bind(c.domain), tree=True) for c in self.columns)
 
+    @property
+    def taxonomies(self) -> tuple[Taxonomy, ...]:
+        """The hierarchies in the order of the columns; a column without one has its values and `*`."""
+        return tuple(column.taxonomy for column in self.tree_columns() if column.taxonomy is not None)
+
+    def tuple_of(self, values: Mapping[str, Any]) -> GeneralizedTuple:
+        """Return a tuple of a value, or of a label of the hierarchy, for each column, as distances take them."""
+        missing = [column.name for column in self.columns if column.name not in values]
+        if missing:
+            raise ParameterError(f"a tuple has a value for every column; missing: {', '.join(missing)}")
+        nodes = [
+            _find_node(taxonomy, column.domain, values[column.name])
+            for taxonomy, column in zip(self.taxonomies, self.columns, strict=True)
+        ]
+        codes, levels = zip(*nodes, strict=True)
+        return GeneralizedTuple(codes, levels)
+
     def whole(self) -> Classes:
         """Return the whole table as one class."""
         return self.frequencies.classes.regroup(np.zeros(len(self.frequencies), dtype=np.int32), 1)
+
+
+def _find_node(taxonomy: Taxonomy, domain: Domain, value: Any) -> tuple[int, int]:
+    """Return a raw code below the lowest node that a value or a label names, and the level of that node."""
+    wanted = None if value is None else str(value)
+    for level, labels in enumerate([domain.texts(), *taxonomy.labels[1:]]):
+        if wanted in labels:
+            return int(np.argmax(taxonomy.ancestors[:, level] == labels.index(wanted))), level
+    raise ParameterError(
+        f"column {taxonomy.column!r} has no such value, and its hierarchy no such label",
+        hint="give values as the table has them, or labels as the hierarchy shows them",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +126,9 @@ class AlgorithmTraits:
     other model is only verified. `release_wide`: it judges all classes of a release that it considers, so that a model
     may judge them together. `whole_domain`: what it considers says what becomes of every combination of values, so that
     people of a population are counted whose values no row has. `tight`: every range, set or node that a class shows is
-    the narrowest that holds its rows, which is what downcoding uses. `draws`: it draws at random, so that the table
-    alone does not decide what is published.
+    the narrowest that holds its rows, which is what downcoding uses. `tight_columns`: every range that a column shows
+    is the narrowest that holds all rows that show it, whatever their classes. `draws`: it draws at random, so that the
+    table alone does not decide what is published.
     """
 
     optimal: bool = False
@@ -110,6 +144,7 @@ class AlgorithmTraits:
     release_wide: bool = False
     whole_domain: bool = False
     tight: bool = False
+    tight_columns: bool = False
     draws: bool = False
 
     @property
@@ -162,6 +197,10 @@ class Algorithm(CheckedArguments, ABC):
         """Return what every release of the algorithm satisfies by itself, None if that is nothing."""
         return None
 
+    def own_budget(self, model: Model, unit: Unit) -> Budget:
+        """Return how many rows, or people, the search's own rule drops where the job says nothing of it."""
+        return NO_BUDGET
+
     def buckets(self, schema: Schema, told: Buckets | None = None) -> Buckets | None:
         """Return how releases show their buckets, None if they are in classes.
 
@@ -201,9 +240,16 @@ class Algorithm(CheckedArguments, ABC):
                 hint=f"use {'suppression=0, or ' if keeping else ''}the algorithm optimal",
             )
 
+    def find(self, problem: Problem) -> Recoding:
+        """Return a recoding whose classes satisfy the model; raise `InfeasibleError` if there is none.
+
+        This is what is called. It is `search`, but for algorithms that have a parameter of that name.
+        """
+        return self.search(problem)
+
     @abstractmethod
     def search(self, problem: Problem) -> Recoding:
-        """Return a recoding whose classes satisfy the model; raise `InfeasibleError` if there is none."""
+        """Return what `find` returns; this is what an algorithm defines."""
 
 
 def fewest_rows(model: Model) -> int:
@@ -222,7 +268,7 @@ def run_search(algorithm: Algorithm, problem: Problem) -> Recoding:
     problem = problem.seen_by(algorithm)
     began, size = time.perf_counter(), problem.frequencies
     LOG.info("searching with %s: %d cells, %d rows", algorithm.name, len(size), size.rows)
-    recoding = algorithm.search(problem)
+    recoding = algorithm.find(problem)
     problem.progress(1.0)
     counts = ", ".join(f"{name} {count:g}" for name, count in sorted(problem.counters.items()))
     LOG.info("searched with %s: %s; %.3f s", algorithm.name, counts or "nothing counted", time.perf_counter() - began)
@@ -230,9 +276,9 @@ def run_search(algorithm: Algorithm, problem: Problem) -> Recoding:
 
 
 def unused_settings(
-    algorithm: Algorithm, problem: Problem, *, hierarchies: Collection[str] = (), suppression: float = 0.0
+    algorithm: Algorithm, problem: Problem, *, hierarchies: Collection[str] = (), suppression: Budget = NO_BUDGET
 ) -> tuple[str, ...]:
-    """Return a warning for each setting that a search makes no use of: hierarchies by column, a share to suppress."""
+    """Return a warning for each setting that a search makes no use of: hierarchies by column, a budget."""
     by_name = {column.name: column for column in problem.columns}
     judged = {name for key in problem.model.keys for name in key}
     strange = [name for name in hierarchies if name not in by_name and name not in judged]
@@ -256,11 +302,11 @@ def unused_settings(
             f"the hierarchy of {_list_names(strange)} is not used: neither the search nor the model looks at it"
         )
     if suppression and not algorithm.traits.suppresses:
-        told.append(f"suppression = {suppression:g} is not used: {algorithm.name} drops no rows")
+        told.append(f"suppression = {suppression} is not used: {algorithm.name} drops no rows")
     elif suppression and not problem.suppression:
         told.append(
             Sentence(
-                f"suppression = {suppression:g} allows none of {{{problem.unit}}} {problem.unit} to be dropped",
+                f"suppression = {suppression} allows none of {{{problem.unit}}} {problem.unit} to be dropped",
                 **{problem.unit: problem.frequencies.members},
             )
         )

@@ -37,7 +37,7 @@ def command(
 
     The table is read as the first one was, but for what flags say of it. Values that the first table did not have are
     published where a hierarchy, a range or a region of the recoding covers them. What nothing covers, and classes that
-    break the promise, may be dropped within --suppression, by default the share that the first release was allowed; if
+    break the promise, may be dropped within --suppression, by default what the first release was allowed; if
     that is exceeded it is an error. Other columns are transformed as in the first release; identifiers are dropped
     unless --pseudonym is given again. --model asks for something else than the promise. --previous and --previous-input
     compare with an earlier release of the same people, and --ledger with all that it remembers.

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from indistinct.budget import parse_budget
 from indistinct.cli.options import READING, ROLES, Flags
 from indistinct.cli.screen import note
 from indistinct.cli.spelled import (
@@ -110,10 +111,10 @@ def _vary_policy(policy: "Policy", flags: Flags) -> "Policy":
     from indistinct.spelling import spell
 
     algorithm = policy.algorithm if flags.algorithm is None else parse_algorithm(flags.algorithm)
-    share = policy.suppression if flags.suppression is None else flags.suppression
+    budget = policy.suppression if flags.suppression is None else parse_budget(flags.suppression)
     said = policy.model.spec() if policy.model else "no model"
-    note(f"not what the policy says, but {spell(algorithm)}, {said} and a suppression of at most {share:g}")
-    return replace(policy, algorithm=algorithm, suppression=share)
+    note(f"not what the policy says, but {spell(algorithm)}, {said} and a suppression of at most {budget}")
+    return replace(policy, algorithm=algorithm, suppression=budget)
 
 
 def policy_of(
@@ -178,7 +179,7 @@ def _from_flags(
         schema=roles,
         models=models_of(flags.model),
         hierarchies=hierarchies_of(flags.hierarchy),
-        suppression=flags.suppression or 0.0,
+        suppression=parse_budget(flags.suppression or 0),
         algorithm=parse_algorithm(flags.algorithm) if flags.algorithm else Auto(),
         target=predicted_column(flags.target, (), schema=roles),
         transformations=transformations_of(flags.transform),

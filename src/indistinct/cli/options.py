@@ -71,8 +71,12 @@ class Flags:
         ),
     ] = None
     suppression: Annotated[
-        float | None,
-        typer.Option("--suppression", metavar="SHARE", help="Share of the rows that may be dropped, such as 0.02."),
+        str | None,
+        typer.Option(
+            "--suppression",
+            metavar="BUDGET",
+            help="How much may be dropped: a share of the rows, such as 0.02 or 4/30, or a number, such as '4 rows'.",
+        ),
     ] = None
     target: Annotated[
         str | None, typer.Option("--target", metavar="COLUMN", help="Column that the classification metric predicts.")

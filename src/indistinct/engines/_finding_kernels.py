@@ -2,7 +2,7 @@
 
 `words` and `known` are uint64: the packed values of rows, and those of the cells, each once. `slots` (int32, 2 ** bits,
 at least half as many again as there are cells) holds an index into `known`, or -1 where it is free; `out` is int32. The
-plain twin is `_by_search` in `finding.py`; `tests/unit/test_finding.py` compares both.
+plain twin is `_by_search` in `finding.py`; `tests/unit/engines/test_finding.py` compares both.
 """
 
 import numpy as np

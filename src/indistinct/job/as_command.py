@@ -8,6 +8,7 @@ from pathlib import Path
 
 from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.registry import parse_algorithm
+from indistinct.budget import Budget
 from indistinct.engines.base import without_password
 from indistinct.errors import IndistinctError
 from indistinct.hierarchy import Explicit, Hierarchy
@@ -137,10 +138,10 @@ def _privacy(policy: Policy) -> Flags:
         yield ("--algorithm", spelled)
 
 
-def suppression_flags(share: float) -> Flags:
-    """Yield the flag of the share that may be dropped, if any may."""
-    if share:
-        yield ("--suppression", repr(share))
+def suppression_flags(budget: Budget) -> Flags:
+    """Yield the flag of what may be dropped, if anything may."""
+    if budget:
+        yield ("--suppression", str(budget))
 
 
 def _same(text: str, parse: Callable[[str], object], value: object, *, what: str) -> str | Unsaid:

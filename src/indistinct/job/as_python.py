@@ -11,6 +11,7 @@ from indistinct.algorithms.auto import Auto
 from indistinct.engines.base import without_password
 from indistinct.hierarchy import Hierarchy
 from indistinct.job.policy import Policy
+from indistinct.metrics.importance import Importance
 from indistinct.schema import ROLES
 from indistinct.spelling import spell
 from indistinct.tables.addresses import address_of
@@ -89,6 +90,8 @@ def _literal(value: Any) -> str:
             return repr(value)
         case Mapping():
             parts, marks = [f"{_literal(key)}: {_literal(each)}" for key, each in value.items()], "{}"
+        case Importance():
+            return _literal(dict(value.weights))
         case list() | tuple():
             parts, marks = list(map(_literal, value)), "[]"
         case _:
@@ -129,7 +132,7 @@ def _options(policy: Policy) -> dict[str, str]:
     if policy.pseudonyms:
         given["pseudonyms"] = _mapping({name: _pseudonym(each) for name, each in policy.pseudonyms.items()})
     plain: dict[str, Any] = {
-        "suppression": policy.suppression or None,
+        "suppression": policy.suppression.plain if policy.suppression else None,
         "target": policy.target,
         "population": policy.input.population,
         "ledger": policy.output.ledger,

@@ -2,16 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
 from indistinct.algorithms.base import Algorithm, Problem, Progress
+from indistinct.algorithms.registry import parse_algorithm
+from indistinct.budget import NO_BUDGET, AnyBudget, Budget, parse_budget
+from indistinct.engines import closes_sources, open_source
 from indistinct.engines.base import DatabaseTable, Source
-from indistinct.errors import InputError, ParameterError, SchemaError
-from indistinct.frequencies.count import Counted
+from indistinct.errors import InputError, SchemaError
+from indistinct.frequencies.count import Counted, Request
 from indistinct.frequencies.population import with_population
 from indistinct.frequencies.value import PERSON, Key
 from indistinct.hierarchy import Hierarchy
@@ -23,8 +25,9 @@ from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.transformations import Transformation
 from indistinct.release.certificate import SMALLEST
 from indistinct.release.history.overlap import History
-from indistinct.release.promise import check_notations, reading_again
+from indistinct.release.promise import check_kinds, check_notations, judging, reading_again
 from indistinct.release.pseudonyms.making import Pseudonym
+from indistinct.release.verification.population import count_beside, using_population
 from indistinct.release.writing.delimited import Writing
 from indistinct.release.writing.places import Destination, Place
 from indistinct.schema import Schema, did_you_mean
@@ -37,12 +40,12 @@ class Job:
     """Everything that a run needs.
 
     `table` and `population` are anything that can be opened; a table that is not open yet is read as `reading` says. A
-    job with a `recoding` applies it; any other searches with its `algorithm`. A `suppression` of None is the share that
-    the recoding allowed. With `hold_back` people whom earlier releases would leave among too few are left out first.
+    job with a `recoding` applies it; any other searches with its `algorithm`. A `suppression` of None is what the
+    recoding allowed. With `hold_back` people whom earlier releases would leave among too few are left out first.
 
     >>> job = Job("people.csv", Schema(quasi=["age"]), model="k-anonymity:k=5")
-    >>> job.engine, job.destination.output, job.share
-    ('auto', None, 0.0)
+    >>> job.engine, job.destination.output, job.budget
+    ('auto', None, Budget(amount=0.0, unit=None))
     """
 
     table: Any
@@ -51,7 +54,7 @@ class Job:
     algorithm: Algorithm | str | None = None
     recoding: Recoding | None = None
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
-    suppression: float | None = None
+    suppression: AnyBudget | None = None
     target: str | None = None
     transformations: Mapping[str, Transformation] = field(default_factory=dict)
     pseudonyms: Mapping[str, Pseudonym] = field(default_factory=dict)
@@ -66,11 +69,11 @@ class Job:
     progress: Progress | None = None
 
     @property
-    def share(self) -> float:
-        """Return the share of rows, or people, that may be dropped."""
+    def budget(self) -> Budget:
+        """Return how many rows, or people, may be dropped."""
         if self.suppression is not None:
-            return self.suppression
-        return 0.0 if self.recoding is None else self.recoding.suppression
+            return parse_budget(self.suppression)
+        return NO_BUDGET if self.recoding is None else self.recoding.budget
 
     @property
     def keeps_recoding(self) -> bool:
@@ -91,7 +94,7 @@ class Changes(TypedDict, total=False):
     reading: Reading | None
     recoding: Recoding
     model: Model | str | None
-    suppression: float | None
+    suppression: AnyBudget | None
     output: Place | None
     overwrite: bool
     save_recoding: str | Path | None
@@ -231,7 +234,7 @@ def problem_of(
     model: Model,
     hierarchies: Mapping[str, Hierarchy],
     *,
-    suppression: float,
+    suppression: Budget,
     parts_rows: bool = False,
 ) -> Problem:
     """Return what a search is given; one that parts rows with equal values must see rows, any other may see people."""
@@ -241,19 +244,80 @@ def problem_of(
     if counted.population is not None:
         everybody = with_population(frequencies, counted.population, absent=True)
         everywhere, _ = people_as_rows(everybody, model)
-    allowed = budget(suppression, frequencies.members)
+    unit = frequencies.classes.unit
+    allowed = suppression.allows(frequencies.members, unit)
     if judge is not model and (not allowed or model.traits.absorbing):
         # What a search says of cells that hold people it would say of rows.
         model.check(everybody.classes.regroup(np.zeros(len(everybody), dtype=np.int32), 1))
     columns = columns_of(counted.domains, hierarchies)
-    unit = frequencies.classes.unit
     return Problem(cells, columns, judge, suppression=allowed, unit=unit, with_absent=everywhere)
 
 
-def budget(suppression: float, members: int) -> int:
-    """Return how many rows, or people, a share of all of them allows to drop."""
-    if isinstance(suppression, bool) or not 0 <= suppression <= 1:
-        raise ParameterError(
-            f"`suppression` must be a share from 0 to 1; got {suppression!r}", hint="0.02 allows two rows in a hundred"
-        )
-    return int(Fraction(str(suppression)) * members)
+@closes_sources
+def problem(
+    table: Any,
+    schema: Schema,
+    *,
+    model: Model | str,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    suppression: AnyBudget = 0.0,
+    algorithm: Algorithm | str | None = None,
+    population: Any = None,
+    engine: str = "auto",
+    memory: str | int | None = None,
+) -> Problem:
+    """Return what searches that recode are given: the cells of a table, its columns, the model and the budget.
+
+    For those who study an algorithm: `Incognito().rounds(problem)`, `KACA().search(problem)`. Whoever publishes calls
+    `anonymize`, which also applies and verifies what is found. Name the `algorithm` where it needs more than the model
+    does: one that parts rows with equal values, or predicts a column. The other parameters are those of `anonymize`.
+
+    >>> import pyarrow as pa
+    >>> people = pa.table({"age": [20, 20, 30, 30], "ill": ["flu", "cold", "flu", "flu"]})
+    >>> found = problem(people, Schema(quasi=["age"], sensitive=["ill"]), model="k-anonymity:k=2", suppression="1 row")
+    >>> len(found.frequencies), found.model.spec(), found.suppression
+    (2, 'k-anonymity:k=2', 1)
+    """
+    searching = parse_algorithm(algorithm) if isinstance(algorithm, str) else algorithm
+    keys = () if searching is None else searching.keys
+    counted, judge, declared = count_for_search(
+        table,
+        schema,
+        model=judging(model, schema),
+        hierarchies=hierarchies,
+        keys=keys,
+        joint=searching is not None and searching.traits.splits,
+        population=population,
+        engine=engine,
+        memory=memory,
+    )
+    parts_rows = searching is not None and searching.traits.splits
+    made = problem_of(counted, judge, declared, suppression=parse_budget(suppression), parts_rows=parts_rows)
+    return made if searching is None else made.seen_by(searching)
+
+
+def count_for_search(
+    table: Any,
+    schema: Schema,
+    *,
+    model: Model,
+    hierarchies: Mapping[str, Hierarchy] | None,
+    keys: Sequence[Key] = (),
+    joint: bool = False,
+    population: Any = None,
+    engine: str = "auto",
+    memory: str | int | None = None,
+) -> tuple[Counted, Model, dict[str, Hierarchy]]:
+    """Return the cells of a table, the model that judges so many rows, and the hierarchies; raise where they misfit.
+
+    `keys` are histograms beyond those of the model, and `joint` ones are of rows.
+    """
+    (where, source), declared = open_source(table, engine=engine, memory=memory), dict(hierarchies or {})
+    check_job(source, schema, model, declared, extra=keys)
+    every = tuple(dict.fromkeys([*model.table_keys, *keys]))
+    request = Request(schema.quasi, every, declared, joint=joint, person=schema.person)
+    with using_population(population, model, where, source, schema=schema) as others:
+        counted = count_beside(others, where, source, request=request, schema=schema)
+    judge = model.sampled(counted.frequencies.members)
+    check_kinds(counted, judge, known=(*declared, *source.reading.text))
+    return counted, judge, declared

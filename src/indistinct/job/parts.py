@@ -27,6 +27,7 @@ from indistinct.algorithms.partition.finish_levels import (
 )
 from indistinct.algorithms.partition.level_columns import LevelColumn
 from indistinct.algorithms.partition.mondrian import Mondrian
+from indistinct.budget import Budget
 from indistinct.engines.base import COARSER, BeyondMemory
 from indistinct.engines.finding import Learned
 from indistinct.engines.levels import Levels, PartedRows, RegionFinder, RowPasses
@@ -36,7 +37,6 @@ from indistinct.frequencies.count import Counted, Request
 from indistinct.frequencies.levels import MISSING, NOBODY, ColumnValues, KeyColumn, KeyTree, Segments
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Key
 from indistinct.hierarchy import Hierarchy
-from indistinct.job.job import budget
 from indistinct.machine.memory import needs_memory
 from indistinct.models import Model
 from indistinct.recoding.columns import columns_of
@@ -69,7 +69,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Search:
-    """What is searched for, and how: the share `suppression` of rows may be dropped.
+    """What is searched for, and how: `suppression` says how many rows, or people, may be dropped.
 
     `check` says what is to be said of a table that was counted, or raises; `progress` is told a share from 0 to 1.
     """
@@ -77,7 +77,7 @@ class Search:
     algorithm: Algorithm
     model: Model
     hierarchies: Mapping[str, Hierarchy]
-    suppression: float
+    suppression: Budget
     check: Callable[[Counted], tuple[str, ...]]
     progress: Progress
 
@@ -101,7 +101,9 @@ def search_by_levels(beyond: BeyondMemory, request: Request, search: Search) -> 
     warnings = search.check(
         Counted(tuple(c.quasi.domain for c in columns), nothing, {d.column: d for d in domains.values()})
     )
-    problem = Problem(nothing, (), wanted, suppression=budget(search.suppression, whole.rows), counters=counters)
+    problem = Problem(
+        nothing, (), wanted, suppression=search.suppression.allows(whole.rows, whole.unit), counters=counters
+    )
     mondrian.require(problem)
     require_rooted(columns)
     wanted.check(whole)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from indistinct.algorithms.base import Algorithm, Progress
+from indistinct.budget import AnyBudget
 from indistinct.hierarchy import Hierarchy
 from indistinct.job.job import Changes, Job, job_of_policy
 from indistinct.job.policy.reading import read_policy
@@ -31,7 +32,7 @@ def anonymize(
     model: Model | str | None = None,
     algorithm: Algorithm | str | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
-    suppression: float = 0.0,
+    suppression: AnyBudget = 0.0,
     target: str | None = None,
     seed: int | None = None,
     progress: Progress | None = None,
@@ -57,9 +58,9 @@ def anonymize(
     published of columns that are not recoded, and `pseudonyms` what stands in place of identifiers. `target` is a
     column whose classification is measured, `population` everybody from whom the table was drawn.
 
-    What must hold, and how it is searched: the `model`; `suppression`, the share of rows, or people, that may be
-    dropped; the `algorithm`. Without one several are tried; one with a promise of its own needs no model. `seed` is for
-    tests.
+    What must hold, and how it is searched: the `model`; `suppression`, how many rows, or people, may be
+    dropped, as a share (0.05, "4/30") or as a number ("4 rows", "4 people"); the `algorithm`. Without one several are
+    tried; one with a promise of its own needs no model. `seed` is for tests.
 
     Where it goes: with `output`, a file or a `DatabaseTable`, the release is verified as written there, may `overwrite`
     an earlier one, hides counts below `smallest_count`, looks as `writing` says, and its recoding is kept at
@@ -103,7 +104,7 @@ def apply(
     *,
     model: Model | str | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
-    suppression: float | None = None,
+    suppression: AnyBudget | None = None,
     seed: int | None = None,
     output: Place | None = None,
     overwrite: bool = False,
@@ -123,10 +124,10 @@ def apply(
     """Return the release of another table under a recoding that was found before, or the path where it was kept.
 
     Values that it does not know are published where its hierarchies, ranges or regions cover them, never raw. The
-    release satisfies `model`, or what the first one promised, and may drop `suppression`, or the share that the first
-    one might: first rows that nothing covers, then classes that break the promise. Other columns are transformed as in
+    release satisfies `model`, or what the first one promised, and may drop `suppression`, or what the first one
+    might: first rows that nothing covers, then classes that break the promise. Other columns are transformed as in
     the first one; identifiers are dropped unless `pseudonyms` stand in their place again. With `hold_back` people whom
-    earlier releases would leave among too few are left out first, within the same share.
+    earlier releases would leave among too few are left out first, within the same budget.
 
     Where it goes, which releases came before and where it runs are said as to `anonymize`.
     """

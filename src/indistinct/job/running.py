@@ -14,7 +14,7 @@ from indistinct.engines.base import Engine, Source, transform_source
 from indistinct.errors import InfeasibleError, VerificationError
 from indistinct.frequencies.count import Counted, Request
 from indistinct.hierarchy import Hierarchy
-from indistinct.job.job import Job, budget, check_job, problem_of
+from indistinct.job.job import Job, check_job, problem_of
 from indistinct.job.parts import Found, Search, search_by_levels
 from indistinct.machine.randomness import Secret
 from indistinct.machine.stages import enter
@@ -87,6 +87,8 @@ def _publish_by_search(job: Job, engine: Engine, table: Source, *, began: float)
     algorithm = _algorithm_of(job)
     check_support(engine, algorithm.traits.recodings)
     model = promised_model(job.model, algorithm, job.schema)
+    if not job.budget:
+        job = replace(job, suppression=algorithm.own_budget(model, "people" if job.schema.person else "rows"))
     opened = _OpenJob(job, engine, source, model, hierarchies)
     request = _request(opened, algorithm)
     earlier = earlier_releases(job.history, schema=job.schema, suppression=job.suppression)
@@ -142,7 +144,7 @@ def _search(opened: _OpenJob, algorithm: Algorithm, request: Request) -> Found:
     def check(counted: Counted) -> tuple[str, ...]:
         return (*check_kinds(counted, model, known=known), *unused(job.population, model))
 
-    search = Search(algorithm, model, opened.hierarchies, job.share, check, job.report)
+    search = Search(algorithm, model, opened.hierarchies, job.budget, check, job.report)
     beyond = opened.engine.cells_beyond_memory(source, request)
     if beyond is not None:
         return search_by_levels(beyond, request, search)
@@ -179,7 +181,7 @@ def _recoding_to_keep(
         with_hierarchies(found.recoding, opened.hierarchies),
         schema=job.schema,
         promise=opened.model.spec(),
-        suppression=job.share,
+        suppression=job.budget.plain,
         reading=settle_reading(table, (*job.schema.published, *job.pseudonyms)),
         transformations=transformations or None,
     )
@@ -187,7 +189,7 @@ def _recoding_to_keep(
 
 def _publication(opened: _OpenJob, found: Found, recoding: Recoding) -> Publication:
     job, problem, algorithm = opened.job, found.problem, found.algorithm
-    unused_ones = unused_settings(algorithm, problem, hierarchies=opened.hierarchies, suppression=job.share)
+    unused_ones = unused_settings(algorithm, problem, hierarchies=opened.hierarchies, suppression=job.budget)
     return Publication(
         opened.engine,
         opened.source,
@@ -241,7 +243,7 @@ def _fit(opened: _OpenJob, recoding: Recoding, secret: Secret, *, held: int) -> 
     model = opened.model.sampled(found.members)
     if others is not None:
         found = fit_beside(found, Population(engine, others, job.schema, recoding))
-    allowed = held_within(held, budget(job.share, found.members + held), found.members + held)
+    allowed = held_within(held, job.budget.allows(found.members + held, found.unit), found.members + held)
     assignment, dropped = suppressed_within(found, model, budget=allowed)
     warnings = (*check_orders(found.counted, model), *unused(job.population, model), *dropped)
     return found, Publication(

@@ -2,7 +2,7 @@
 
 Words are uint64. A text is a run of bytes: `pool` (uint8) are the bytes of all texts, `begins` (int32, one more than
 there are texts) where each begins, as Arrow lays them out. The plain twins are NumPy's and Arrow's sorts, with which
-`tests/unit/test_ordering.py` compares the results.
+`tests/unit/machine/test_ordering.py` compares the results.
 """
 
 import numpy as np

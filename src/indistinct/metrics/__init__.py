@@ -133,5 +133,5 @@ def describe_metric(name: str) -> tuple[str, str]:
 def standard_metrics(*, k: int, target: str | None = None) -> tuple[Metric, ...]:
     """Return every metric with its usual parameters; classification only where a label is named, and no workload."""
     kinds = [kind for kind in METRICS.values() if kind not in (ClassificationMetric, WorkloadError)]
-    every = tuple(AverageClassSize(k) if kind is AverageClassSize else kind() for kind in kinds)
+    every = tuple(kind().for_promise(k) for kind in kinds)
     return every if target is None else (*every, ClassificationMetric(target))

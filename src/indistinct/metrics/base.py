@@ -6,13 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
 from indistinct.errors import ParameterError
 from indistinct.frequencies.value import PERSON
 from indistinct.machine.arrays import Codes
+from indistinct.metrics.importance import Importance, importance_of
 from indistinct.recoding.outputs import Assignment, PublishedColumn
 
 Goal = Literal["min", "max"]
@@ -42,6 +43,10 @@ class Metric(ABC):
     @abstractmethod
     def value(self, assignment: Assignment) -> float:
         """Return the metric of a recoded table."""
+
+    def for_promise(self, k: int) -> Self:
+        """Return the metric as it judges a release that promised classes of k; most do not look at k."""
+        return self
 
     @property
     def keys(self) -> tuple[tuple[str, ...], ...]:
@@ -88,40 +93,27 @@ class CellMetric(Metric):
 
 
 class SummedMetric(CellMetric):
-    """A metric of cells that adds up rows and columns; `weights` are the columns', in quasi-identifier order."""
+    """A metric of cells that adds up rows and columns, each column as often as its `importance` says."""
 
     __slots__ = ()
-    weights: tuple[float, ...]
+    importance: Importance
 
     def __post_init__(self) -> None:
-        if any(not math.isfinite(weight) or weight < 0 for weight in self.weights):
-            raise ParameterError.of(
-                type(self).__name__,
-                "weights",
-                "must be finite and not negative",
-                hint="leave `weights` out to count every column once",
-            )
+        object.__setattr__(self, "importance", importance_of(self.importance))
 
     def combine(self, totals: Codes, *, rows: int) -> Codes:
-        """Return the sum over rows and columns."""
-        return weighted_sum(totals, self.weights)
+        """Return the sum over rows and columns; charges are weighed already."""
+        return np.asarray(totals.sum(axis=-1))
+
+    def value(self, assignment: Assignment) -> float:
+        """Return the metric of a recoded table; every column that is important must be one of its own."""
+        self.importance.check([column.column for column in assignment.columns])
+        return CellMetric.value(self, assignment)
 
 
 def mean_per_cell(totals: Codes, *, rows: int) -> Codes:
     """Return the mean over all cells of the original table, suppressed ones too; 0 for an empty table."""
     return np.asarray(totals.sum(axis=-1) / max(rows * totals.shape[-1], 1))
-
-
-def weighted_sum(totals: Codes, weights: Sequence[float]) -> Codes:
-    """Return the sum of column totals under weights in their order; without weights each counts once."""
-    if not weights:
-        return np.asarray(totals.sum(axis=-1))
-    if len(weights) != totals.shape[-1]:
-        raise ParameterError(
-            f"`weights` must hold one number for each of {totals.shape[-1]} quasi-identifiers; got {len(weights)}",
-            hint="give the weights in the order of the schema's quasi-identifiers, or none at all",
-        )
-    return np.asarray(totals @ np.asarray(weights, dtype=np.float64))
 
 
 def counted_in_people(assignment: Assignment) -> Assignment:

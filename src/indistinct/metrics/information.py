@@ -3,8 +3,8 @@
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -50,27 +50,32 @@ class AverageClassSize(SizeMetric):
     """C_AVG: the mean size of a released class, in units of k; 1 is the best that k-anonymity allows.
 
     (released rows / classes) / k, LeFevre et al. (2006). Suppressed rows are not counted, so read it beside
-    their number. A release that suppresses every row has no class and gets infinity; an empty table gets 0.
+    their number. A release that suppresses every row has no class and gets infinity; an empty table gets 0. Where no
+    `k` is given, it is what the release promised, and 1 where nothing is known of a promise.
     """
 
     name: ClassVar[str] = "average-class-size"
     meaning: ClassVar[str] = "mean class in units of k, 1 at best"
-    k: int = 1
+    k: int | None = None
 
     def __post_init__(self) -> None:
-        if self.k < 1:
+        if self.k is not None and self.k < 1:
             raise ParameterError.of(
                 "AverageClassSize",
                 "k",
                 f"must be at least 1; got {self.k}",
-                hint="give the k of k-anonymity, or 1",
+                hint="give the k of k-anonymity, or leave it out, which takes what the release promised",
             )
+
+    def for_promise(self, k: int) -> Self:
+        """Return the metric in units of a promised k, unless its own is given."""
+        return self if self.k is not None else replace(self, k=k)
 
     def of_sizes(self, sizes: Codes, *, rows: int) -> float:
         """Return the mean size of released classes divided by k."""
         if not len(sizes):
             return math.inf if rows else 0.0
-        return int(sizes.sum()) / len(sizes) / self.k
+        return int(sizes.sum()) / len(sizes) / (self.k or 1)
 
 
 # A dense table of counts beats a sort while it is about as long as its input; one of this length always may.

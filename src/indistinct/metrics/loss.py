@@ -1,5 +1,6 @@
 """Metrics that judge a recoding by how far each cell moved: over its column's domain, or up its hierarchy."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
@@ -9,7 +10,8 @@ import numpy as np
 from indistinct.errors import HierarchyError, ParameterError
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.machine.arrays import Codes
-from indistinct.metrics.base import CellMetric, Goal, SummedMetric, mean_per_cell, weighted_sum
+from indistinct.metrics.base import CellMetric, Goal, SummedMetric, mean_per_cell
+from indistinct.metrics.importance import NO_IMPORTANCE, AnyImportance, Importance, importance_of
 from indistinct.recoding.outputs import PublishedColumn
 from indistinct.schema import did_you_mean
 
@@ -50,32 +52,37 @@ class GeometricLoss(Loss):
 
 @dataclass(frozen=True, slots=True)
 class ILoss(SummedMetric):
-    """ILoss of Xiao and Tao (2006), summed over all rows; `weights` are in quasi-identifier order."""
+    """ILoss of Xiao and Tao (2006), summed over all rows; `importance` weighs columns."""
 
     name: ClassVar[str] = "iloss"
     meaning: ClassVar[str] = "detail lost, summed over all cells"
-    weights: tuple[float, ...] = ()
+    importance: Importance = NO_IMPORTANCE
 
     def charge(self, column: PublishedColumn) -> Codes:
         """Charge ILoss."""
-        return (column.leaves - 1) / column.size if column.size else np.zeros(len(column))
+        lost = (column.leaves - 1) / column.size if column.size else np.zeros(len(column))
+        return self.importance.of(column.column) * lost
 
     def dropped(self, column: PublishedColumn) -> float:
         """Charge a suppressed cell as much as the whole domain."""
-        return (column.size - 1) / column.size if column.size else 0.0
+        return self.importance.of(column.column) * (column.size - 1) / column.size if column.size else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class NCP(SummedMetric):
-    """Normalized certainty penalty of Xu et al. (2006), summed over all rows; `weights` as in `ILoss`."""
+    """Normalized certainty penalty of Xu et al. (2006), summed over all rows; `importance` weighs columns."""
 
     name: ClassVar[str] = "ncp"
     meaning: ClassVar[str] = "width of published values, all cells"
-    weights: tuple[float, ...] = ()
+    importance: Importance = NO_IMPORTANCE
 
     def charge(self, column: PublishedColumn) -> Codes:
-        """Charge NCP; a suppressed cell counts 1."""
-        return ncp_fractions(column)
+        """Charge NCP."""
+        return self.importance.of(column.column) * ncp_fractions(column)
+
+    def dropped(self, column: PublishedColumn) -> float:
+        """Charge a suppressed cell as much as the whole domain."""
+        return self.importance.of(column.column)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,22 +142,27 @@ class Distortion(SummedMetric):
     """Distortion of Li et al. (2006): how far every cell moved up its hierarchy, summed over all rows.
 
     `scheme` weighs the edges of a hierarchy: "uniform", or "height" with exponent `beta`, in which an edge
-    costs more the nearer it is to the root. `weights` are the columns', in quasi-identifier order.
+    costs more the nearer it is to the root. `importance` weighs columns.
     """
 
     name: ClassVar[str] = "distortion"
     meaning: ClassVar[str] = "steps up the hierarchies, all cells"
     scheme: Scheme = "uniform"
     beta: float = 1.0
-    weights: tuple[float, ...] = ()
+    importance: Importance = NO_IMPORTANCE
 
     def __post_init__(self) -> None:
         SummedMetric.__post_init__(self)
         edge_weights(1, scheme=self.scheme, beta=self.beta)
 
     def charge(self, column: PublishedColumn) -> Codes:
-        """Charge the distance from the raw value to the published one; a suppressed cell counts 1."""
-        return step_costs(column.height, scheme=self.scheme, beta=self.beta)[column.levels]
+        """Charge the distance from the raw value to the published one."""
+        steps = step_costs(column.height, scheme=self.scheme, beta=self.beta)
+        return self.importance.of(column.column) * steps[column.levels]
+
+    def dropped(self, column: PublishedColumn) -> float:
+        """Charge a suppressed cell as much as the top of its hierarchy."""
+        return self.importance.of(column.column)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,15 +250,17 @@ def tuple_distortion(
     taxonomies: Sequence[Taxonomy],
     scheme: Scheme = "uniform",
     beta: float = 1.0,
-    weights: Sequence[float] = (),
+    importance: AnyImportance = None,
 ) -> float:
-    """Return how far a tuple is from a generalization of it: the weighted sum of its columns' distances."""
+    """Return how far a tuple is from a generalization of it: the sum of its columns' distances, by `importance`."""
+    weights = importance_of(importance)
+    weights.check([taxonomy.column for taxonomy in taxonomies])
     heights = [taxonomy.height for taxonomy in taxonomies]
     climbs = [
         weighted_hierarchical_distance(top + 1 - below, top + 1 - above, height=top, scheme=scheme, beta=beta)
         for top, below, above in zip(heights, specific.levels, general.levels, strict=True)
     ]
-    return float(weighted_sum(np.array(climbs), weights))
+    return math.fsum(weights.of(taxonomy.column) * climb for taxonomy, climb in zip(taxonomies, climbs, strict=True))
 
 
 def tuple_distance(
@@ -256,14 +270,16 @@ def tuple_distance(
     taxonomies: Sequence[Taxonomy],
     scheme: Scheme = "uniform",
     beta: float = 1.0,
-    weights: Sequence[float] = (),
+    importance: AnyImportance = None,
 ) -> float:
     """Return Dist(t1, t2): what both tuples lose on the way to their closest common generalization.
 
-    On original rows it is a metric: symmetric, 0 only for equal rows (under positive weights), and it obeys
-    the triangle inequality.
+    On original rows it is a metric: symmetric, 0 only for equal rows, and it obeys the triangle inequality. A
+    `Problem` has `taxonomies`, and `tuple_of` makes tuples of values and labels.
     """
-    return class_distance(first, second, sizes=(1, 1), taxonomies=taxonomies, scheme=scheme, beta=beta, weights=weights)
+    return class_distance(
+        first, second, sizes=(1, 1), taxonomies=taxonomies, scheme=scheme, beta=beta, importance=importance
+    )
 
 
 def class_distance(
@@ -274,7 +290,7 @@ def class_distance(
     taxonomies: Sequence[Taxonomy],
     scheme: Scheme = "uniform",
     beta: float = 1.0,
-    weights: Sequence[float] = (),
+    importance: AnyImportance = None,
 ) -> float:
     """Return Dist(C1, C2): `tuple_distance` with each side's loss counted for each of its rows.
 
@@ -283,6 +299,6 @@ def class_distance(
     """
     common = closest_common(first, second, taxonomies=taxonomies)
     return sum(
-        size * tuple_distortion(side, common, taxonomies=taxonomies, scheme=scheme, beta=beta, weights=weights)
+        size * tuple_distortion(side, common, taxonomies=taxonomies, scheme=scheme, beta=beta, importance=importance)
         for size, side in zip(sizes, (first, second), strict=True)
     )

@@ -4,7 +4,7 @@ A *pair* is a value of a slice in a bucket. `tuples` is t × slices (int64): for
 if no bucket holds it. `starts` (int64) has the pairs of each value; by pair, `buckets` is int64 and `counts` float64;
 by bucket, `sizes` is float64. `indptr` (int64), `codes` and `amounts` are the sensitive values of each pair. What is
 written is float64, one number a tuple. The twin is `testing/bucket_reference.py`, in fractions over rows;
-`tests/laws/test_buckets.py` and `tests/unit/test_surviving_links.py` compare them.
+`tests/laws/test_buckets.py` and `tests/unit/models/test_surviving_links.py` compare them.
 """
 
 import numpy as np

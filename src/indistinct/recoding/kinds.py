@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from indistinct.budget import Budget, parse_budget
 from indistinct.hierarchy import Hierarchy, Suppression
 from indistinct.hierarchy.builders import declared_order
 from indistinct.machine.arrays import Codes, blocks, is_large, spread
@@ -133,7 +134,7 @@ class Recoding(ABC):
 
     `schema` gives the roles of all columns of the table and `promise` the model that the search satisfied; both are
     there once a recoding belongs to a release, so that it can be applied to another table with the same care.
-    `suppression` is the share of the rows that the search was allowed to drop.
+    `suppression` is what the search was allowed to drop, as a `Budget` spells it: a share, or a text such as "4 rows".
     `reading` is how the table was read, so that another one can be read alike.
     `transformations` are those of columns that are not recoded, None where there are none.
     `nonce` makes the digest in a certificate a commitment: without it nobody can test guesses about the table.
@@ -143,7 +144,7 @@ class Recoding(ABC):
     columns: tuple[RecodedColumn, ...]
     schema: Schema | None = field(default=None, kw_only=True)
     promise: str | None = field(default=None, kw_only=True)
-    suppression: float = field(default=0.0, kw_only=True)
+    suppression: float | str = field(default=0.0, kw_only=True)
     reading: Reading | None = field(default=None, kw_only=True, compare=False)
     transformations: Mapping[str, Transformation] | None = field(default=None, kw_only=True, metadata=LATER)
     nonce: str = field(default_factory=lambda: secrets.token_hex(16), kw_only=True, compare=False)
@@ -155,6 +156,11 @@ class Recoding(ABC):
 
     def __repr__(self) -> str:  # what is in it are original values
         return f"<{type(self).__name__} of {', '.join(self.names)}>"
+
+    @property
+    def budget(self) -> Budget:
+        """Return what the search was allowed to drop."""
+        return parse_budget(self.suppression)
 
     @property
     def reusable(self) -> bool:
@@ -242,6 +248,11 @@ class ByRow(Recoding):
     values: Codes
 
     @property
+    def budget(self) -> Budget:
+        """Return what the search was allowed to drop."""
+        return parse_budget(self.suppression)
+
+    @property
     def reusable(self) -> bool:
         """Return False."""
         return False
@@ -270,6 +281,11 @@ class ByBucket(Recoding):
     form: Form = "sliced"
     l: int | None = None
     size: int = 1
+
+    @property
+    def budget(self) -> Budget:
+        """Return what the search was allowed to drop."""
+        return parse_budget(self.suppression)
 
     @property
     def reusable(self) -> bool:

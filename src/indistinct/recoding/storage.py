@@ -12,6 +12,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from functools import partial
 from itertools import repeat
 from pathlib import Path
+from types import UnionType
 from typing import Any, Literal, NoReturn, get_args, get_origin
 
 import numpy as np
@@ -24,7 +25,7 @@ from indistinct.recoding.kinds import ByBucket, ByCell, ByColumn, ByRegion, ByRo
 from indistinct.recoding.validation import check_recoding
 from indistinct.tables.input_files import read_ordinary
 
-FORMAT, OLDEST, VERSION = "indistinct-recoding", 3, 6
+FORMAT, OLDEST, VERSION = "indistinct-recoding", 3, 7
 KINDS: Mapping[str, type[Recoding]] = {
     "by-column": ByColumn,
     "by-region": ByRegion,
@@ -205,6 +206,8 @@ def _value(kind: Any, data: Any, arrays: Sequence[pa.Array]) -> Any:
     origin, inner = get_origin(kind), get_args(kind)
     if type(None) in inner:
         return None if data is None else _value(inner[0], data, arrays)
+    if origin is UnionType:  # a number or a text
+        return _scalar(str if isinstance(data, str) else inner[0], data)
     if origin is np.ndarray:
         return _numbers(data, arrays)
     if kind is pa.Array:

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from indistinct.budget import parse_budget
 from indistinct.errors import InputError, ParameterError
 from indistinct.frequencies.encode import pack
 from indistinct.machine.arrays import Codes
@@ -74,7 +75,7 @@ def _check_roles(recoding: Recoding) -> None:
     """Raise unless the schema gives the recoded columns the role that they were recoded in."""
     names, schema = recoding.names, recoding.schema
     _require(names and len(set(names)) == len(names), "it must recode some columns, each once")
-    _require(isfinite(recoding.suppression) and 0 <= recoding.suppression <= 1, "`suppression` must be a share")
+    _require(_is_budget(recoding.suppression), "`suppression` must be a share, or a number of rows or people")
     if recoding.reading is not None:
         _check_reading(recoding.reading)
     for name in recoding.transformations or ():
@@ -83,6 +84,13 @@ def _check_roles(recoding: Recoding) -> None:
     if schema is not None:
         recoded = (*schema.quasi, *(schema.insensitive if isinstance(recoding, ByBucket) else ()))
         _require(Counter(recoded) == Counter(names), "the schema must name exactly the columns that are recoded")
+
+
+def _is_budget(given: float | str) -> bool:
+    try:
+        return parse_budget(given).plain == given
+    except ParameterError:
+        return False
 
 
 def _check_reading(reading: Reading) -> None:

@@ -11,6 +11,7 @@ from typing import Any, TypedDict, TypeVar, Unpack
 
 from indistinct.algorithms.base import Algorithm
 from indistinct.algorithms.registry import parse_algorithm
+from indistinct.budget import NO_BUDGET, AnyBudget, Budget, parse_budget
 from indistinct.engines import open_source
 from indistinct.engines.base import DatabaseTable, Source
 from indistinct.errors import IndistinctError, ParameterError
@@ -52,7 +53,7 @@ class Published:
     `foreign_certificate`, of which nothing is taken, and `form_by_certificate` says that nobody else tells that the
     file is in buckets. `hierarchies` are those that labels
     and sensitive values come from. `model` and `algorithm` are what somebody says of how the release was made, and
-    `release` is there where it was made here. `suppression` is the share of rows that might be dropped, and
+    `release` is there where it was made here. `suppression` is what might be dropped, and
     `population` is everybody from whom the original was drawn.
     """
 
@@ -67,7 +68,7 @@ class Published:
     recoding: Recoding | None = None
     transformations: Mapping[str, Transformation] = field(default_factory=dict)
     pseudonyms: Mapping[str, str] = field(default_factory=dict)
-    suppression: float = 0.0
+    suppression: Budget = NO_BUDGET
     population: Any = None
     release: Release | None = None
     form_by_certificate: bool = False
@@ -159,7 +160,12 @@ class Published:
     @property
     def made_by(self) -> Algorithm | None:
         """How the release was made: as somebody says, or as its certificate does."""
-        return self.algorithm or _parse_or_none(self.certificate.get("algorithm"))
+        return self.algorithm or self.certified_algorithm
+
+    @property
+    def certified_algorithm(self) -> Algorithm | None:
+        """The algorithm whose search on the original the certificate names; None where a recoding was applied again."""
+        return _parse_or_none(self.certificate.get("algorithm"))
 
     @property
     def k(self) -> int:
@@ -184,7 +190,7 @@ class Making(TypedDict, total=False):
     recoding: Recoding | str | Path | None
     transformations: Mapping[str, Transformation] | None
     pseudonyms: Mapping[str, Pseudonym] | Sequence[str]
-    suppression: float | None
+    suppression: AnyBudget | None
     population: Any
     reading: Reading | None
     engine: str
@@ -253,7 +259,7 @@ def _of_release(release: Release) -> Published:
         recoding=release.recoding,
         transformations=release.recoding.transformations or {},
         pseudonyms=release.certificate.pseudonyms,
-        suppression=release.recoding.suppression,
+        suppression=release.recoding.budget,
         release=release,
     )
 
@@ -276,9 +282,8 @@ def _add(published: Published, known: Knowledge) -> Published:
     if original is not None:
         again = None if recoding is None else reading_again(recoding)
         raw = open_source(original, again, engine=engine, memory=memory)[1]
-    pseudonyms, share = known.get("pseudonyms") or (), known.get("suppression")
-    if share is None:
-        share = published.suppression if recoding is None else recoding.suppression
+    pseudonyms, dropped = known.get("pseudonyms") or (), known.get("suppression")
+    budget = published.suppression if recoding is None else recoding.budget
     return replace(
         published,
         raw=raw,
@@ -288,7 +293,7 @@ def _add(published: Published, known: Knowledge) -> Published:
         recoding=recoding,
         transformations=check_transformations(changes, published.schema, hierarchies),
         pseudonyms=kinds_of(pseudonyms, published.schema) if pseudonyms else published.pseudonyms,
-        suppression=share,
+        suppression=budget if dropped is None else parse_budget(dropped),
         population=published.population if known.get("population") is None else known.get("population"),
         engine=engine,
         memory=memory,

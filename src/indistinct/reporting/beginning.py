@@ -288,13 +288,13 @@ def flags_of(subject: Subject) -> FlagsOfRelease:
     ]
     algorithm = _algorithm_flags(subject)
     judging = [*both, *(algorithm if subject.in_buckets else [])]
-    share = 0.0 if recoding is None else recoding.suppression
-    making = [*both, *algorithm, *suppression_flags(share)]
+    dropped = () if recoding is None else suppression_flags(recoding.budget)
+    making = [*both, *algorithm, *dropped]
     missing = {
         "the model": model is None,
         "the algorithm": not algorithm,
         **{f"the key or the choice of the pseudonyms of {name}": name not in declared for name in subject.pseudonyms},
-        "the share of rows that may be suppressed": recoding is None,
+        "how much may be suppressed": recoding is None,
     }
     unknown = (words for words, is_missing in missing.items() if is_missing)
     return FlagsOfRelease(

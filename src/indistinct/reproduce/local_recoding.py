@@ -110,7 +110,7 @@ def _measure(
     seconds = math.inf
     for _ in range(REPEATS):
         began = time.process_time()
-        recoding = parse_algorithm(algorithm).search(problem)
+        recoding = parse_algorithm(algorithm).find(problem)
         seconds = min(seconds, time.process_time() - began)
     assignment = assign(counted.frequencies, recoding)
     return seconds, Distortion().value(assignment), int(Discernibility().value(assignment))

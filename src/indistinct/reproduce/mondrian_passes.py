@@ -16,6 +16,7 @@ import pyarrow as pa
 from indistinct.algorithms.base import Progress
 from indistinct.algorithms.partition.by_levels import Judge, Passes, cut_by_levels
 from indistinct.algorithms.partition.mondrian import Mondrian
+from indistinct.budget import NO_BUDGET
 from indistinct.engines.base import BeyondMemory
 from indistinct.engines.levels import Levels, Room, RowPasses
 from indistinct.frequencies.count import Request
@@ -126,7 +127,7 @@ def count_passes(times: int, columns: str, model: Model) -> tuple[Cell, ...]:
     counts = _count_levels(Levels(source, room), request, hierarchies, model)
     source.reads = 0
     beyond = BeyondMemory(source.table.num_rows, 0, 0, {}, Levels(source, room))
-    search = Search(Mondrian(), model, hierarchies, 0.0, lambda _: (), lambda _: None)
+    search = Search(Mondrian(), model, hierarchies, NO_BUDGET, lambda _: (), lambda _: None)
     search_by_levels(beyond, request, search)
     levels, passes = counts["surveys"], sum(counts.values())
     # One read learns the values of columns and one counts the whole table; the rest of the reads write as well.

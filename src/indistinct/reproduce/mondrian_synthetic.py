@@ -23,7 +23,7 @@ from indistinct.reproduce.base import Cell, Claim, Reproduction, judge
 from indistinct.reproduce.datasets import generate_normal, generate_uniform
 
 NODES = 50_000
-BASELINES = ("single-dimensional", f"single-dimensional:exact=true,nodes={NODES}")
+BASELINES = ("single-dimensional", f"single-dimensional:search=optimal,nodes={NODES}")
 ALGORITHMS = ("mondrian", "mondrian:relaxed=true", *BASELINES)
 MEASURES: Mapping[str, Scale] = {"discernibility": "log", "average-class-size": "linear"}
 ROWS, ATTRIBUTES, CARDINALITY, MU, SIGMA, K, SEED = 10_000, 5, 8, 3.5, 0.2, 10, 1
@@ -93,7 +93,7 @@ def measure_algorithms(table: pa.Table, k: int) -> Iterable[tuple[str, tuple[Cel
     problem = Problem(counted.frequencies, columns_of(counted.domains, {}), KAnonymity(k))
     for algorithm in ALGORITHMS:
         problem.counters.clear()
-        found = assign(counted.frequencies, parse_algorithm(algorithm).search(problem))
+        found = assign(counted.frequencies, parse_algorithm(algorithm).find(problem))
         average = round(AverageClassSize(k).value(found), 4)
         bound = problem.counters["bound"] or None
         yield algorithm, (len(found.classes.sizes), int(Discernibility().value(found)), average, bound)

@@ -20,7 +20,7 @@ ROWS, CARDINALITY, SEEDS = 1_000, 50, 30
 LOW, HIGH = 0.75, 1.35
 NODES = 5_000
 ALGORITHMS = {
-    "single": f"single-dimensional:exact=true,nodes={NODES}",
+    "single": f"single-dimensional:search=optimal,nodes={NODES}",
     "single, greedy": "single-dimensional",
     "multi": "mondrian",
 }

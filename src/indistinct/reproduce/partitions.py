@@ -51,7 +51,7 @@ def partition(table: pa.Table, algorithm: str, *, k: int, cardinality: int) -> d
     """Return the regions, and the ranges of values, of the partition that an algorithm finds of a table."""
     counted = count_source(table, Request(tuple(table.column_names), (), {}))
     problem = Problem(counted.frequencies, columns_of(counted.domains, {}), KAnonymity(k))
-    recoding = parse_algorithm(algorithm).search(problem)
+    recoding = parse_algorithm(algorithm).find(problem)
     values = [domain.values.to_numpy(zero_copy_only=False).astype(np.int64) for domain in counted.domains]
     class_ids = assign(counted.frequencies, recoding).class_ids
     ranks = _ranks(recoding, counted.frequencies.vectors, class_ids, [len(own) for own in values])

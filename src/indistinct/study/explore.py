@@ -11,21 +11,20 @@ from indistinct.algorithms.base import Progress
 from indistinct.algorithms.full_domain.node import ChosenNode, spell_node
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.full_domain.objective import Objective, objective_of
+from indistinct.budget import AnyBudget, parse_budget
 from indistinct.drawing.lattice import Box, State, draw_lattice
 from indistinct.drawing.levels import level_meanings
-from indistinct.engines import closes_sources, open_source
+from indistinct.engines import closes_sources
 from indistinct.errors import Feasible, InfeasibleError, ParameterError
 from indistinct.figures import number, plural, share_above
-from indistinct.frequencies.count import Request
 from indistinct.frequencies.lattice import Lattice, Node, RolledUp
 from indistinct.hierarchy import Hierarchy
-from indistinct.job.job import check_job, problem_of
+from indistinct.job.job import count_for_search, problem_of
 from indistinct.machine.arrays import Codes
 from indistinct.markup import grid, piece
 from indistinct.metrics import Metric, parse_metric
 from indistinct.models import Model
-from indistinct.release.promise import check_kinds, judging
-from indistinct.release.verification.population import count_beside, using_population
+from indistinct.release.promise import judging
 from indistinct.schema import Schema, did_you_mean
 
 Row = dict[str, Any]
@@ -227,7 +226,7 @@ def explore(
     *,
     model: Model | str,
     hierarchies: Mapping[str, Hierarchy] | None = None,
-    suppression: float = 0.0,
+    suppression: AnyBudget = 0.0,
     metrics: Sequence[Metric | str] = ("loss", "discernibility"),
     limit: int = 100_000,
     progress: Progress | None = None,
@@ -240,17 +239,18 @@ def explore(
     The values are those that `measure` gives for the release of that node. A lattice of more than `limit` nodes is a
     `ParameterError`. `population`, `engine` and `memory` are as in `anonymize`.
     """
-    (where, source), declared = open_source(table, engine=engine, memory=memory), dict(hierarchies or {})
-    model = judging(model, schema)
     chosen = _distinct([parse_metric(metric) if isinstance(metric, str) else metric for metric in metrics])
-    check_job(source, schema, model, declared)
-    keys = tuple(dict.fromkeys([*model.table_keys, *(key for metric in chosen for key in metric.keys)]))
-    request = Request(schema.quasi, keys, declared, person=schema.person)
-    with using_population(population, model, where, source, schema=schema) as others:
-        counted = count_beside(others, where, source, request=request, schema=schema)
-    model = model.sampled(counted.frequencies.members)
-    check_kinds(counted, model, known=(*declared, *source.reading.text))
-    problem = problem_of(counted, model, declared, suppression=suppression).seen_by(ChosenNode())
+    counted, model, declared = count_for_search(
+        table,
+        schema,
+        model=judging(model, schema),
+        hierarchies=hierarchies,
+        keys=tuple(key for metric in chosen for key in metric.keys),
+        population=population,
+        engine=engine,
+        memory=memory,
+    )
+    problem = problem_of(counted, model, declared, suppression=parse_budget(suppression)).seen_by(ChosenNode())
     problem.require_possible()
     space = FullDomain(problem)
     _require_size(space.lattice, limit)

@@ -4,7 +4,7 @@
 `words[i]` are the eight bytes from `data[i]` on, the first one lowest. With c columns to read and room for e distinct
 fields of each: `wanted` (int64) has the output column of every field of a row, `codes` is c × rows (int32), `slots` are
 c hash tables of 4e entries (int32), `begins`, `lengths` and `keys` are c · e (uint64), `counts` c (int64).
-`tests/unit/test_fields.py` compares what is read with what Arrow reads.
+`tests/unit/tables/test_fields.py` compares what is read with what Arrow reads.
 """
 
 import numpy as np

@@ -223,7 +223,7 @@ def obstacles(algorithm: Algorithm, policy: Policy) -> tuple[list[str], list[str
     cannot: list[str] = []
     try:
         asked = promised_model(policy.model, algorithm, policy.schema)
-        reason = algorithm.refusal(asked, suppression=policy.suppression > 0)
+        reason = algorithm.refusal(asked, suppression=bool(policy.suppression))
         if reason is not None:
             cannot.append(f"{algorithm.name} cannot search for {asked.spec()}: {reason}")
     except IndistinctError as error:
@@ -237,6 +237,6 @@ def _notes(algorithm: Algorithm, policy: Policy) -> Iterable[str]:
     if traits.hierarchies and bare:
         yield f"It needs hierarchies: {list_names(bare)} without one stays as it is, or is not shown at all"
     if policy.suppression and not traits.suppresses:
-        yield "It leaves nobody out: the per cent that may be left out is not used"
+        yield "It leaves nobody out: what may be left out is not used"
     if traits.buckets and not policy.schema.sensitive:
         yield "It protects sensitive columns, and there is none"

@@ -322,7 +322,7 @@ def generalize_slices(
             continue
         projected, cells = project(frequencies, known)
         columns = tuple(column for column in problem.columns if column.name in known)
-        recoding = GENERALIZERS[generalizer].search(Problem(projected, columns, KAnonymity(k)))
+        recoding = GENERALIZERS[generalizer].find(Problem(projected, columns, KAnonymity(k)))
         recodings.append(recoding)
         class_ids[index] = assign(projected, recoding).class_ids[cells]
     return tuple(recodings), class_ids

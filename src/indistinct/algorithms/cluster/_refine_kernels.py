@@ -6,7 +6,7 @@ each column, the lowest and highest rank among them; what a class costs a row is
 There is room for as many classes as units. With u units and d columns, `ranks` is u × d (int32), `counts` u (int64). In
 a state, `class_id`, `head`, `after`, `before`, `size` and `members` are u (int64), `low`, `high` and `distinct` u × d
 (int32), `charge` u × d and `total` u (float64), `once` and `twice` u × d (uint64), `free` u + 1 and `known` one more
-than `table` (int64). `tests/unit/test_refine.py` compares the charges with those of the metric, and
+than `table` (int64). `tests/unit/algorithms/test_refine.py` compares the charges with those of the metric, and
 `tests/laws/test_refine.py` the lists and sizes with plain Python.
 """
 

@@ -1,4 +1,4 @@
-"""KACA: clustering by attribute hierarchies (Li, Wong, Fu, Pei 2006).
+"""KACA: clustering by attribute hierarchies (Li, Wong, Fu, Pei 2006 and 2008).
 
 Every class that does not satisfy the model yet joins the class that costs least to be united with, measured by how far
 their rows climb in the hierarchies.
@@ -12,8 +12,10 @@ import numpy as np
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
 from indistinct.algorithms.cluster.merge_nearest import forest_of, merge_by_model, merge_by_size
 from indistinct.algorithms.cluster.tree_space import ClusterSpace, recoding_of
+from indistinct.metrics.importance import NO_IMPORTANCE, Importance, importance_of
 from indistinct.metrics.loss import Scheme, edge_weights
 from indistinct.recoding.kinds import Recoding
+from indistinct.schema import Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +24,7 @@ class KACA(Algorithm):
 
     With `stub` a class that is large enough for two gives only the rows that the other one lacks and keeps the rest,
     the trunk, as detailed as it was. Models that look at more than sizes take whole classes either way. `scheme` and
-    `beta` weigh the steps up a hierarchy as in the metric `distortion`.
+    `beta` weigh the steps up a hierarchy, and `importance` columns ({"age": 3}), as in the metric `distortion`.
 
     The nearest class of each is looked for among all, so that time grows with the square of the number of cells:
     `top-down-kaca` and `two-level` suit large tables.
@@ -31,12 +33,19 @@ class KACA(Algorithm):
     """
 
     name: ClassVar[str] = "kaca"
+    spelled: ClassVar[tuple[str, ...]] = ("importance",)
     stub: bool = True
     scheme: Scheme = "uniform"
     beta: float = 1.0
+    importance: Importance = NO_IMPORTANCE
 
     def __post_init__(self) -> None:
         edge_weights(1, scheme=self.scheme, beta=self.beta)
+        object.__setattr__(self, "importance", importance_of(self.importance))
+
+    def require_columns(self, schema: Schema) -> None:
+        """Raise where a column is important that is no quasi-identifier."""
+        self.importance.check(schema.quasi)
 
     @property
     def traits(self) -> AlgorithmTraits:  # type: ignore[override]
@@ -48,7 +57,7 @@ class KACA(Algorithm):
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the merged classes."""
-        space = ClusterSpace(problem, scheme=self.scheme, beta=self.beta)
+        space = ClusterSpace(problem, scheme=self.scheme, beta=self.beta, importance=self.importance)
         self.require(problem)
         problem.model.check(problem.whole())
         frequencies, model, forest = problem.frequencies, problem.model, forest_of(space)

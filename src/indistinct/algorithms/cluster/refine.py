@@ -99,7 +99,7 @@ class Refine(Algorithm):
         starters, suppresses = self._starters(), problem.suppression > 0
         if len(starters) > 1:
             starters = tuple(s for s in starters if s.refusal(problem.model, suppression=suppresses) is None)
-        return self.improve(problem, *(starter.search(started) for starter in starters))
+        return self.improve(problem, *(starter.find(started) for starter in starters))
 
     def improve(self, problem: Problem, *starts: Recoding) -> Recoding:
         """Return what the search makes of the start that costs least, the first of equals."""

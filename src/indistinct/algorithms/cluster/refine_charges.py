@@ -13,7 +13,6 @@ from indistinct.metrics import CellMetric, parse_metric
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.outputs import PublishedColumn
 from indistinct.recoding.summary import floor_of, meeting_levels
-from indistinct.spelling import arguments_of
 
 # Domains of up to so many values have the charge of every pair of values in a table.
 PAIRS_UP_TO = 512
@@ -34,10 +33,9 @@ def cell_metric(text: str) -> CellMetric:
 
 def charges_of(columns: Sequence[QuasiColumn], metric: CellMetric) -> Charges:
     """Return what each column charges a class, by the ranks that its members reach."""
-    weights = arguments_of(metric).get("weights") or (1.0,) * len(columns)
     kinds, strides, tables, nodes = zip(*(_column_charges(column, metric) for column in columns), strict=True)
     floors = [0 if metric.name in BY_LEVEL else floor_of(column) for column in columns]
-    table = np.concatenate([each * weight for each, weight in zip(tables, weights, strict=True)]).astype(np.float64)
+    table = np.concatenate(tables).astype(np.float64)
     kind, floor, stride = (np.array(head, dtype=np.int64) for head in (kinds, floors, strides))
     offset = starts_of([len(each) for each in tables])[:-1]
     narrow = np.isin(kind, (PAIRS, SET)) & (stride <= BITS)

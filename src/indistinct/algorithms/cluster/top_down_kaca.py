@@ -1,4 +1,4 @@
-"""TopDown-KACA: parts by specialization, classes inside each part by merging (Yu, Yang, Yan, Zhou 2009)."""
+"""TopDown-KACA: parts by specialization, classes inside each part by merging (Yu, Han, Chen, Xia 2009)."""
 
 from dataclasses import dataclass, replace
 from itertools import chain

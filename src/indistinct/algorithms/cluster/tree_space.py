@@ -5,6 +5,7 @@ are turned into the distortion of Li et al. (2006) only by `ClusterSpace.scale`.
 """
 
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 from math import lcm
@@ -17,6 +18,7 @@ from indistinct.frequencies.pieces import Pieces
 from indistinct.hierarchy import check_rooted
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.machine.arrays import Codes
+from indistinct.metrics.importance import NO_IMPORTANCE, Importance
 from indistinct.metrics.loss import Scheme, step_costs
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import ByCell, ByRow
@@ -91,12 +93,13 @@ class Tree:
 class ClusterSpace:
     """A problem seen as points in trees. A column without a hierarchy is published as it is or not at all.
 
-    `scheme` and `beta` weigh the edges of hierarchies as in `metrics.Distortion`.
+    `scheme` and `beta` weigh the edges of hierarchies and `importance` the columns, as in `metrics.Distortion`.
     """
 
     problem: Problem
     scheme: Scheme = field(default="uniform", kw_only=True)
     beta: float = field(default=1.0, kw_only=True)
+    importance: Importance = field(default=NO_IMPORTANCE, kw_only=True)
 
     def __post_init__(self) -> None:
         for taxonomy in self.taxonomies:
@@ -127,19 +130,37 @@ class ClusterSpace:
         return found
 
     @cached_property
+    def weights(self) -> tuple[Fraction, ...]:
+        """The importance of each column beside that of the most important one."""
+        given = [Fraction(str(self.importance.of(taxonomy.column))) for taxonomy in self.taxonomies]
+        shares = [weight / max(given) for weight in given]
+        # 1/3 is meant where somebody writes 0.3333333333333333: near fractions would decide ties by their last digit.
+        return tuple(share.limit_denominator(10**6) or share for share in shares)
+
+    @cached_property
     def scale(self) -> int:
-        """What a whole hierarchy costs one row; a sum of costs divided by it is the distortion."""
-        heights = [max(taxonomy.height, 1) for taxonomy in self.taxonomies]
-        return lcm(*heights) if self.scheme == "uniform" else FINE
+        """What a whole hierarchy of a most important column costs one row, exactly where that is no large number.
+
+        A sum of costs divided by it is the distortion, in units of the largest importance.
+        """
+        edges = [
+            weight / max(taxonomy.height, 1) for weight, taxonomy in zip(self.weights, self.taxonomies, strict=True)
+        ]
+        exact = lcm(*(edge.denominator for edge in edges))
+        return exact if self.scheme == "uniform" and exact <= FINE else FINE
 
     @cached_property
     def cost(self) -> tuple[Codes, ...]:
         """For each column, the integer cost of taking a leaf to each level."""
-        heights = [taxonomy.height for taxonomy in self.taxonomies]
-        if self.scheme == "uniform":
-            return tuple(np.arange(height + 1) * (self.scale // max(height, 1)) for height in heights)
-        shares = [step_costs(height, scheme=self.scheme, beta=self.beta) for height in heights]
-        return tuple(np.rint(share * FINE).astype(np.int64) for share in shares)
+        found = []
+        for weight, taxonomy in zip(self.weights, self.taxonomies, strict=True):
+            whole, height = weight * self.scale, taxonomy.height
+            if self.scheme == "uniform" and (whole / max(height, 1)).denominator == 1:
+                found.append(np.arange(height + 1) * int(whole / max(height, 1)))
+            else:
+                shares = step_costs(height, scheme=self.scheme, beta=self.beta)
+                found.append(np.rint(shares * float(whole)).astype(np.int64))
+        return tuple(found)
 
     @cached_property
     def node_cost(self) -> tuple[Codes, ...]:

@@ -23,7 +23,7 @@ from indistinct.errors import ParameterError
 from indistinct.frequencies.encode import group_rows
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.metrics import CellMetric
-from indistinct.metrics.loss import Scheme, edge_weights
+from indistinct.metrics.loss import Distortion, Scheme, edge_weights
 from indistinct.recoding.kinds import Recoding
 from indistinct.schema import did_you_mean
 
@@ -91,8 +91,10 @@ class TwoLevel(Algorithm):
 
 def level_costs(space: ClusterSpace, metric: CellMetric) -> LevelCosts:
     """Return what a row pays for each level of each column: exactly for distortion, on average for other metrics."""
-    if metric.name == "distortion":
-        return space.cost
+    if isinstance(metric, Distortion):
+        metric.importance.check([column.name for column in space.columns])
+        weights = [metric.importance.of(column.name) for column in space.columns]
+        return tuple(w * cost for w, cost in zip(weights, space.cost, strict=True)) if metric.importance else space.cost
     counts, found = space.problem.frequencies.counts, []
     for place, column in enumerate(space.columns):
         rows = np.bincount(space.problem.frequencies.vectors[:, place], weights=counts, minlength=len(column.domain))

@@ -71,7 +71,7 @@ class CellSuppression(Algorithm):
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the node with starred outliers; by column if no cell is starred."""
-        found = self.beginning().search(problem)
+        found = self.beginning().find(problem)
         if not isinstance(found, ByColumn) or found.levels is None:
             raise ParameterError.of(
                 "CellSuppression",

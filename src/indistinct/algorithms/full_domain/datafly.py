@@ -7,10 +7,12 @@ import numpy as np
 
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
 from indistinct.algorithms.full_domain.nodes import FullDomain
+from indistinct.budget import NO_BUDGET, Budget, Unit
 from indistinct.errors import InfeasibleError, ParameterError
 from indistinct.figures import share_above
 from indistinct.frequencies.lattice import RolledUp
 from indistinct.machine.arrays import Codes
+from indistinct.models.base import Model
 from indistinct.recoding.kinds import Recoding
 
 SuppressedRows = Literal["drop", "star"]
@@ -24,13 +26,16 @@ class Datafly(Algorithm):
     up one level. The rest is suppressed: dropped, or published as rows of stars, to which whole classes are added,
     smallest first, until they hide each other.
 
-    `outliers` is the suppression budget unless it is given; the paper's own rule is `outliers` = k. It must lie within
-    the budget where rows are dropped, and dropped rows are never all rows: the loop then goes on. Neither minimal nor
-    optimal.
+    `outliers` is the suppression budget unless it is given. A number must lie within the budget where rows are dropped.
+    The word "k" is the paper's own rule: up to as many rows as a class must have, which needs no budget. Dropped rows
+    are never all rows: the loop then goes on. Neither minimal nor optimal.
+
+    Sweeney (2002). Achieving k-anonymity privacy protection using generalization and suppression. International
+    Journal on Uncertainty, Fuzziness and Knowledge-based Systems 10(5), 571-588.
     """
 
     name: ClassVar[str] = "datafly"
-    outliers: int | None = None
+    outliers: int | Literal["k"] | None = None
     suppressed_rows: SuppressedRows = "drop"
 
     def __post_init__(self) -> None:
@@ -41,13 +46,20 @@ class Datafly(Algorithm):
                 f"must be drop or star; got {self.suppressed_rows!r}",
                 hint="drop leaves the rows out, star publishes them with * in every quasi-identifier",
             )
-        if self.outliers is not None and (isinstance(self.outliers, bool) or self.outliers < 0):
+        if self.outliers in (None, "k"):
+            return
+        if not isinstance(self.outliers, int) or isinstance(self.outliers, bool) or self.outliers < 0:
             raise ParameterError.of(
                 "Datafly",
                 "outliers",
-                f"must be at least 0; got {self.outliers}",
+                f"must be k, or a whole number of at least 0; got {self.outliers!r}",
                 hint="leave it out to allow as many as the suppression budget",
             )
+
+    def own_budget(self, model: Model, unit: Unit) -> Budget:
+        """Return k rows, or people, where that is the rule and rows are dropped."""
+        drops = self.outliers == "k" and self.suppressed_rows == "drop"
+        return Budget(model.smallest, unit) if drops else NO_BUDGET
 
     @property
     def traits(self) -> AlgorithmTraits:  # type: ignore[override]
@@ -78,16 +90,19 @@ class Datafly(Algorithm):
     def _allowed(self, problem: Problem) -> int:
         """Return how many rows may stand outside: never more than may be dropped."""
         budget, rows = problem.suppression, problem.frequencies.members
-        chosen = budget if self.outliers is None else self.outliers
+        named = problem.model.smallest if self.outliers == "k" else self.outliers
+        chosen = budget if named is None else named
         if self.suppressed_rows == "star":
             return chosen
+        if self.outliers == "k":
+            chosen = min(chosen, rows)
         if chosen > budget:
-            share = "" if chosen > rows else f" (suppression={share_above(chosen, rows)})"
+            more = "" if chosen > rows else f" (suppression={share_above(chosen, rows)})"
             raise ParameterError.of(
                 "Datafly",
                 "outliers",
                 f"is {chosen}, and {budget} row(s) of {rows} may be dropped",
-                hint=f"allow more suppression{share}, or leave `outliers` out, which keeps to the budget",
+                hint=f"allow more suppression{more}, or leave `outliers` out, which keeps to the budget",
             )
         return min(chosen, rows - 1)
 

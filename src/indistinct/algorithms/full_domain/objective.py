@@ -21,6 +21,7 @@ from indistinct.metrics import (
     NonUniformEntropy,
     SizeMetric,
 )
+from indistinct.metrics.base import SummedMetric
 from indistinct.metrics.information import majorities
 from indistinct.recoding.assign import assign
 
@@ -191,7 +192,10 @@ class AnyObjective(Objective):
 
 
 def objective_of(space: FullDomain, metric: Metric) -> Objective:
-    """Return the objective that a metric makes."""
+    """Return the objective that a metric makes; what is in units of k takes that of the problem's model."""
+    metric = metric.for_promise(space.problem.model.smallest)
+    if isinstance(metric, SummedMetric):
+        metric.importance.check([column.name for column in space.problem.columns])
     match metric:
         case CellMetric():
             return CellObjective(space, metric)

@@ -81,7 +81,7 @@ class _Walk:
             scores = objective.floors(self.space.lattice.nodes(), np.zeros(0)) + totals.sum(axis=1)
         elif isinstance(objective.metric, AverageClassSize):
             none = np.full(len(inside), np.inf)
-            scores = np.divide(rows - outside, inside * objective.metric.k, where=inside > 0, out=none)
+            scores = np.divide(rows - outside, inside * (objective.metric.k or 1), where=inside > 0, out=none)
         else:
             scores = squares + outside * rows
         return outside.astype(np.int64), scores

@@ -62,10 +62,10 @@ def _grid_of(ranks: Codes, problem: Problem, some: tuple[int, ...], fewer: dict[
         start = Grid(tuple(by_column.get(j, nothing[index]) for index, j in enumerate(some)), before[1].cost)
         if start.cost <= _least_cost(own):
             return start
-    greedy = _priced(own_ranks, own, _search(own_ranks, own, None))
+    greedy = _price_cuts(own_ranks, own, _search(own_ranks, own, None))
     if start is None or greedy.cost <= start.cost:
         return greedy
-    extended = _priced(own_ranks, own, _search(own_ranks, own, start.cuts))
+    extended = _price_cuts(own_ranks, own, _search(own_ranks, own, start.cuts))
     return extended if extended.cost <= start.cost else start
 
 
@@ -120,7 +120,7 @@ def _least_cost(problem: Problem) -> int:
     return max(int((sizes * np.maximum(sizes, k)).sum()), least_squares(int(sizes.sum()), k))
 
 
-def _priced(ranks: Codes, problem: Problem, cuts: list[Codes]) -> Grid:
+def _price_cuts(ranks: Codes, problem: Problem, cuts: list[Codes]) -> Grid:
     """Return cuts with their discernibility, as they are published: intervals of a tree that look alike are one."""
     pairs = list(zip(problem.columns, cuts, strict=True))
     labels = [_labels(column, cut, ranks[:, j]) for j, (column, cut) in enumerate(pairs)]
@@ -220,9 +220,9 @@ def greedy_by_rounds(ranks: Codes, problem: Problem, *, start: Sequence[Codes] |
         if best is None:
             # What is still open crosses no class: such cuts change none, and narrow what is published.
             return [cut | free for cut, free in zip(cuts, open_, strict=True)]
-        column, cut = best
-        cuts[column][cut], open_[column][cut] = True, False
-        pairs = 2 * class_ids + (ranks[:, column] > cut)
+        column, position = best
+        cuts[column][position], open_[column][position] = True, False
+        pairs = 2 * class_ids + (ranks[:, column] > position)
         class_ids = np.unique(pairs, return_inverse=True)[1]
 
 

@@ -35,6 +35,10 @@ class Mondrian(Algorithm):
     The median may go to either side of a cut, without which the size bound of the paper does not hold. Columns with a
     tree of values are cut into the children of their node. Any model can be the test of a cut.
 
+    `numeric` is the summary statistic of the paper that classes show of numbers and dates: their range as one text
+    (`interval`) or as two columns (`bounds`), their `mean`, or both (`interval+mean`). It holds for all columns alike.
+    `extent` is the range of the rows of a class, or the region between cuts.
+
     Guarantees: every class satisfies the model, no row is suppressed, and no class could be cut once more.
     """
 

@@ -274,7 +274,7 @@ class CutSearch:
         for choose in (Weighed.largest_gain, Weighed.nearest_half):
             node = self._look_at(self.space.cells, np.zeros(self.space.cuts, dtype=np.int8))
             while node is not None and (cut := choose(node)) is not None:
-                node = self._look_at(node.cells, _with(node.status, cut, HEAD))
+                node = self._look_at(node.cells, _change_status(node.status, cut, HEAD))
 
     def run(self, *, nodes: float, seconds: float | None, report: Callable[[Proof], None]) -> Proof:
         """Enumerate until the best cuts are proven, or so many nodes were weighed, or the seconds are over."""
@@ -291,7 +291,7 @@ class CutSearch:
             if node.bound < self.cost:
                 for status in (HEAD, OUT):
                     cells = self.space.cells if node.cells is None else node.cells
-                    self._enter(self._look_at(cells, _with(node.status, node.cut, status)))
+                    self._enter(self._look_at(cells, _change_status(node.status, node.cut, status)))
         return Proof(self.cost, self.cost, self.nodes)
 
     def _enter(self, node: Weighed | None) -> None:
@@ -312,7 +312,7 @@ class CutSearch:
         return node
 
 
-def _with(status: Codes, cut: int, value: int) -> Codes:
+def _change_status(status: Codes, cut: int, value: int) -> Codes:
     changed = status.copy()
     changed[cut] = value
     return changed

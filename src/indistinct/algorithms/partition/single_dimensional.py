@@ -7,7 +7,7 @@ The baseline that multidimensional partitioning is compared with: greedy, or the
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -26,7 +26,8 @@ from indistinct.recoding.kinds import ByColumn, RecodedColumn, Recoding
 from indistinct.recoding.summary import Extent, NumericForm, Style
 from indistinct.spelling import spell
 
-# Nodes after which an exact search is stopped unless others are asked for.
+SearchForm = Literal["greedy", "optimal"]
+# Nodes after which a search for the optimum is stopped unless others are asked for.
 NODES = 100_000
 
 
@@ -38,12 +39,17 @@ class SingleDimensional(Algorithm):
     value); a cut is allowable if no class falls into two of which one breaks the model. The answer is no worse than
     the one for any of up to eight columns alone.
 
-    With `exact` the cuts have the smallest discernibility of all, rows being suppressed within the budget. That search
-    is stopped after `nodes` nodes (0 sets no limit) or after `seconds`, and then returns the best cuts so far. The
-    explanation of the release, and the counters `proven`, `bound`, `gap` and `nodes`, say how good they are at least.
+    With `search="optimal"` the cuts have the smallest discernibility of all, rows being suppressed within the budget.
+    That search is stopped after `nodes` nodes (0 sets no limit) or after `seconds`, and then returns the best cuts so
+    far. The explanation of the release, and the counters `proven`, `bound`, `gap` and `nodes`, say how good they are at
+    least. `exact` is the same for one column, whose optimum needs no enumeration; it refuses several.
+
+    `extent` and `numeric` are those of `Mondrian`: of numbers and dates segments show their range (`interval`,
+    `bounds`), their `mean`, or both (`interval+mean`).
     """
 
     name: ClassVar[str] = "single-dimensional"
+    search: SearchForm = "greedy"  # type: ignore[assignment]
     exact: bool = False
     nodes: int = NODES
     seconds: float | None = None
@@ -52,6 +58,13 @@ class SingleDimensional(Algorithm):
 
     def __post_init__(self) -> None:
         Style(self.extent, self.numeric)
+        if self.search not in get_args(SearchForm):
+            raise ParameterError.of(
+                "SingleDimensional",
+                "search",
+                f"must be one of {', '.join(get_args(SearchForm))}; got {self.search!r}",
+                hint="greedy takes n log n, optimal is proven and may take very long",
+            )
         if self.nodes < 0:
             hint = "0 sets no limit"
             raise ParameterError.of("SingleDimensional", "nodes", f"must be 0 or above; got {self.nodes}", hint=hint)
@@ -59,28 +72,46 @@ class SingleDimensional(Algorithm):
             hint = "leave it out for none"
             raise ParameterError.of("SingleDimensional", "seconds", f"must be above 0; got {self.seconds}", hint=hint)
         for field, limited in (("nodes", self.nodes != NODES), ("seconds", self.seconds is not None)):
-            if limited and not self.exact:
+            if limited and self.search != "optimal":
                 raise ParameterError.of(
-                    "SingleDimensional", field, "limits the exact search alone", hint="add exact=true, or leave it out"
+                    "SingleDimensional",
+                    field,
+                    "limits the search for the optimum alone",
+                    hint="add search=optimal, or leave it out",
                 )
 
     @property
     def traits(self) -> AlgorithmTraits:  # type: ignore[override]
-        """The exact form is optimal unless a limit stops it, concludes from classes to unions, and uses the budget."""
-        unlimited = self.nodes == 0 and self.seconds is None
+        """The optimum is one unless a limit stops it, concludes from classes to unions, and uses the budget."""
+        unlimited, optimal = self.exact or (self.nodes == 0 and self.seconds is None), self._optimal
         return AlgorithmTraits(
-            optimal=self.exact and unlimited, monotone=self.exact, suppresses=self.exact, ranges=True
+            optimal=optimal and unlimited,
+            monotone=optimal,
+            suppresses=optimal,
+            ranges=True,
+            tight_columns=self.extent == "range",
         )
 
-    def search(self, problem: Problem) -> Recoding:
+    @property
+    def _optimal(self) -> bool:
+        return self.exact or self.search == "optimal"
+
+    def find(self, problem: Problem) -> Recoding:
         """Return the recoding of the cuts found."""
+        if self.exact and len(problem.columns) > 1:
+            raise ParameterError.of(
+                "SingleDimensional",
+                "exact",
+                f"is for one quasi-identifier; there are {len(problem.columns)}",
+                hint="search=optimal is for any number of them, and may take very long",
+            )
         problem.model.check(problem.whole())
         ranks = ranks_of(problem.columns, problem.frequencies.vectors).astype(np.int64)
-        if self.exact:
-            return self._search_exactly(problem, ranks)
+        if self._optimal:
+            return self._search_optimum(problem, ranks)
         return _recoding(problem, ranks, find_greedy_cuts(ranks, problem), Style(self.extent, self.numeric))
 
-    def _search_exactly(self, problem: Problem, ranks: Codes) -> Recoding:
+    def _search_optimum(self, problem: Problem, ranks: Codes) -> Recoding:
         traits = problem.model.traits
         allowed = min(problem.suppression, problem.frequencies.members - 1)
         budget = allowed if traits.stable and traits.suppressible else 0

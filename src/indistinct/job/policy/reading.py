@@ -13,6 +13,7 @@ from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.base import Algorithm
 from indistinct.algorithms.full_domain.node import ChosenNode
 from indistinct.algorithms.registry import parse_algorithm
+from indistinct.budget import parse_budget
 from indistinct.engines.base import DatabaseTable, is_address
 from indistinct.errors import IndistinctError, ParameterError, PolicyError
 from indistinct.hierarchy import Hierarchy, hierarchy_from_json
@@ -35,6 +36,10 @@ TEXTS: Accepts = (
     lambda value: isinstance(value, list) and all(isinstance(text, str) for text in value),
 )
 NUMBER: Accepts = ("a number", lambda value: isinstance(value, int | float) and not isinstance(value, bool))
+BUDGET: Accepts = (
+    "a number or a text",
+    lambda value: isinstance(value, int | float | str) and not isinstance(value, bool),
+)
 WHOLE: Accepts = (
     "a whole number from 0",
     lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= 0,
@@ -87,7 +92,7 @@ TABLES: dict[str, dict[str, Accepts]] = {
         "trim": TRUTH,
         "nameless": TEXT,
     },
-    "privacy": {"models": TEXTS, "suppression": NUMBER},
+    "privacy": {"models": TEXTS, "suppression": BUDGET},
     "algorithm": {"use": TEXT, "node": LEVELS},
     "measure": {"metrics": TEXTS, "target": TEXT},
     "about": {
@@ -167,11 +172,7 @@ def policy_from_toml(text: str, *, base: Path) -> Policy:
         if not models and not algorithm.traits.buckets:
             raise PolicyError("[privacy] models: name at least one model", hint='models = ["k-anonymity:k=5"]')
     with _at("[privacy] suppression"):
-        suppression = privacy.get("suppression", 0.0)
-        if not 0 <= suppression <= 1:
-            raise ParameterError(
-                f"expected a share from 0 to 1; got {suppression!r}", hint="0.02 allows two rows in a hundred"
-            )
+        suppression = parse_budget(privacy.get("suppression", 0.0))
     with _at("[measure] metrics"):
         metrics = tuple(parse_metric(metric) for metric in measure.get("metrics", ()))
     with _at("[measure] target"):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.base import Algorithm
+from indistinct.budget import NO_BUDGET, Budget, parse_budget
 from indistinct.engines.base import DatabaseTable
 from indistinct.errors import SchemaError
 from indistinct.hierarchy import Hierarchy, move_file, table_of_values
@@ -82,7 +83,7 @@ class Policy:
     """The whole job.
 
     Paths are kept as they are written and start at `base`, the folder of the policy; `locate` resolves one.
-    `suppression` is the share of the original rows that may be dropped, `target` the column of the
+    `suppression` says how many of the original rows, or people, may be dropped, `target` the column of the
     classification metric, and no `metrics` means the standard ones. `transformations` are those of columns that are
     not recoded, and `pseudonyms` stand in place of identifiers, with paths as they are written. `fresh` are columns
     that are measured anew for every release. `reasons` say why a column has its role, and `about` is what people state
@@ -93,7 +94,7 @@ class Policy:
     schema: Schema
     models: tuple[Model, ...]
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
-    suppression: float = 0.0
+    suppression: Budget = NO_BUDGET
     algorithm: Algorithm = Auto()  # noqa: RUF009 (a frozen value)
     target: str | None = None
     metrics: tuple[Metric, ...] = ()
@@ -105,6 +106,9 @@ class Policy:
     reasons: Mapping[str, str] = field(default_factory=dict)
     base: Path = field(default=Path(), compare=False)
     name: str | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "suppression", parse_budget(self.suppression))
 
     @property
     def model(self) -> Model | None:

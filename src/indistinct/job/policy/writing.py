@@ -54,7 +54,7 @@ def policy_to_toml(policy: Policy, *, heading: str = "", notes: Mapping[str, str
         "columns": {name: _column(policy, name) for name in policy.schema.columns},
         "privacy": {
             "models": [model.spec() for model in policy.models] or None,
-            "suppression": policy.suppression or None,
+            "suppression": policy.suppression.plain if policy.suppression else None,
         },
         "algorithm": {"use": spell(policy.algorithm)},
         "measure": {"metrics": [spell(metric) for metric in policy.metrics] or None, "target": policy.target},

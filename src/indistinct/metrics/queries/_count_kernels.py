@@ -3,7 +3,7 @@
 With c columns, n entries of a slice and b boxes: `values` is c × n (int32), `offsets` c + 1 (int64), `counts` n
 (int64), `shares` b × the number of published values of all columns (float64), `found` b × 4 (float64). The plain twin
 is `PublishedRows.count` in `slices.py`; `test_many_counts_are_those_of_single_ones` in
-`tests/unit/test_queries.py` compares both.
+`tests/unit/metrics/test_queries.py` compares both.
 """
 
 from indistinct.machine.compiled import jit

@@ -117,7 +117,9 @@ class PublishedRows:
     """All rows of a published table: its slices and the rows of every unit.
 
     `suppressed` rows are in the original and in no unit; None if nobody knows how many. `trusted_means` says that
-    published means are those of the published rows. `notes` are what a reader of any answer must know.
+    published means are those of the published rows. `notes` are what a reader of any answer must know. `attained` says
+    of which columns the ends of published ranges are values that occur, and among which rows: among all rows that show
+    the same in the columns that are named for it.
     """
 
     slices: tuple[Slice, ...]
@@ -126,6 +128,7 @@ class PublishedRows:
     trusted_means: bool = True
     notes: tuple[str, ...] = ()
     limits: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    attained: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def labels(self) -> dict[str, Labels]:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from indistinct.budget import AnyBudget, parse_budget
 from indistinct.engines import open_source
 from indistinct.engines.base import Source, transformed_source
 from indistinct.errors import Feasible, InfeasibleError, InputError, ParameterError, SchemaError, VerificationError
@@ -80,7 +81,7 @@ class Earlier:
     fresh: tuple[str, ...] = ()
 
 
-def earlier_releases(history: History, *, schema: Schema, suppression: float | None = None) -> Earlier | None:
+def earlier_releases(history: History, *, schema: Schema, suppression: AnyBudget | None = None) -> Earlier | None:
     """Return what a release is to be compared with; None where nothing is given.
 
     Rows that an earlier recoding does not cover were suppressed, if they are no more than it was allowed, or
@@ -122,7 +123,7 @@ def _is_fresh(schema: Schema, fresh: Sequence[str]) -> bool:
     return bool(fresh) and {*schema.sensitive, *schema.insensitive} <= set(fresh)
 
 
-def _made_again(history: History, *, schema: Schema, suppression: float | None, key: bytes) -> Standing:
+def _made_again(history: History, *, schema: Schema, suppression: AnyBudget | None, key: bytes) -> Standing:
     previous, previous_input, fresh = history.previous, history.previous_input, history.fresh
     if previous is None:
         raise ParameterError(
@@ -141,7 +142,8 @@ def _made_again(history: History, *, schema: Schema, suppression: float | None, 
     roles.check(source.columns, decided=True)
     source, _ = transformed_source(source, recoding.transformations or {})
     made = fit(engine, source, recoding, keys=((PERSON,),))
-    if made.uncovered_members > max(recoding.suppression, suppression or 0) * made.members:
+    budgets = (recoding.budget, parse_budget(suppression or 0))
+    if made.uncovered_members > max(budget.allows(made.members) for budget in budgets):
         raise InputError(
             f"the earlier recoding does not cover {made.uncovered_rows:,} of {made.rows:,} rows of the earlier table: "
             f"{made.describe()}",

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from indistinct.algorithms.base import Algorithm
+from indistinct.budget import NO_BUDGET, Budget
 from indistinct.engines.base import Source
 from indistinct.hierarchy import Hierarchy
 from indistinct.models.base import Model
@@ -46,7 +47,7 @@ class Target:
     model: Model | None = None
     algorithm: Algorithm | None = None
     earlier: "Target | None" = None
-    suppression: float = 0.0
+    suppression: Budget = NO_BUDGET
     seed: int | None = None
     sample: int | None = None
     progress: Progress = _silent

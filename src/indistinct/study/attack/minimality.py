@@ -8,7 +8,6 @@ fewer are left, and somebody's value may be surer than the class shows.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from itertools import product
 from math import comb, prod
 from typing import ClassVar
@@ -308,7 +307,7 @@ def _searched(known: Known, counts: Codes, target: Target) -> Release | None:
     indptr = starts_of(np.bincount(owners, minlength=len(counts)))
     histogram = replace(known.histogram, indptr=indptr, codes=codes.astype(np.int32), counts=counts[owners, codes])
     cells = replace(known.cells, classes=Classes(known.cells.counts, {known.key: histogram}), joint=None)
-    allowed = int(Fraction(str(target.suppression)) * known.cells.rows)
+    allowed = target.suppression.allows(known.cells.rows)
     try:
         found = run_search(algorithm, Problem(cells, known.columns, model, suppression=allowed))
     except InfeasibleError:

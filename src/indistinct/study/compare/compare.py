@@ -13,7 +13,7 @@ from indistinct.machine import arrays
 from indistinct.schema import Schema, require_schema
 from indistinct.study.compare.comparison import Comparison, python_call
 from indistinct.study.compare.folder import Kept, private_folder
-from indistinct.study.compare.grid import Algorithms, Metrics, Models, Point, Shares, metrics_of, points_of
+from indistinct.study.compare.grid import Algorithms, Budgets, Metrics, Models, Point, metrics_of, points_of
 from indistinct.study.compare.trial import ComparedJob, Trial
 from indistinct.study.compare.workers import try_points
 from indistinct.tables import open_table
@@ -25,7 +25,7 @@ def compare(
     *,
     algorithms: Algorithms,
     models: Models = None,
-    suppression: Shares = 0.0,
+    suppression: Budgets = 0.0,
     metrics: Metrics | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
     target: str | None = None,
@@ -35,11 +35,12 @@ def compare(
     progress: Progress | None = None,
     command: Callable[[Point], str] = python_call,
 ) -> Comparison:
-    """Return what every algorithm gives with every model and every share of suppression on one table.
+    """Return what every algorithm gives with every model and every budget of suppression on one table.
 
     Each point is a release that is made, verified, measured and assessed, and then thrown away: nothing is published.
     A point that is infeasible or fails has its reason instead of figures, and the others go on. `algorithms`, `models`
-    and `metrics` are values, spellings, or a text of several, such as "mondrian:relaxed=true,datafly". Points run in
+    and `metrics` are values, spellings, or a text of several, such as "mondrian:relaxed=true,datafly"; budgets are as
+    in `anonymize`, or a text of several, such as "0, 4 rows". Points run in
     processes, one a core unless `workers` says otherwise; with 1 they run in this one. With a `folder`, made for its
     owner alone, trials are kept there and taken from there when the same comparison runs again. `command` spells how
     a point is made.

@@ -121,7 +121,8 @@ def python_call(point: Point) -> str:
     >>> python_call(Point("mondrian", "k-anonymity:k=5"))
     "ind.anonymize(table, schema, hierarchies=hierarchies, model='k-anonymity:k=5', algorithm='mondrian')"
     """
-    given = {"model": point.model, "algorithm": point.algorithm, "suppression": point.suppression or None}
+    dropped = point.suppression.plain if point.suppression else None
+    given = {"model": point.model, "algorithm": point.algorithm, "suppression": dropped}
     shown = ", ".join(f"{name}={value!r}" for name, value in given.items() if value is not None)
     return f"ind.anonymize(table, schema, hierarchies=hierarchies, {shown})"
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from indistinct.drawing.charts import COLOURS, GREY, altair, draw
 from indistinct.drawing.lines import SHORT, Scale, line_charts, measure_axis
-from indistinct.figures import percent
 from indistinct.models import Model
 from indistinct.models.registry import parse_model
 from indistinct.study.compare.comparison import RISKS, Comparison, Risk
@@ -119,7 +118,7 @@ def series_of(comparison: Comparison, trial: Trial) -> str:
     """Return what a line or a mark is called: the algorithm, and the suppression where there are several."""
     several = len({each.point.suppression for each in comparison.trials}) > 1
     point = trial.point
-    dropped = f"up to {percent(point.suppression)} dropped" if point.suppression else "none dropped"
+    dropped = f"up to {point.suppression.words} dropped" if point.suppression else "none dropped"
     return f"{point.algorithm}, {dropped}" if several else point.algorithm
 
 

@@ -72,10 +72,10 @@ def figures_of(comparison: Comparison) -> tuple[tuple[str, ...], list[tuple[str,
             if trial.state == "done"
             else [trial.state, *[""] * (4 + len(measured))]
         )
-        rows.append((point.algorithm, point.model or "", f"{point.suppression:g}", *shown))
+        rows.append((point.algorithm, point.model or "", f"{point.suppression}", *shown))
     return (*HEADINGS, *comparison.metrics), rows
 
 
 def _named(point: Point) -> str:
     model = f" with {point.model}" if point.model else ""
-    return f"{point.algorithm}{model}, suppression {point.suppression:g}"
+    return f"{point.algorithm}{model}, suppression {point.suppression}"

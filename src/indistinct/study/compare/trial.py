@@ -9,7 +9,7 @@ from typing import Any, Literal
 from indistinct.errors import IndistinctError, InfeasibleError
 from indistinct.job.job import Job
 from indistinct.job.running import run_job
-from indistinct.metrics import AverageClassSize, Metric
+from indistinct.metrics import Metric
 from indistinct.release.release import Release
 from indistinct.study.assess.assessing import assess
 from indistinct.study.compare.grid import Point
@@ -50,7 +50,7 @@ class Trial:
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values, the point among them."""
         figures = asdict(self)
-        return {**figures.pop("point"), **figures}
+        return {**figures.pop("point"), "suppression": self.point.suppression.plain, **figures}
 
 
 def trial_from_json(document: Mapping[str, Any]) -> Trial:
@@ -95,10 +95,8 @@ def _figures(compared: ComparedJob, point: Point, began: float) -> Trial:
 
 
 def _measure(compared: ComparedJob, release: Release) -> dict[str, float | None]:
-    k = release.check.model.smallest
-    own = [AverageClassSize(k) if metric == AverageClassSize() else metric for metric in compared.metrics]
-    found = measure(release, own)
-    values = {metric.name: found.get(metric.name) for metric in own}
+    found = measure(release, compared.metrics)
+    values = {metric.name: found.get(metric.name) for metric in compared.metrics}
     return {name: value if value is not None and math.isfinite(value) else None for name, value in values.items()}
 
 

@@ -11,7 +11,7 @@ from indistinct.frequencies.encode import Encoded
 from indistinct.frequencies.value import PERSON, Key
 from indistinct.job.job import check_job
 from indistinct.machine.memory import needs_memory
-from indistinct.metrics import Loss, Measurements, Metric, measure_all, parse_metric, standard_metrics
+from indistinct.metrics import Loss, Measurements, Metric, measure_all, metric_of, standard_metrics
 from indistinct.metrics.buckets import measure_buckets
 from indistinct.models import KAnonymity
 from indistinct.recoding.columns import columns_of
@@ -34,7 +34,8 @@ def measure(
 
     `target` names the column of the classification metric, as `anonymize` was given it. A release that was not made
     here is measured beside its original, as far as labels tell what became of it: not `entropy`, which compares rows
-    with their originals. Of a release in buckets only what speaks of buckets is measured: values are not recoded there,
+    with their originals. The average class size is in units of the k that the release promised, unless a metric names
+    its own. Of a release in buckets only what speaks of buckets is measured: values are not recoded there,
     so nothing else is lost.
     """
     return _measure(describe_release(release), metrics, target=target)
@@ -70,7 +71,7 @@ def _measure(
     unit = published.k if k is None else k
     if published.buckets is not None:
         return measure_buckets(published.tables.in_buckets(published.schema).links, k=unit)
-    chosen = _parsed(metrics) if metrics is not None else standard_metrics(k=unit, target=target)
+    chosen = standard_metrics(k=unit, target=target) if metrics is None else _parsed(metrics, k=unit)
     if published.release is not None:
         return measure_all(published.release.assignment, chosen)
     if metrics is None:
@@ -150,5 +151,5 @@ def _read_values(published: Published) -> tuple[Mapping[str, Encoded], PossibleV
     return columns, possible_values(published.tables, published.schema, domains=domains, hierarchies=hierarchies)
 
 
-def _parsed(metrics: Sequence[Metric | str]) -> tuple[Metric, ...]:
-    return tuple(parse_metric(metric) if isinstance(metric, str) else metric for metric in metrics)
+def _parsed(metrics: Sequence[Metric | str], *, k: int) -> tuple[Metric, ...]:
+    return tuple(metric_of(metric).for_promise(k) for metric in metrics)

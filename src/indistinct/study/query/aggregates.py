@@ -19,7 +19,8 @@ class Numbers:
     """The numbers that were perhaps chosen: entries of units, each between `least` and `largest`.
 
     `low` and `high` bound the rows of each unit. `weights` of `counts` rows are chosen by estimate, `mean` and
-    `variance` are those of an entry. `suppressed` rows may be anything between `limits`.
+    `variance` are those of an entry. `suppressed` rows may be anything between `limits`. Of entries that are `attained`
+    some chosen row has the `least` number and some chosen row the `largest`.
     """
 
     low: Codes
@@ -33,6 +34,7 @@ class Numbers:
     variance: Codes
     suppressed: int = 0
     limits: tuple[float, float] = (-np.inf, np.inf)
+    attained: Codes | None = None
 
     def reversed(self) -> "Numbers":
         """Return the same with all signs turned, whose least is the largest here."""
@@ -110,7 +112,7 @@ def least_of(numbers: Numbers) -> Found:
         return NOTHING
     here = numbers.high[numbers.units] > 0
     low = float(numbers.least[here].min(initial=np.inf))
-    high = _least_certain(numbers)
+    high = min(_least_certain(numbers), _least_attained(numbers))
     if not np.isfinite(high) and not numbers.sure:
         high = float(numbers.largest[here].max(initial=-np.inf))
     if numbers.suppressed:
@@ -184,6 +186,11 @@ def _least_certain(numbers: Numbers) -> float:
     wanted = numbers.low[units]
     last = (wanted > before) & (wanted <= before + counts)
     return float(numbers.largest[order][last].min(initial=np.inf))
+
+
+def _least_attained(numbers: Numbers) -> float:
+    """Return the least number that some chosen row has for sure, by the ends of ranges that occur."""
+    return float("inf") if numbers.attained is None else float(numbers.least[numbers.attained].min(initial=np.inf))
 
 
 def _guessed_least(numbers: Numbers) -> tuple[float | None, float | None]:

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from indistinct.errors import InputError
+from indistinct.frequencies.encode import group_rows
 from indistinct.machine.arrays import Codes
 from indistinct.metrics.queries.boxes import Box, boxes_of
 from indistinct.metrics.queries.labels import Labels
-from indistinct.metrics.queries.slices import Pool, PublishedRows
+from indistinct.metrics.queries.slices import Pool, PublishedRows, Slice
 from indistinct.metrics.queries.value import Query
 from indistinct.metrics.queries.values import EVERY, NONE, LineSet, TextSet, ValueSet
 from indistinct.study.query.aggregates import Found, Numbers, largest_of, least_of, mean_of, sum_of
@@ -166,11 +167,27 @@ def _numbers(rows: PublishedRows, target: str, boxes: Sequence[Box], *, by_mean:
         variance,
         rows.suppressed or 0,
         limits,
+        _attained_ends(rows, home, pool, target),
     )
 
 
+def _attained_ends(rows: PublishedRows, home: Slice, pool: Pool, target: str) -> Codes | None:
+    """Return which entries of a pool have rows with both ends of their range, for sure; None where nobody knows it.
+
+    All rows among which the ends occur must have been chosen: of a class that was chosen in part, the others may have
+    them.
+    """
+    together = rows.attained.get(target)
+    if together is None or not len(home.counts):
+        return None
+    alike = group_rows([home.values[name] for name in together], [len(home.labels[name]) for name in together])
+    group = np.empty(len(home.counts), dtype=np.int64)
+    group[alike.order] = np.repeat(np.arange(len(alike.first)), np.diff(alike.starts))
+    return _full_groups(group, home.counts, pool)[group[pool.entries]]
+
+
 def _full_groups(values: Codes, counts: Codes, pool: Pool) -> Codes:
-    """Return for each published value whether all rows that show it were chosen, so that its mean is theirs.
+    """Return for each published value whether all rows that show it were chosen, so that its mean or ends are theirs.
 
     Of a release in classes every entry is a unit.
     """

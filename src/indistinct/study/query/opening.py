@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from indistinct.algorithms.base import Algorithm
 from indistinct.engines import open_source
 from indistinct.errors import InputError, ParameterError
 from indistinct.frequencies.count import Request
@@ -36,7 +37,8 @@ _MEANS_ALONE = re.compile(r"[:,]numeric=mean(?:,|$)")
 class Background:
     """What is known besides the published tables: values before publishing, hierarchies, suppressed rows, algorithm.
 
-    `columns` are those of which the original values are known, and `limits` the ends of others.
+    `columns` are those of which the original values are known, and `limits` the ends of others. `searched` is the
+    algorithm whose search on this original the certificate names.
     """
 
     columns: Mapping[str, QuasiColumn] = field(default_factory=dict)
@@ -45,11 +47,13 @@ class Background:
     suppressed: int | None = None
     algorithm: str | None = None
     trusted_means: bool = True
+    searched: Algorithm | None = None
 
 
 def rows_of_published(published: Published, queries: Sequence[Query]) -> PublishedRows:
     """Return the rows of a release, as far as queries ask about them, with what is known of its original."""
     about = _of_release(published) if published.release is not None else _of_table(published, queries)
+    about = replace(about, searched=published.certified_algorithm)
     return published_rows(published.tables, published.schema, queries, about=about)
 
 
@@ -107,7 +111,22 @@ def published_rows(
             read[name] = _quasi(table, name, schema, about, _constants(queries, name))
         else:
             read[name] = plain_labels(name, table[name], hierarchy=about.hierarchies.get(name))
-    return _in_classes(read, table.num_rows, empty)
+    return _in_classes(read, table.num_rows, replace(empty, attained=_attained(names, schema, about)))
+
+
+def _attained(names: Sequence[str], schema: Schema, about: Background) -> dict[str, tuple[str, ...]]:
+    """Return the columns whose ranges end at values that occur, and what rows show alike among which they do.
+
+    That is so where a search on this table published the ranges of its own rows and suppressed none of them. A node of
+    a tree may look like a range, so that the column must be known.
+    """
+    traits = None if about.searched is None else about.searched.traits
+    if traits is None or about.suppressed != 0 or not (traits.tight or traits.tight_columns) or not traits.ranges:
+        return {}
+    quasi = tuple(name for name in names if name in schema.quasi)
+    ranged = [name for name in quasi if name in about.columns and about.columns[name].ranged]
+    # Rows of one class show the same in every quasi-identifier, so that these rows are some whole classes.
+    return {name: quasi if traits.tight else (name,) for name in ranged}
 
 
 def _quasi(

@@ -74,8 +74,9 @@ CHECKS: Mapping[str, Callable[..., None]] = MappingProxyType(
 )
 """Every check of releases in classes by its name; each is given a case."""
 
-SPREAD = frozenset({"dictionaries", "shuffling", "seed", "unseen_value", "column_order", "names"})
-"""The checks of how a recoding is published, whatever the model: of several models each tries them on some tables."""
+SPREAD = frozenset({"dictionaries", "shuffling", "seed", "unseen_value", "row_order", "column_order", "names"})
+"""The checks of what comes before and after a search, whatever the model: of several models each tries them on some
+tables. A search sees cells, which rows in another order give as well."""
 
 
 def checks_for(algorithm: Algorithm) -> Mapping[str, Callable[..., None]]:

@@ -84,7 +84,7 @@ ALGORITHM_EXAMPLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "single-dimensional:extent=region",
             "single-dimensional:numeric=bounds",
             "single-dimensional:numeric=mean",
-            "single-dimensional:exact=true,nodes=60",
+            "single-dimensional:search=optimal,nodes=60",
         ),
         "datafly": ("datafly", "datafly:outliers=0", "datafly:outliers=0,suppressed_rows=star"),
         "bottom-up": ("bottom-up", "bottom-up:rollup=false,marking=transitive"),

@@ -6,8 +6,9 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from indistinct.figures import number, percent
-from indistinct.job.job import budget
+from indistinct.budget import UNITS, Budget, parse_budget
+from indistinct.errors import ParameterError
+from indistinct.figures import number
 from indistinct.job.policy import Policy
 from indistinct.job.policy.value import relative_path
 from indistinct.models import Model
@@ -270,49 +271,66 @@ def _suppression(screen: Screen) -> None:
     parts.heading("What may be left out")
     screen.field(
         "Per cent that may be left out",
-        _per_cent(policy.suppression),
+        spell_budget(policy.suppression),
         lambda given: _set_suppression(screen, given),
         name="suppression",
         part=lambda policy: policy.suppression,
         hint=suppression_in_words(policy.suppression, *members_of(screen.session)),
-        inputmode="decimal",
         autocomplete="off",
     )
 
 
-def suppression_in_words(share: float, members: int | None, unit: str) -> str:
-    """Return what a share that may be left out means.
+def suppression_in_words(budget: Budget, members: int | None, unit: str) -> str:
+    """Return what a budget means.
 
-    >>> suppression_in_words(0.02, 5000, "rows")
+    >>> suppression_in_words(Budget(0.02), 5000, "rows")
     '2 %: at most 100 of 5,000 rows may be left out. Leaving out those who stand out keeps others detailed.'
     """
-    if not share:
-        return f"0: all {unit} are published. 2 lets two in a hundred go, so that others stay more detailed."
-    much = "" if members is None else f"at most {budget(share, members):,} of {members:,} {unit} may be left out. "
-    return f"{percent(share)}: {much}Leaving out those who stand out keeps others detailed."
+    if not budget:
+        return (
+            f"0: all {unit} are published. 2 lets two in a hundred go, so that others stay more detailed; "
+            f"4 {unit} is a number of them."
+        )
+    if budget.unit not in (None, unit):
+        return f"{budget.words}: but {unit} are counted here. Say {Budget(budget.amount, UNITS[unit])}, or a per cent."
+    much = "" if members is None else f"at most {budget.allows(members):,} of {members:,} {unit} may be left out. "
+    return f"{budget.words}: {much}Leaving out those who stand out keeps others detailed."
 
 
-def _per_cent(share: float) -> str:
-    return f"{float(Fraction(str(share)) * 100):g}"
+def spell_budget(budget: Budget) -> str:
+    """Return a budget as it stands in its field: a per cent, or a number of rows or people.
 
-
-def share_of(text: str) -> float:
-    """Return the share that a per cent is.
-
-    >>> share_of("2.5 %")
-    0.025
+    >>> spell_budget(Budget(0.025)), spell_budget(Budget(4, "rows"))
+    ('2.5', '4 rows')
     """
+    if not isinstance(budget.amount, float):
+        return str(budget)
+    return f"{float(Fraction(str(budget.amount)) * 100):g}"
+
+
+def budget_of(text: str) -> Budget:
+    """Return the budget that stands in its field: a bare number is a per cent.
+
+    >>> budget_of("2.5 %"), budget_of("4 rows")
+    (Budget(amount=0.025, unit=None), Budget(amount=4, unit='rows'))
+    """
+    plain = text.replace("%", "").strip().replace(",", ".")
+    if "/" in plain or plain.endswith(tuple(UNITS)):
+        try:
+            return parse_budget(plain)
+        except ParameterError as error:
+            raise TaskError("this is neither a share nor a number of rows or people", hint=error.hint) from None
     try:
-        per_cent = Fraction(text.replace("%", "").strip().replace(",", "."))
+        per_cent = Fraction(plain)
     except (ValueError, ZeroDivisionError):
-        raise TaskError("this is not a number", hint="a per cent from 0 to 100, such as 2") from None
+        raise TaskError("this is not a number", hint="a per cent from 0 to 100, such as 2, or 4 rows") from None
     if not 0 <= per_cent <= 100:
         raise TaskError("it must be from 0 to 100", hint="2 means two in a hundred")
-    return float(per_cent / 100)
+    return Budget(float(per_cent / 100))
 
 
 def _set_suppression(screen: Screen, given: str) -> None:
-    screen.change(replace(screen.policy, suppression=share_of(given or "0")))
+    screen.change(replace(screen.policy, suppression=budget_of(given or "0")))
 
 
 # Profiles

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from indistinct.algorithms.auto import Auto
+from indistinct.budget import Budget
 from indistinct.errors import Feasible
 from indistinct.figures import number, percent
 from indistinct.job.policy import Policy
@@ -77,10 +78,11 @@ def _suppression(feasible: Feasible, policy: Policy) -> Iterator[Remedy]:
     """Yield the share that would have to be left out, or the next larger one where that is not clear."""
     if not policy.algorithm.traits.suppresses:
         return
-    larger = next((each for each in SHARES if each > policy.suppression), None)
+    now = policy.suppression.share  # what a number of rows is of all is not known here
+    larger = None if now is None else next((each for each in SHARES if each > now), None)
     share = larger if feasible.share is None else feasible.share
-    if share is not None and policy.suppression < share < 1:
-        yield Remedy(f"Allow {percent(share)} to be left out", replace(policy, suppression=share))
+    if share is not None and (now or 0.0) < share < 1:
+        yield Remedy(f"Allow {percent(share)} to be left out", replace(policy, suppression=Budget(share)))
 
 
 def _other_algorithm(policy: Policy) -> Iterator[Remedy]:

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.algorithms.base import Algorithm, Progress
+from indistinct.budget import AnyBudget
 from indistinct.errors import IndistinctError, InputError, ParameterError, SchemaError
 from indistinct.frequencies.encode import Encoded, encode_column, group_rows
 from indistinct.hierarchy import Hierarchy
@@ -76,7 +77,7 @@ def classify(
     model: Model | str | None = None,
     algorithm: Algorithm | str | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
-    suppression: float = 0.0,
+    suppression: AnyBudget = 0.0,
     release: Any = None,
     classifiers: Sequence[Classifier | str] = tuple(CLASSIFIERS),
     folds: int = FOLDS,

@@ -1,0 +1,23 @@
+"""A process of a comparison that dies."""
+
+import indistinct as ind
+from indistinct.job.job import Job
+from indistinct.reproduce.datasets import generate_patients
+from indistinct.study.compare import workers
+from indistinct.study.compare.grid import Point, metrics_of
+from indistinct.study.compare.trial import ComparedJob
+from indistinct.tables import open_table
+
+SCHEMA = ind.Schema(quasi=["age", "sex", "zipcode"], sensitive=["disease"])
+
+
+def test_a_process_that_dies_takes_its_point_along_and_no_other():
+    patients = generate_patients(300, seed=1).select(["age", "sex", "zipcode", "disease"])
+    job = ComparedJob(Job(open_table(patients), SCHEMA), metrics_of(None))
+    worker = workers.Worker(workers._pickled(job), threads=1)
+    try:
+        worker._running().kill()
+        assert "signal 9" in str(worker.ask(Point("mondrian", "k-anonymity:k=5")).reason)
+        assert worker.ask(Point("mondrian", "k-anonymity:k=5")).state == "done"
+    finally:
+        worker.close()
