@@ -124,7 +124,7 @@ def _describe_one(rows: Sequence[tuple[Cell, ...]]) -> str:
     ratios = compare_errors([row for row in rows if row[2] == 1]).values()
     return (
         f"predicates over one attribute: errors are {min(ratios):.2f} to {max(ratios):.2f} of the single-dimensional "
-        "ones, so the gain does not depend on how many attributes a predicate names, but on k"
+        "ones"
     )
 
 
