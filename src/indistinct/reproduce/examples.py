@@ -32,6 +32,8 @@ from indistinct.study.query.querying import query
 from indistinct.study.verify import verify
 
 Texts = tuple[tuple[str, ...], ...]
+Make = Callable[..., Example]
+"""What makes an example of one document."""
 HEADINGS = ("document", "table", "rows", "as printed", "how ours is made")
 SEXES = {"Sex": Hierarchy.order(["Female", "Male"])}
 MEANS = "mondrian:numeric=interval+mean"
@@ -64,11 +66,13 @@ def _summarize(example: Example) -> tuple[str | int, ...]:
 
 
 def _murthy() -> list[Example]:
-    names, patients = documents.MONDRIAN_NAMES, documents.RETOLD_PATIENTS
-    multi = _publish(patients, names, ["Sex", "Age", "Zipcode"], "mondrian", hierarchies=SEXES)
-    means = _publish(patients, names, ["Sex", "Age", "Zipcode"], MEANS, hierarchies=SEXES)
-    single = _apply_columns(patients, names, zipcodes={533441: "533441"}, others="[533448-533449]", ages="[35-38]")
     of = _examples_of(documents.MURTHY)
+    return [*_retold_patients(of), *_retold_partitions(of)]
+
+
+def _retold_patients(of: Make) -> list[Example]:
+    names, patients = documents.MONDRIAN_NAMES, documents.RETOLD_PATIENTS
+    single = _apply_columns(patients, names, zipcodes={533441: "533441"}, others="[533448-533449]", ages="[35-38]")
     return [
         of(
             "Table 1, joining attack",
@@ -94,6 +98,14 @@ def _murthy() -> list[Example]:
             "The fifth row must have zipcode 533441: as printed the two women are alone and the table is not "
             "2-anonymous.",
         ),
+    ]
+
+
+def _retold_partitions(of: Make) -> list[Example]:
+    names, patients = documents.MONDRIAN_NAMES, documents.RETOLD_PATIENTS
+    multi = _publish(patients, names, ["Sex", "Age", "Zipcode"], "mondrian", hierarchies=SEXES)
+    means = _publish(patients, names, ["Sex", "Age", "Zipcode"], MEANS, hierarchies=SEXES)
+    return [
         of(
             "Table 3",
             "mondrian, k = 2",
@@ -130,27 +142,15 @@ def _murthy() -> list[Example]:
 
 def _sonawane() -> list[Example]:
     names, patients, of = documents.SLICING_NAMES, documents.SLICING_PATIENTS, _examples_of(documents.SONAWANE)
-    quasi, half = list(names[:3]), len(patients) // 2
+    quasi = list(names[:3])
     text = [(age, sex, str(zipcode), disease) for age, sex, zipcode, disease in patients]
     trees = {"zip": Hierarchy.masking(), "sex": Hierarchy.suppression()}
     generalized = _publish(text, names, quasi, "mondrian", k=4, hierarchies=trees)
 
-    def bucketize(algorithm: str) -> Release:
-        return anonymize(_table(patients, names), Schema(quasi=quasi, sensitive=["disease"]), algorithm=algorithm)
-
     def in_buckets(name: str, algorithm: str, printed: Sequence[documents.Row], slices: Sequence[range]) -> Example:
-        release = bucketize(algorithm)
-        buckets: tuple[list[documents.Row], list[documents.Row]] = ([], [])
-        for row in release.table.to_pylist():
-            buckets[row["bucket"] - 1].append(tuple(row[column] for column in names))
-        ours = [
-            row
-            for bucket, own in zip(sorted(buckets, key=min), (printed[:half], printed[half:]), strict=True)
-            for row in _arrange(bucket, own, slices)
-        ]
-        return of(name, algorithm, names, printed, ours)
+        return of(name, algorithm, names, printed, _rows_in_buckets(algorithm, printed, slices))
 
-    multisets = _rows(bucketize("multiset:l=2"), names)
+    multisets = _rows(_bucketize("multiset:l=2"), names)
     return [
         of("Table 1", "typed in", names, patients, patients),
         of(
@@ -185,6 +185,22 @@ def _sonawane() -> list[Example]:
     ]
 
 
+def _bucketize(algorithm: str) -> Release:
+    names = documents.SLICING_NAMES
+    schema = Schema(quasi=list(names[:3]), sensitive=["disease"])
+    return anonymize(_table(documents.SLICING_PATIENTS, names), schema, algorithm=algorithm)
+
+
+def _rows_in_buckets(algorithm: str, printed: Sequence[documents.Row], slices: Sequence[range]) -> list[documents.Row]:
+    """Return the rows of two buckets, each in the order of those printed."""
+    names, half = documents.SLICING_NAMES, len(documents.SLICING_PATIENTS) // 2
+    buckets: tuple[list[documents.Row], list[documents.Row]] = ([], [])
+    for row in _bucketize(algorithm).table.to_pylist():
+        buckets[row["bucket"] - 1].append(tuple(row[column] for column in names))
+    halves = zip(sorted(buckets, key=min), (printed[:half], printed[half:]), strict=True)
+    return [row for bucket, own in halves for row in _arrange(bucket, own, slices)]
+
+
 def _caputo() -> list[Example]:
     names, of = documents.CLINIC_NAMES, _examples_of(documents.CAPUTO)
     quasi, trees = list(names[:-1]), documents.CLINIC_LADDERS
@@ -200,7 +216,6 @@ def _caputo() -> list[Example]:
     assert isinstance(recoding, ByColumn)  # noqa: S101 (what full-domain searches find)
     assert recoding.levels is not None  # noqa: S101
     raised = tuple(recoding.levels[name] for name in quasi)
-    identifying = documents.SALARY_NAMES[:4]
     return [
         of(
             "Step A, frequency list",
@@ -224,29 +239,30 @@ def _caputo() -> list[Example]:
             _rows(datafly, names),
             "As printed; the two rows are suppressed in step 3 of the algorithm, not in step 2 as a label says.",
         ),
-        of(
-            "4-anonymous salaries",
-            "verify",
-            ("quasi-identifiers", "smallest class"),
-            [("Gender, City, Zip, Education", 4), ("all columns", 4)],
-            [
-                ("Gender, City, Zip, Education", _smallest_class(documents.SALARIES, identifying)),
-                ("all columns", _smallest_class(documents.SALARIES, documents.SALARY_NAMES)),
-            ],
-            "The table is 4-anonymous for sex, city, zipcode and education alone: years of birth and of experience "
-            "single out rows.",
-        ),
+        _salaries(of),
     ]
+
+
+def _salaries(of: Make) -> Example:
+    identifying = documents.SALARY_NAMES[:4]
+    return of(
+        "4-anonymous salaries",
+        "verify",
+        ("quasi-identifiers", "smallest class"),
+        [("Gender, City, Zip, Education", 4), ("all columns", 4)],
+        [
+            ("Gender, City, Zip, Education", _smallest_class(documents.SALARIES, identifying)),
+            ("all columns", _smallest_class(documents.SALARIES, documents.SALARY_NAMES)),
+        ],
+        "The table is 4-anonymous for sex, city, zipcode and education alone: years of birth and of experience "
+        "single out rows.",
+    )
 
 
 def _verma() -> list[Example]:
     of = _examples_of(documents.VERMA)
     people, jobs = documents.PEOPLE_NAMES, documents.JOB_NAMES
     masked = {"postcode": Hierarchy.masking()}
-    options, letters = documents.SEQUENCE_OPTIONS, documents.SEQUENCE
-    steps = [(letters[: index + 1], *ends) for index, ends in enumerate(bounds_of(letters, options))]
-    similar = {name: similar_numbers("LMNO".index(name), options) for name in documents.SIMILAR_PRINTED}
-    limits = narrow_limits(documents.INNER_CLUSTERS, "BC")[-1]
     clustered = [
         of(
             f"Tables 1.1 and 1.2, {algorithm}",
@@ -285,6 +301,17 @@ def _verma() -> list[Example]:
             "4-anonymous.",
         ),
         *_describe_adult(of),
+        *_sequences(of),
+    ]
+
+
+def _sequences(of: Make) -> list[Example]:
+    """Return the thesis's own machinery: numbers of sequences, similar clusters and search limits."""
+    options, letters = documents.SEQUENCE_OPTIONS, documents.SEQUENCE
+    steps = [(letters[: index + 1], *ends) for index, ends in enumerate(bounds_of(letters, options))]
+    similar = {name: similar_numbers("LMNO".index(name), options) for name in documents.SIMILAR_PRINTED}
+    limits = narrow_limits(documents.INNER_CLUSTERS, "BC")[-1]
+    return [
         of(
             "Section 3.5, the number of ACAB",
             "algorithm 3, corrected",
@@ -316,7 +343,7 @@ def _verma() -> list[Example]:
     ]
 
 
-def _describe_adult(of: Callable[..., Example]) -> list[Example]:
+def _describe_adult(of: Make) -> list[Example]:
     """Return table 4.1, where Adult is at hand: the values of columns, and the heights of trees."""
     try:
         adult = load_adult(training_only=True)
@@ -339,22 +366,22 @@ def _describe_adult(of: Callable[..., Example]) -> list[Example]:
 
 def _halwe() -> list[Example]:
     of = _examples_of(documents.HALWE)
+    joined = of(
+        "Voters and patients",
+        "patients joined with voters",
+        ("Name", "Disease"),
+        [("Ahmed", "Flu")],
+        _join(documents.MONDRIAN_VOTERS, documents.MONDRIAN_PATIENTS),
+    )
+    return [joined, *_full_domains(of), *_partitions(of)]
+
+
+def _full_domains(of: Make) -> list[Example]:
     names, trees = documents.INCOGNITO_NAMES, documents.INCOGNITO_LADDERS
-    pair = ["Birthdate", "Zipcode"]
-    patients, mondrian = documents.INCOGNITO_PATIENTS, documents.MONDRIAN_PATIENTS
-    columns = documents.MONDRIAN_NAMES
-    single = _apply_columns(mondrian, columns, zipcodes={53712: "53712"}, others="[53710-53711]", ages="[25-28]")
-    means = _publish(mondrian, columns, ["Sex", "Age", "Zipcode"], MEANS, hierarchies=SEXES)
+    pair, patients = ["Birthdate", "Zipcode"], documents.INCOGNITO_PATIENTS
     claimed = {"<B1, Z0>": (1, 0), "<B0, Z2>": (0, 2)}
     rounds, made = _search_rounds(patients, names, trees)
     return [
-        of(
-            "Voters and patients",
-            "patients joined with voters",
-            ("Name", "Disease"),
-            [("Ahmed", "Flu")],
-            _join(documents.MONDRIAN_VOTERS, mondrian),
-        ),
         of(
             "Patients, table B0",
             "typed in after LeFevre et al. (2005)",
@@ -395,6 +422,14 @@ def _halwe() -> list[Example]:
             "The row of 2* is alone until the last digit goes as well; without it six rows are 2-anonymous with all "
             "digits of the zipcode, if sex is no quasi-identifier.",
         ),
+    ]
+
+
+def _partitions(of: Make) -> list[Example]:
+    columns, mondrian = documents.MONDRIAN_NAMES, documents.MONDRIAN_PATIENTS
+    single = _apply_columns(mondrian, columns, zipcodes={53712: "53712"}, others="[53710-53711]", ages="[25-28]")
+    means = _publish(mondrian, columns, ["Sex", "Age", "Zipcode"], MEANS, hierarchies=SEXES)
+    return [
         of(
             "Single-dimensional partitioning",
             "the printed recoding of columns, applied and checked; k = 2",
@@ -428,7 +463,7 @@ def _halwe() -> list[Example]:
 DOCUMENTS: tuple[Callable[[], list[Example]], ...] = (_murthy, _sonawane, _caputo, _verma, _halwe)
 
 
-def _examples_of(document: str) -> Callable[..., Example]:
+def _examples_of(document: str) -> Make:
     """Return what makes an example of a document: texts of rows, ours in the order of those printed."""
 
     def make(

@@ -47,6 +47,8 @@ CENSUS_ORDER = ("workclass", "education", "marital", "race", "sex", "age", "occu
 CENSUS_ROWS = 30_162
 # What *slightly more* and *similar* are taken for, and how many quasi-identifiers are few.
 SLIGHT, SIMILAR, FEW = 1.25, 0.05, 4
+# The k of which the thesis speaks together.
+SMALL, LARGE = (2, 5), (10,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,14 +120,18 @@ def _measure(
 
 def claims(rows: Sequence[tuple[Cell, ...]]) -> tuple[Claim, ...]:
     """Return what the thesis says of its curves, sentence by sentence."""
-    small, large = (2, 5), (10,)
     compare = partial(_compare, rows)
+    return (*_claims_of_two_level(compare), *_claims_of_discernibility(compare))
+
+
+def _claims_of_two_level(compare: Callable[..., Claim]) -> tuple[Claim, ...]:
+    """Return what is said of distortion and time."""
     return (
-        compare("at k = 2 and 5 two-level clustering distorts less than KACA", DISTORTION, (KACA,), small),
-        compare("at k = 2 and 5 two-level clustering distorts less than TopDown", DISTORTION, (TOP_DOWN,), small),
+        compare("at k = 2 and 5 two-level clustering distorts less than KACA", DISTORTION, (KACA,), SMALL),
+        compare("at k = 2 and 5 two-level clustering distorts less than TopDown", DISTORTION, (TOP_DOWN,), SMALL),
         compare(
             "at k = 10 two-level clustering distorts slightly more than the other algorithms",
-            *(DISTORTION, (KACA, TOP_DOWN, BOTH), large),
+            *(DISTORTION, (KACA, TOP_DOWN, BOTH), LARGE),
             holds=lambda ratio: 1 < ratio <= SLIGHT,
             differs=f"slightly is taken for up to {SLIGHT - 1:.0%} more",
         ),
@@ -143,6 +149,12 @@ def claims(rows: Sequence[tuple[Cell, ...]]) -> tuple[Claim, ...]:
             one=BOTH,
             holds=lambda ratio: ratio > 1,
         ),
+    )
+
+
+def _claims_of_discernibility(compare: Callable[..., Claim]) -> tuple[Claim, ...]:
+    """Return what is said of the discernibility cost."""
+    return (
         compare(
             "TopDown-KACA has a higher discernibility cost than KACA",
             *(DISCERNIBILITY, (KACA,), KS),
@@ -151,17 +163,17 @@ def claims(rows: Sequence[tuple[Cell, ...]]) -> tuple[Claim, ...]:
         ),
         compare(
             "at k = 2 and 5 two-level clustering has a lower discernibility cost than KACA and TopDown-KACA",
-            *(DISCERNIBILITY, (KACA, BOTH), small),
+            *(DISCERNIBILITY, (KACA, BOTH), SMALL),
         ),
         compare(
             "at k = 10 and few quasi-identifiers its discernibility cost is lower",
-            *(DISCERNIBILITY, (KACA, BOTH), large),
+            *(DISCERNIBILITY, (KACA, BOTH), LARGE),
             chosen=lambda size: size <= FEW,
             differs=f"few is taken for at most {FEW}",
         ),
         compare(
             "at k = 10 and more quasi-identifiers its discernibility cost is similar",
-            *(DISCERNIBILITY, (KACA, BOTH), large),
+            *(DISCERNIBILITY, (KACA, BOTH), LARGE),
             chosen=lambda size: size > FEW,
             holds=lambda ratio: abs(ratio - 1) <= SIMILAR,
             differs=f"similar is taken for within {SIMILAR:.0%}",
