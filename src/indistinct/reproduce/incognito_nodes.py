@@ -1,7 +1,8 @@
 """How many nodes bottom-up and Incognito check on Adult: the table of LeFevre, DeWitt and Ramakrishnan (2005).
 
 The paper does not print its hierarchies. The reference ones are natural trees, chosen so that three to six
-quasi-identifiers give the published counts; for seven to nine they give counts near the published ones.
+quasi-identifiers give the published counts; for seven to nine bottom-up differs by up to 0.24 %, and
+Incognito by 1, 14 and 23 %.
 """
 
 from collections.abc import Mapping, Sequence
