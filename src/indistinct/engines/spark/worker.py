@@ -118,10 +118,8 @@ class Locating:
                 words = self.words.draw(len(rows), stage=MIXING, partition=partition, batch=number)
             else:
                 words = order_words(contents, MIXING)
-            table = self._carried(rows, keys_of(groups, words), groups, contents)
-            sent = [*table.schema.names[: -len(self.kept) or None]]
-            plain = {f"k{index}": rows[name].cast(kinds.field(name).type) for index, name in enumerate(self.kept)}
-            yield from pa.table({**{name: table[name] for name in sent}, **plain}).combine_chunks().to_batches()
+            kept = pa.table([rows[name].cast(kinds.field(name).type) for name in self.kept], names=self.kept)
+            yield from self._carried(kept, keys_of(groups, words), groups, contents).combine_chunks().to_batches()
 
     def classes(self, batches: Iterable[pa.RecordBatch], partition: int) -> Iterator[pa.RecordBatch]:
         """Yield the rows that are published, as parcels of parts, with the place of their class and a random word."""
