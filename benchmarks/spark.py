@@ -11,7 +11,7 @@ GOAL = 20.0
 def spark_lines(rows: int) -> Iterator[Line]:
     """A tenth of the rows and all of them, Parquet to a verified folder of Parquet; the goal is for ten million."""
     few = max(rows // 10, 1)
-    small, large = (in_child("benchmarks.spark_child", str(census(size)), "2") for size in (few, rows))
+    small, large = (in_child("benchmarks.spark_child", str(census(size))) for size in (few, rows))
     yield Line(f"engine spark, {few:,} rows", small["seconds"], "start of its session", small["started"], None)
     yield Line(f"engine spark, {rows:,} rows", large["seconds"], "twenty seconds", GOAL, 1)
     yield Line(f"  growth from {few:,} rows", large["seconds"], "ten times the smaller", 10 * small["seconds"], 1)

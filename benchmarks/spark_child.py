@@ -1,7 +1,9 @@
-"""One whole release by the engine spark in a process of its own; prints seconds beyond the start of Spark as JSON."""
+"""One whole release by the engine spark in a process of its own; prints seconds beyond the start of Spark as JSON.
+
+The session is the one that the product starts: local, on all cores, and encrypted.
+"""
 
 import json
-import os
 import sys
 import tempfile
 import time
@@ -12,6 +14,7 @@ import psutil  # type: ignore[import-untyped]
 
 import indistinct as ind
 from benchmarks.data import QUASI
+from indistinct.engines.spark.session import session_for
 
 
 def cpu_seconds() -> float:
@@ -23,22 +26,9 @@ def cpu_seconds() -> float:
 
 def main() -> None:
     warnings.simplefilter("ignore")
-    from pyspark.sql import SparkSession
-
-    source, parallel = Path(sys.argv[1]), sys.argv[2]
-    settings = {
-        "spark.ui.enabled": "false",
-        "spark.log.level": "ERROR",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.driver.memory": "2g",
-        "spark.driver.host": "127.0.0.1",
-    }
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    builder = SparkSession.builder.master(f"local[{parallel}]")
-    for name, value in settings.items():
-        builder = builder.config(name, value)
+    source = Path(sys.argv[1])
     began = time.perf_counter()
-    session = builder.getOrCreate()
+    session = session_for(None)
     session.range(10).count()
     started, used = time.perf_counter() - began, cpu_seconds()
     schema = ind.Schema(quasi=QUASI, insensitive=["salary"])

@@ -62,7 +62,7 @@ class Spark:
 
     @needs_memory("counting cells")
     def count(self, source: SparkTable, request: Request) -> Counted:
-        """Return the cells of a table: one groupBy, collected once."""
+        """Return the cells of a table: its groups, collected once."""
         began = time.perf_counter()
         counted, learned = count_source(source, request)
         cells, seconds = counted.frequencies, time.perf_counter() - began

@@ -1,4 +1,4 @@
-"""Publishing with Spark: workers find the class of every row, Spark brings classes together, workers write labels.
+"""Publishing with Spark: workers find the class of every row, Spark brings parts together, workers write files.
 
 Rows go to parts of the output by the place of their class and a random word, so that parts are of one size whatever the
 classes are, and no task sees the whole table. Nothing but the schema of a release is made by the driver.
@@ -7,40 +7,44 @@ classes are, and no task sees the whole table. Nothing but the schema of a relea
 import math
 import pickle
 import secrets
+import shutil
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from indistinct.engines.base import FolderSink, Sink
 from indistinct.engines.finding import CellFinder, Finder, Learned
 from indistinct.engines.memory.publish import Run
+from indistinct.engines.spark.parcels import PARCELS_OF_SPARK, PART, unpack_parcels
 from indistinct.engines.spark.session import settings_of, shorten_errors
 from indistinct.engines.spark.source import SparkTable, as_read
 from indistinct.engines.spark.types import spark_schema, types_to_send
 from indistinct.engines.spark.worker import (
     CELL,
     CONTENT,
+    FILES_OF_SPARK,
     KEY,
-    PART,
     WORD_BITS,
     Dealing,
     Locating,
     Places,
     Words,
     Writing,
+    writer_at,
 )
-from indistinct.errors import InputError
+from indistinct.errors import InputError, OutputError
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.machine.randomness import Secret
 from indistinct.recoding.outputs import Assignment, OutputTable
 
 # Rows of one part of the output at most, and so few that a further task would not pay.
-MOST_ROWS, FEW_ROWS = 2_000_000, 50_000
+MOST_ROWS, FEW_ROWS = 1_000_000, 50_000
 
 
 def publish_frame(
@@ -53,11 +57,12 @@ def publish_frame(
             arranged = job.arranged()
             for name, table in assignment.layout.tables.items():
                 writing = job.writing(table)
-                frame = job.run(arranged, writing, "publish", types_to_send(writing.schema))
                 if isinstance(sink, FolderSink):
-                    sink.accept_folder(name, partial(_write, frame), schema=writing.schema)
+                    sink.accept_folder(name, partial(_write, job, arranged, writing), schema=writing.schema)
                 else:
-                    sink.accept(name, [_collect_table(frame, writing.schema)])
+                    sink.accept(
+                        name, [_collect_table(job.run(arranged, writing, "publish", PARCELS_OF_SPARK), writing.schema)]
+                    )
         finally:
             job.forget()
 
@@ -65,17 +70,45 @@ def publish_frame(
 def _collect_table(frame: Any, schema: pa.Schema) -> pa.Table:
     """Return a published table in the driver, for a release without output: a small one."""
     with shorten_errors("publish rows"):
-        return as_read(frame.toArrow(), schema)
+        collected = frame.toArrow()
+    # Parts ascend with classes; the parcels of one come in their order.
+    _, found = unpack_parcels(collected.sort_by(PART).to_batches())
+    return schema.empty_table() if found is None else as_read(found, schema)
 
 
-def _write(frame: Any, path: Path) -> None:
-    """Let workers write a folder of Parquet files, committed by Spark; a mark of success is not for readers."""
-    with shorten_errors("write the release"):
-        (
-            frame.write.option("compression", "zstd")
-            .option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false")
-            .parquet(path.resolve().as_uri())
+def _write(job: "_Job", arranged: Any, writing: Writing, path: Path) -> None:
+    """Let workers write files beside a folder, and move into it those of the attempts that count.
+
+    A task that was given up may go on writing for a while: it does so where nobody reads.
+    """
+    attempts = path.with_name("attempts")
+    attempts.mkdir()
+    try:
+        frame = job.run(arranged, replace(writing, folder=attempts.resolve()), "write", FILES_OF_SPARK)
+        with shorten_errors("write the release"):
+            told = frame.toArrow()
+        path.mkdir()
+        for name, rows in zip(told["name"].to_pylist(), told["rows"].to_pylist(), strict=True):
+            _take_file(attempts / name, path / name, rows)
+        if not len(told):  # a folder of no rows has columns all the same
+            with writer_at(path, "part-00000.parquet", writing.written) as writer:
+                writer.write_table(writing.written.empty_table())
+    finally:
+        shutil.rmtree(attempts, ignore_errors=True)
+
+
+def _take_file(written: Path, target: Path, rows: int) -> None:
+    """Move a file that a worker wrote, which the driver must see as the worker left it."""
+    try:
+        found = pq.read_metadata(written).num_rows
+    except (OSError, pa.ArrowException):
+        found = None
+    if found != rows:
+        raise OutputError(
+            "what a worker of Spark wrote is not there for the driver",
+            hint="choose a path that driver and workers share",
         )
+    written.rename(target)
 
 
 @dataclass(slots=True, eq=False)
@@ -109,7 +142,7 @@ class _Job:
         read = source.schema_of(known)
         class_ids = None if assignment.split else assignment.class_ids
         cells = owners if any(output.by_cell for output in outputs) else None
-        locating = Locating(read, kept, finder, entries, cells, class_ids, places, words)
+        locating = Locating(read, kept, finder, entries, cells, class_ids, places, words, source.pieces_of(known))
         dealing = None
         if assignment.split:
             ends = starts_of(assignment.counts)[1:]
@@ -117,19 +150,20 @@ class _Job:
         return cls(source, assignment, secret, run, locating, dealing, [])
 
     def arranged(self) -> Any:
-        """Return the frame of all rows that are published, sorted by place and word inside each part."""
+        """Return the frame of all rows that are published, as parcels: a partition has those of a part."""
         from pyspark.sql import functions
 
-        frame = self.source.select(self.locating.read.names)
+        in_files = self.locating.pieces is not None
+        frame = self.source.numbers_of_pieces() if in_files else self.source.select(self.locating.read.names)
         if self.dealing is None:
-            located = self.run(frame, self.locating, "classes", self._carried(PART, KEY))
+            located = self.run(frame, self.locating, "classes", PARCELS_OF_SPARK)
         else:
-            groups = self.run(frame, self.locating, "groups", self._carried(KEY))
+            groups = self.run(frame, self.locating, "groups", spark_schema(self._carried_with_groups()))
             parts = max(self.locating.places.parts, 1)
             group = functions.shiftright(groups[KEY], WORD_BITS)
             together = groups.repartition(parts, group).sortWithinPartitions(KEY)
-            located = self.run(together, self.dealing, "deal", self._carried(PART, KEY))
-        return _part_frame(located, self.locating.places.parts).drop(PART).sortWithinPartitions(KEY)
+            located = self.run(together, self.dealing, "deal", PARCELS_OF_SPARK)
+        return _part_frame(located, self.locating.places.parts)
 
     def writing(self, table: OutputTable) -> Writing:
         """Return how one table of the release is written."""
@@ -137,7 +171,7 @@ class _Job:
         whole = self.locating.places.whole
         return Writing(self.source.columns, read, table, self.run_of.shown, self.secret, ordered, whole)
 
-    def run(self, frame: Any, holder: Locating | Dealing | Writing, method: str, schema: pa.Schema) -> Any:
+    def run(self, frame: Any, holder: Locating | Dealing | Writing, method: str, schema: Any) -> Any:
         """Return a frame whose rows workers make of another's, with a method of something that is sent to them."""
         sent = self.source.session.sparkContext.broadcast(_Pickled(pickle.dumps(holder, pickle.HIGHEST_PROTOCOL)))
         self.sent.append(sent)
@@ -148,18 +182,18 @@ class _Job:
             context = TaskContext.get()
             return getattr(sent.value, method)(batches, 0 if context is None else context.partitionId())
 
-        return frame.mapInArrow(work, spark_schema(schema))
+        return frame.mapInArrow(work, schema)
 
     def forget(self) -> None:
         """Remove from workers and driver what was sent."""
         for each in self.sent:
             each.destroy()
 
-    def _carried(self, *keys: str) -> pa.Schema:
-        """Return the columns that travel with rows."""
-        kinds = {PART: pa.int32(), KEY: pa.int64(), CELL: pa.int32(), CONTENT: pa.int64()}
+    def _carried_with_groups(self) -> pa.Schema:
+        """Return the columns that travel with rows to where they are dealt out."""
+        kinds = {KEY: pa.int64(), CELL: pa.int32(), CONTENT: pa.int64()}
         cells, contents = self.locating.owners is not None, self.secret.seed is not None
-        names = [*keys, *([CELL] if cells else []), *([CONTENT] if contents else [])]
+        names = [KEY, *([CELL] if cells else []), *([CONTENT] if contents else [])]
         kept = types_to_send(self.source.schema_of(self.locating.kept))
         columns = [pa.field(f"k{index}", each.type) for index, each in enumerate(kept)]
         return pa.schema([*((name, kinds[name]) for name in names), *columns])

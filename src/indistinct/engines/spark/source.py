@@ -1,15 +1,18 @@
 """A table that Spark reads where it lies: a frame, Parquet files, or an Arrow table."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from indistinct.engines.base import as_written, place_of
 from indistinct.engines.groups import Groups
+from indistinct.engines.spark.files import NUMBER, Piece, Pieces, find_pieces, unite_groups
+from indistinct.engines.spark.parcels import PARCELS_OF_SPARK, unpack_parcels
 from indistinct.engines.spark.session import import_pyspark, most_bytes, session_for, settings_of, shorten_errors
 from indistinct.engines.spark.types import arrow_schema, spark_schema, types_to_send
 from indistinct.errors import InputError, ParameterError
@@ -17,7 +20,6 @@ from indistinct.tables.domain import Kind, kind_of
 from indistinct.tables.several import PARQUET, files_of, kind_of_file
 from indistinct.tables.value import Reading, SourceDetails, Table, choose, is_table
 
-NUMBER = "rows"
 # What a group takes at least: its number, and as much for each column.
 BYTES_OF_VALUE = 8
 
@@ -27,12 +29,13 @@ class SparkTable(SourceDetails):
     """A table that is read whenever it is needed; `arrow` is what its columns are in Arrow.
 
     The columns of `frame` are called `c0`, `c1` and so on, because Spark takes names for one that differ in case.
-    `learned` is for the engine alone.
+    `pieces` are what workers read themselves of files, None where Spark reads. `learned` is for the engine alone.
     """
 
     frame: Any
     arrow: pa.Schema
     rows: int
+    pieces: tuple[Piece, ...] | None = None
     path: Path | None = None
     reading: Reading = field(default_factory=Reading)
     learned: dict[str, Any] = field(default_factory=dict)
@@ -63,8 +66,38 @@ class SparkTable(SourceDetails):
         """Return the Arrow types of some columns."""
         return pa.schema([self.arrow.field(name) for name in columns])
 
+    def pieces_of(self, columns: Sequence[str]) -> Pieces | None:
+        """Return how workers read some columns of files; None where Spark reads."""
+        return None if not self.pieces or not columns else Pieces(self.pieces, self.schema_of(columns))
+
+    def numbers_of_pieces(self) -> Any:
+        """Return a frame with the number of every piece, each for a task of its own."""
+        size = len(self.pieces or ())
+        return self.session.range(0, size, 1, size)
+
     def groups(self, columns: Sequence[str]) -> Groups:
         """Return the distinct combinations of some columns, and how many rows have each: the one thing collected."""
+        pieces = self.pieces_of(columns)
+        if pieces is not None and self.rows <= self._most(columns):
+            return self._groups_of_pieces(pieces)
+        return self._groups_of_frame(columns)
+
+    def _groups_of_pieces(self, pieces: Pieces) -> Groups:
+        """Return groups that workers counted, piece by piece, and the driver unites."""
+
+        def work(numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            return pieces.count(numbers)
+
+        with settings_of(self.session), shorten_errors("count the combinations of values"):
+            counted = self.numbers_of_pieces().mapInArrow(work, PARCELS_OF_SPARK).toArrow()
+        _, found = unpack_parcels(counted.to_batches())
+        if found is None:
+            return Groups(pieces.schema.empty_table(), np.zeros(0, dtype=np.int64))
+        united = unite_groups([found])
+        counts = united[NUMBER].to_numpy()
+        return Groups(united.drop_columns([NUMBER]).rename_columns(pieces.schema.names), counts)
+
+    def _groups_of_frame(self, columns: Sequence[str]) -> Groups:
         from pyspark.sql import functions
 
         some = self.select(columns)
@@ -76,8 +109,7 @@ class SparkTable(SourceDetails):
 
     def _collected(self, grouped: Any, columns: Sequence[str]) -> pa.Table:
         """Return groups, unless there are more than the driver can take; as long as rows are fewer, nobody counts."""
-        size = BYTES_OF_VALUE * (len(columns) + 1)
-        most = most_bytes(self.session) // size
+        most = self._most(columns)
         if self.rows <= most:
             return grouped.toArrow()
         kept = grouped.persist()
@@ -88,6 +120,10 @@ class SparkTable(SourceDetails):
             return kept.toArrow()
         finally:
             kept.unpersist()
+
+    def _most(self, columns: Sequence[str]) -> int:
+        """Return how many groups of some columns the driver can take."""
+        return most_bytes(self.session) // (BYTES_OF_VALUE * (len(columns) + 1))
 
     def table(self) -> pa.Table:
         """Return the whole table in the driver's memory."""
@@ -161,7 +197,7 @@ def open_spark(source: Any, reading: Reading, *, memory: int | None) -> SparkTab
     if not files:
         return None
     # A copy without a name is a link to what this process holds open: followed to its end, it leads nowhere.
-    table = _read(session_for(memory), [path.absolute().as_uri() for path in files], reading.columns)
+    table = _read_files(session_for(memory), files, reading.columns)
     return _with_text(replace(table, path=files[0] if len(files) == 1 else None), reading)
 
 
@@ -174,8 +210,20 @@ def parquet_files(source: Any) -> tuple[Path, ...]:
 
 def open_folder(folder: Path, session: Any, schema: pa.Schema) -> SparkTable:
     """Return a folder of a table with the columns of `schema` that was just written, as Spark reads it."""
-    table = _read(session, [folder.resolve().as_uri()])
+    table = _read_files(session, sorted(folder.resolve().glob("*.parquet")))
     return replace(table, arrow=as_written(table.arrow, schema))
+
+
+def _read_files(session: Any, files: Sequence[Path], columns: Sequence[str] = ()) -> SparkTable:
+    """Return Parquet files, in the types that Spark reads, of which workers read the rows where that is the same."""
+    places = [path.absolute() for path in files]
+    with shorten_errors("read the table as Parquet"):
+        frame = session.read.parquet(*[path.as_uri() for path in places])
+    short, arrow = _short_frame(frame, columns)
+    pieces = find_pieces(places, arrow, session)
+    if pieces is None:
+        return _counted(short, arrow)
+    return SparkTable(short, arrow, sum(piece.rows for piece in pieces), pieces)
 
 
 def _read(session: Any, places: Sequence[str], columns: Sequence[str] = ()) -> SparkTable:
@@ -185,6 +233,16 @@ def _read(session: Any, places: Sequence[str], columns: Sequence[str] = ()) -> S
 
 
 def _from_frame(frame: Any, columns: Sequence[str] = ()) -> SparkTable:
+    return _counted(*_short_frame(frame, columns))
+
+
+def _counted(short: Any, arrow: pa.Schema) -> SparkTable:
+    with shorten_errors("count the rows of the frame"):
+        return SparkTable(short, arrow, int(short.count()))
+
+
+def _short_frame(frame: Any, columns: Sequence[str] = ()) -> tuple[Any, pa.Schema]:
+    """Return a frame of some columns under short names, and their types in Arrow."""
     from pyspark.sql import functions
 
     if type(frame).__module__.startswith("pyspark.sql.connect"):
@@ -206,9 +264,7 @@ def _from_frame(frame: Any, columns: Sequence[str] = ()) -> SparkTable:
         elif kind == "StringType" and each.dataType.simpleString() != "string":  # texts that differ are told apart
             column = functions.collate(column, "UTF8_BINARY")
         chosen.append(column.alias(f"c{index}"))
-    short = short.select(chosen)
-    with shorten_errors("count the rows of the frame"):
-        return SparkTable(short, arrow, int(short.count()))
+    return short.select(chosen), arrow
 
 
 def _from_arrow(data: pa.Table, session: Any) -> SparkTable:

@@ -5,14 +5,19 @@ What they must know comes by broadcast, the key of a release's randomness among 
 
 import hashlib
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from indistinct.engines.finding import Finder
 from indistinct.engines.memory.publish import FIRST_SLICE, MIXING, Run, Stock, content_words, publish_classes
+from indistinct.engines.spark.files import Pieces
+from indistinct.engines.spark.parcels import pack_parts, pack_table, unpack_parcels
 from indistinct.engines.spark.types import types_to_send
 from indistinct.errors import InputError
 from indistinct.frequencies.value import Classes, FrequencySet
@@ -22,7 +27,10 @@ from indistinct.recoding.outputs import Assignment, Layout, OutputTable
 from indistinct.schema import Schema
 
 # Columns that travel with rows; no column of a table is called so, because those are called c0, c1 and so on.
-PART, KEY, CELL, CONTENT = "part", "key", "cell", "content"
+KEY, CELL, CONTENT = "key", "cell", "content"
+# What workers tell of the files that they wrote.
+FILES = pa.schema([("name", pa.string()), ("rows", pa.int64())])
+FILES_OF_SPARK = "name string, rows bigint"
 # Rows that are looked at together.
 CHUNK = 1 << 18
 WORD_BITS = 32
@@ -87,7 +95,8 @@ class Places:
 class Locating:
     """How rows find their group, and from there their class: `class_ids` by group, None where chance deals rows out.
 
-    `owners` are the cells of groups, where published values go by cell.
+    `owners` are the cells of groups, where published values go by cell. `pieces` are what is read of files; batches
+    then hold their numbers, and otherwise rows.
     """
 
     read: pa.Schema
@@ -98,60 +107,61 @@ class Locating:
     class_ids: Codes | None
     places: Places
     words: Words
+    pieces: Pieces | None
 
     def groups(self, batches: Iterable[pa.RecordBatch], partition: int) -> Iterator[pa.RecordBatch]:
         """Yield rows that part, with their group in the place of a class."""
-        for number, table in enumerate(in_chunks(batches)):
-            rows = under_names(table, self.read)
+        kinds = types_to_send(self.read)  # types of the source may be none of Spark's
+        for number, rows in enumerate(self._rows(batches)):
             groups, contents = self._group(rows), self.words.of_contents(rows)
             if contents is None:
                 words = self.words.draw(len(rows), stage=MIXING, partition=partition, batch=number)
             else:
                 words = order_words(contents, MIXING)
-            yield from self._carried(rows, {KEY: keys_of(groups, words)}, groups, contents)
+            kept = pa.table([rows[name].cast(kinds.field(name).type) for name in self.kept], names=self.kept)
+            yield from self._carried(kept, keys_of(groups, words), groups, contents).combine_chunks().to_batches()
 
     def classes(self, batches: Iterable[pa.RecordBatch], partition: int) -> Iterator[pa.RecordBatch]:
-        """Yield the rows that are published, with the part and place of their class, and a word for their order."""
+        """Yield the rows that are published, as parcels of parts, with the place of their class and a random word."""
         if self.class_ids is None:
             raise AssertionError("rows that part are dealt out first")
-        for number, table in enumerate(in_chunks(batches)):
-            rows = under_names(table, self.read)
-            groups = self._group(rows)
+        for number, read in enumerate(self._rows(batches)):
+            rows, groups = read, self._group(read)
             classes = self.class_ids[groups]
             chosen = np.flatnonzero(classes >= 0)
             if len(chosen) < len(classes):
-                rows, groups, classes = rows.take(pa.array(chosen)), groups[chosen], classes[chosen]
+                rows, groups, classes = read.take(pa.array(chosen)), groups[chosen], classes[chosen]
             contents = self.words.of_contents(rows)
-            keys = sort_keys_of(self.places, self.words, classes, contents, partition=partition, batch=number)
-            yield from self._carried(rows, keys, groups, contents)
+            parts, keys = sort_keys_of(self.places, self.words, classes, contents, partition=partition, batch=number)
+            yield from pack_parts(self._carried(rows, keys, groups, contents), parts)
+
+    def _rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+        for table in in_chunks(batches if self.pieces is None else self.pieces.read(batches)):
+            yield under_names(table, self.read)
 
     def _group(self, rows: pa.Table) -> Codes:
         found = self.finder.find(rows)
         return found if self.entries is None else self.entries[found]
 
-    def _carried(
-        self, rows: pa.Table, keys: dict[str, Codes], groups: Codes, contents: Codes | None
-    ) -> Iterator[pa.RecordBatch]:
-        columns = {name: pa.array(values) for name, values in keys.items()}
+    def _carried(self, rows: pa.Table, keys: Codes, groups: Codes, contents: Codes | None) -> pa.Table:
+        columns = {KEY: pa.array(keys)}
         if self.owners is not None:
             columns[CELL] = pa.array(self.owners[groups].astype(np.int32))
         if contents is not None:
             columns[CONTENT] = pa.array(contents.view(np.int64))
-        kinds = types_to_send(self.read)  # types of the source may be none of Spark's
-        kept = {f"k{index}": rows[name].cast(kinds.field(name).type) for index, name in enumerate(self.kept)}
-        yield from pa.table({**columns, **kept}).combine_chunks().to_batches()
+        return pa.table({**columns, **{f"k{index}": rows[name] for index, name in enumerate(self.kept)}})
 
 
 def sort_keys_of(
     places: Places, words: Words, classes: Codes, contents: Codes | None, *, partition: int, batch: int
-) -> dict[str, Codes]:
-    """Return what rows are parted and sorted by, given their classes."""
+) -> tuple[Codes, Codes]:
+    """Return the parts of rows and what they are sorted by, given their classes."""
     chosen = places.places[classes]
     if contents is None:
         drawn = words.draw(len(classes), stage=FIRST_SLICE, partition=partition, batch=batch)
     else:
         drawn = order_words(contents, FIRST_SLICE)
-    return {PART: places.part(chosen, drawn), KEY: keys_of(chosen, drawn)}
+    return places.part(chosen, drawn), keys_of(chosen, drawn)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -168,7 +178,7 @@ class Dealing:
     words: Words
 
     def deal(self, batches: Iterable[pa.RecordBatch], partition: int) -> Iterator[pa.RecordBatch]:
-        """Yield rows with their class, given those of whole groups, sorted by group and word."""
+        """Yield rows as parcels of parts, with their class, given those of whole groups, sorted by group and word."""
         last, count = -1, 0
         for number, table in enumerate(in_chunks(batches)):
             groups = places_of(table)
@@ -183,10 +193,10 @@ class Dealing:
             chosen = np.flatnonzero(classes >= 0)
             rows = table.drop_columns([KEY]).take(pa.array(chosen))
             contents = rows[CONTENT].to_numpy().view(np.uint64) if CONTENT in rows.column_names else None
-            keys = sort_keys_of(self.places, self.words, classes[chosen], contents, partition=partition, batch=number)
-            columns = {name: pa.array(values) for name, values in keys.items()}
-            carried = {name: rows[name] for name in rows.column_names}
-            yield from pa.table({**columns, **carried}).combine_chunks().to_batches()
+            parts, keys = sort_keys_of(
+                self.places, self.words, classes[chosen], contents, partition=partition, batch=number
+            )
+            yield from pack_parts(rows.add_column(0, KEY, pa.array(keys)), parts)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -200,6 +210,7 @@ class Writing:
     secret: Secret
     in_source_order: bool
     whole: bool
+    folder: Path | None = None
 
     @property
     def schema(self) -> pa.Schema:
@@ -213,11 +224,43 @@ class Writing:
         return pa.schema(list(zip(made.column_names, kinds, strict=True)))
 
     def publish(self, batches: Iterable[pa.RecordBatch], _partition: int) -> Iterator[pa.RecordBatch]:
-        """Yield published rows, given some sorted by place and word."""
-        schema = types_to_send(self.schema)
-        for rows in in_chunks(batches, whole=self.whole):
-            for piece in _neighbours(rows) if self.whole else [rows]:
-                yield from as_written(self.published(piece), schema).to_batches()
+        """Yield published rows as parcels of their part, given parcels of a part in any order."""
+        part, rows = unpack_parcels(batches)
+        for table in self._tables(rows):
+            yield from pack_table(as_written(table, self.written), part=part)
+
+    def write(self, batches: Iterable[pa.RecordBatch], _partition: int) -> Iterator[pa.RecordBatch]:
+        """Write published rows as a file of this attempt alone, and yield its name and how many rows it has.
+
+        A task may run twice, at once even: each attempt has its own file, and the driver takes those that are told.
+        """
+        from pyspark import TaskContext
+
+        part, rows = unpack_parcels(batches)
+        if rows is None:
+            return
+        context = TaskContext.get()
+        name = f"part-{part:05}-{0 if context is None else context.taskAttemptId()}.parquet"
+        with writer_at(self.folder, name, self.written) as writer:
+            for table in self._tables(rows):
+                writer.write_table(as_written(table, self.written))
+        yield pa.record_batch([pa.array([name]), pa.array([len(rows)])], schema=FILES)
+
+    @property
+    def written(self) -> pa.Schema:
+        """Return the types of a file: those that Spark has too, and texts with a dictionary."""
+        kinds = types_to_send(self.schema)
+        coded = [pa.dictionary(pa.int32(), each.type) if each.type == pa.string() else each.type for each in kinds]
+        return pa.schema(list(zip(kinds.names, coded, strict=True)))
+
+    def _tables(self, rows: pa.Table | None) -> Iterator[pa.Table]:
+        """Yield published rows, some at a time, given those of a part."""
+        if rows is None:
+            return
+        rows = rows.take(pa.array(np.argsort(rows[KEY].to_numpy())))
+        for chunk in in_chunks(rows.to_batches(max_chunksize=CHUNK), whole=self.whole):
+            for piece in _neighbours(chunk) if self.whole else [chunk]:
+                yield self.published(piece)
 
     def published(self, rows: pa.Table) -> pa.Table:
         """Return some rows as they are published; their order is drawn once more, inside each class."""
@@ -270,17 +313,40 @@ def in_chunks(batches: Iterable[pa.RecordBatch], *, whole: bool = False) -> Iter
 
 
 def under_names(table: pa.Table, wanted: pa.Schema) -> pa.Table:
-    """Return columns under the names and in the types that the source has."""
+    """Return columns under the names and in the types that the source has; text may keep its dictionary."""
     columns = [
-        column if column.type == each.type else column.cast(each.type)
+        column if each.type in (column.type, getattr(column.type, "value_type", None)) else column.cast(each.type)
         for column, each in zip(table.columns, wanted, strict=True)
     ]
-    return pa.table(columns, schema=wanted)
+    return pa.table(columns, names=wanted.names)
 
 
 def as_written(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Return published columns in the types that Spark carries."""
-    return pa.table([column.cast(each.type) for column, each in zip(table.columns, schema, strict=True)], schema=schema)
+    """Return published columns in the types of a file."""
+    columns = [
+        column.combine_chunks().dictionary_encode().cast(each.type)
+        if isinstance(each.type, pa.DictionaryType) and not isinstance(column.type, pa.DictionaryType)
+        else column.cast(each.type)
+        for column, each in zip(table.columns, schema, strict=True)
+    ]
+    return pa.table(columns, schema=schema)
+
+
+@contextmanager
+def writer_at(folder: Path | None, name: str, schema: pa.Schema) -> Iterator[pq.ParquetWriter]:
+    """Give a writer of a new Parquet file in a folder, which says nothing but its columns."""
+    if folder is None:
+        raise AssertionError("who writes files has a folder for them")
+    measured = [field.name for field in schema if not isinstance(field.type, pa.DictionaryType)]
+    options = {"compression": "zstd", "compression_level": 1, "store_schema": False}
+    try:
+        with pq.ParquetWriter(folder / name, schema, **options, write_statistics=measured or False) as writer:
+            yield writer
+    except FileNotFoundError:
+        raise InputError(
+            "a worker of Spark does not see the folder of the output",
+            hint="choose a path that driver and workers share",
+        ) from None
 
 
 def changed_error() -> InputError:

@@ -1,0 +1,147 @@
+"""Parquet files that workers read themselves with Arrow: no row goes through Java, and texts are codes from the start.
+
+The values must be those that Spark would read. Where that is not certain, `find_pieces` returns None and Spark reads.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from indistinct.engines.spark.parcels import join_tables, pack_table
+from indistinct.errors import InputError
+
+NUMBER = "rows"
+# Rows that are read together.
+BATCH = 1 << 18
+# Types that Spark widens as it reads them, and Arrow casts without loss.
+WIDENED = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64()}
+TEXTS = (pa.string(), pa.large_string())
+SAME = (
+    *(pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64()),
+    *(pa.bool_(), pa.date32()),
+)
+# Old versions of Spark wrote days and moments of another calendar, and said so in these keys of a file.
+OTHER_CALENDAR = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
+VERSION = b"org.apache.spark.version"
+CALENDAR = "spark.sql.parquet.datetimeRebaseModeInRead"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What one task reads: a row group of a file."""
+
+    path: str
+    row_group: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """Some columns of files, in the types of a table."""
+
+    pieces: tuple[Piece, ...]
+    schema: pa.Schema
+
+    def read(self, numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of pieces, given batches of their numbers; texts have dictionaries."""
+        for batch in numbers:
+            for number in batch.column(0).to_pylist():
+                yield from self._read_piece(self.pieces[number])
+
+    def count(self, numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield, as parcels, the distinct combinations of values of each piece, and how many rows have each."""
+        tables = [unite_groups([_with_ones(pa.Table.from_batches([batch]))]) for batch in self.read(numbers)]
+        if tables:
+            yield from pack_table(unite_groups(tables), part=0)
+
+    def _read_piece(self, piece: Piece) -> Iterator[pa.RecordBatch]:
+        texts = [field.name for field in self.schema if field.type in TEXTS]
+        try:
+            with pq.ParquetFile(piece.path, read_dictionary=texts) as file:
+                batches = file.iter_batches(
+                    BATCH, row_groups=[piece.row_group], columns=self.schema.names, use_threads=False
+                )
+                for batch in batches:
+                    columns = [_as_spark_reads(batch[field.name], field.type) for field in self.schema]
+                    names = [f"c{index}" for index in range(len(columns))]
+                    yield pa.record_batch(columns, names=names)
+        except FileNotFoundError:
+            raise InputError(
+                f"a worker of Spark does not see the file {Path(piece.path).name!r}",
+                hint="put it on a path that driver and workers share, or read it with the session and pass the frame",
+            ) from None
+        except (OSError, IndexError, KeyError, pa.ArrowException):  # what they say may hold a value
+            raise InputError(
+                f"a worker of Spark could not read the file {Path(piece.path).name!r}",
+                hint="see that it is whole and that nobody writes to it, and run it again",
+            ) from None
+
+
+def find_pieces(paths: Sequence[Path], wanted: pa.Schema, session: Any) -> tuple[Piece, ...] | None:
+    """Return what tasks read of files in the types that Spark gave; None where Spark must read them itself."""
+    moments = any(pa.types.is_temporal(field.type) for field in wanted)
+    if moments and session.conf.get(CALENDAR) == "LEGACY":
+        return None
+    pieces = []
+    for path in paths:
+        try:
+            with pq.ParquetFile(path) as file:
+                if not _reads_as_spark(file, wanted):
+                    return None
+                sizes = [file.metadata.row_group(number).num_rows for number in range(file.num_row_groups)]
+        except (OSError, pa.ArrowException):  # encrypted, or of a kind that Arrow does not know
+            return None
+        pieces += [Piece(str(path), number, rows) for number, rows in enumerate(sizes) if rows]
+    return tuple(pieces)
+
+
+def _reads_as_spark(file: pq.ParquetFile, wanted: pa.Schema) -> bool:
+    told = file.metadata.metadata or {}
+    if any(key in told for key in OTHER_CALENDAR) or told.get(VERSION, b"4").startswith((b"1.", b"2.")):
+        return False
+    found = file.schema_arrow
+    kinds = {field.name: field.type for field in found}
+    physical = {file.schema.column(number).physical_type for number in range(len(file.schema))}
+    return (
+        len(kinds) == len(found.names) == len(file.schema)  # each name once, and no column inside another
+        and "INT96" not in physical
+        and all(field.name in kinds and _same_values(kinds[field.name], field.type) for field in wanted)
+    )
+
+
+def _same_values(found: pa.DataType, wanted: pa.DataType) -> bool:
+    """Return whether Arrow's reading of a column holds the values that Spark's has."""
+    if isinstance(found, pa.DictionaryType):
+        found = found.value_type
+    if wanted in TEXTS:
+        return found in TEXTS
+    if found == wanted and (found in SAME or pa.types.is_decimal128(found)):
+        return True
+    if pa.types.is_timestamp(found) and pa.types.is_timestamp(wanted):
+        return (found.tz is None) == (wanted.tz is None) and found.unit in ("ms", "us")
+    return WIDENED.get(found) == wanted
+
+
+def _as_spark_reads(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Return a column in the type that the table says, text with its dictionary; zeros of both signs are one value."""
+    if kind in TEXTS:
+        return column if isinstance(column.type, pa.DictionaryType) else column.dictionary_encode()
+    column = column if column.type == kind else column.cast(kind)
+    return pc.add(column, pa.scalar(0, kind)) if pa.types.is_floating(kind) else column
+
+
+def _with_ones(table: pa.Table) -> pa.Table:
+    return table.append_column(NUMBER, pa.repeat(pa.scalar(1, pa.int64()), len(table)))
+
+
+def unite_groups(tables: Sequence[pa.Table]) -> pa.Table:
+    """Return the combinations of values of several tables, each once; the last column adds up how many rows have it."""
+    together = join_tables(tables)
+    *names, number = together.column_names
+    united = together.group_by(names, use_threads=False).aggregate([(number, "sum")])
+    return united.select([*names, f"{number}_sum"]).rename_columns([*names, number])
