@@ -20,7 +20,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from typer.main import get_command
 
 import indistinct
-from indistinct.algorithms.base import Algorithm, AlgorithmTraits
+from indistinct.algorithms.base import ONE_COLUMN, Algorithm, AlgorithmTraits
 from indistinct.algorithms.registry import ALGORITHMS
 from indistinct.cli import app
 from indistinct.cli.listing import parameters
@@ -72,10 +72,15 @@ def drift(folder: Path) -> list[str]:
 
 
 def variants(kind: type[Algorithm]) -> tuple[Algorithm, ...]:
-    """Return an algorithm as it is by default, and once with each of its switches set; what it needs is 2."""
+    """Return an algorithm as it is by default, once with each of its switches set, and by each way of its search.
+
+    What it needs is 2. What is for one column alone is left out: the matrix is about any table.
+    """
     needed = {f.name: 2 for f in fields(kind) if f.default is MISSING}  # type: ignore[arg-type]
-    switches = [f.name for f in fields(kind) if f.default is False]  # type: ignore[arg-type]
-    return (kind(**needed), *(kind(**needed, **{name: True}) for name in switches))
+    switches = [f for f in fields(kind) if f.default is False and ONE_COLUMN not in f.metadata]  # type: ignore[arg-type]
+    ways = [f for f in fields(kind) if f.name == "search"]  # type: ignore[arg-type]
+    others = [{f.name: way} for f in ways for way in get_args(get_type_hints(kind)[f.name]) if way != f.default]
+    return (kind(**needed), *(kind(**needed, **set_) for set_ in [*({f.name: True} for f in switches), *others]))
 
 
 def _index_page() -> str:

@@ -181,7 +181,12 @@ def _value(text: str, kind: Any, *, where: tuple[str, str]) -> Any:
         if unquote(text) in words:
             return unquote(text)
         kinds = [part for part in get_args(kind) if part is not type(None) and get_origin(part) is not Literal]
-        return _value(text, kinds[0], where=where) if len(kinds) == 1 else _number(text, where)
+        try:
+            return _value(text, kinds[0], where=where) if len(kinds) == 1 else _number(text, where)
+        except ParameterError:
+            if not words:
+                raise
+            raise ParameterError.of(*where, f"must be {' or '.join(words)}, or a number; got {text!r}") from None
     if origin is tuple:
         return tuple(_value(part.strip(), get_args(kind)[0], where=where) for part in split(text, "|"))
     if origin is Literal or kind is str:

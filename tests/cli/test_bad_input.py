@@ -195,6 +195,7 @@ CASES: dict[str, Case] = {
     "no model": Case(2, lambda f: anonymize(f, table(f), model=[]), "no model"),
     "unknown model": Case(2, lambda f: anonymize(f, table(f), model=["--model", "k-anonimity:k=2"]), "k-anonimity"),
     "unknown algorithm": Case(2, lambda f: anonymize(f, table(f), "--algorithm", "mondrain"), "mondrain"),
+    "suppression of nothing": Case(2, lambda f: anonymize(f, table(f), "--suppression", ""), "suppression"),
     "suppression of 200 %": Case(2, lambda f: anonymize(f, table(f), "--suppression", "2"), "from 0 to 1"),
     "unknown option": Case(2, lambda f: anonymize(f, table(f), "--frobnicate"), "--frobnicate"),
     "unknown command": Case(2, lambda f: ["anonymise"], "anonymise"),

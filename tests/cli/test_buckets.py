@@ -198,7 +198,7 @@ def test_links_are_judged_in_classes_too(folder, run):
 
 def test_a_metric_that_cannot_be_measured_leaves_a_verified_release(folder, run):
     job = Path(policy(folder, "mondrian", privacy=MODELS))
-    job.write_text(job.read_text() + '\n[measure]\nmetrics = ["ncp:weights=1|2"]\n')
+    job.write_text(job.read_text() + '\n[measure]\nmetrics = ["ncp:importance=nobody=2"]\n')
     ran = run("anonymize", str(job))
     assert ran.code != 0
     assert "written and verified, but it cannot be measured" in ran.err

@@ -26,9 +26,9 @@ def test_few_addresses(tmp_path: Path, megabytes: int) -> None:
 @pytest.mark.parametrize(("ends", "code"), [("os.kill(os.getpid(), signal.SIGABRT)", 1), ("return 3", 3)])
 def test_what_compiled_code_says_when_it_ends_a_run_is_not_repeated(ends: str, code: int) -> None:
     script = (
-        "import os, signal, sys\nfrom indistinct.cli.failures import outlived\n"
+        "import os, signal, sys\nfrom indistinct.cli.failures import run_in_process\n"
         f"def run():\n    print('our words', file=sys.stderr)\n    os.write(2, b'terminate called')\n    {ends}\n"
-        "sys.exit(outlived(run, []))"
+        "sys.exit(run_in_process(run, []))"
     )
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert ran.returncode == code

@@ -140,7 +140,7 @@ def test_a_published_table_measures_as_its_release(case: Case, form: str) -> Non
         schema,
         original=table,
         hierarchies=hierarchies,
-        k=1,
+        k=k,
         target="disease",
     )
     assert tuple(measured) == MEASURED

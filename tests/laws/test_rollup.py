@@ -17,7 +17,7 @@ from indistinct.engines import count_source
 from indistinct.frequencies import _kernels
 from indistinct.frequencies.count import Request
 from indistinct.frequencies.lattice import OUT, Cells, Lattice, down_set, specializations, up_set
-from indistinct.metrics import METRICS, parse_metric
+from indistinct.metrics import METRICS, AverageClassSize, parse_metric
 from indistinct.recoding.assign import assign
 from indistinct.testing.strategies import samples
 from references.lattice import LatticeTable, random_table
@@ -215,7 +215,8 @@ def test_bounds_are_never_above_a_score(metric, seed, k, model):
         "entropy": ind.EntropyLDiversity("disease", l=1.5),
     }[model]
     space = space_of(data, chosen, suppression=len(data.rows))
-    objective = objective_of(space, parse_metric(metric))
+    asked = AverageClassSize(1) if metric == "average-class-size" else parse_metric(metric)  # as the reference reckons
+    objective = objective_of(space, asked)
     nodes = list(data.nodes())
     rolled = {node: space.cells.roll_up(space.cells.base, node) for node in nodes}
     broken = {node: space.outside(rolled[node]) for node in nodes}
@@ -249,7 +250,7 @@ def test_a_score_is_the_metric_of_the_recoding_whatever_the_columns(sample, k, d
     broken = space.outside(rolled)
     assignment = assign(counted.frequencies, space.recoding_without(rolled, np.flatnonzero(broken)))
     for spelled in SPELLED:
-        metric = parse_metric(spelled)
+        metric = parse_metric(spelled).for_promise(model.smallest)
         objective = objective_of(space, metric)
         assert objective.sign * objective.score(rolled, broken) == pytest.approx(metric.value(assignment)), spelled
 

@@ -11,6 +11,7 @@ from benchmarks.least_loss import least_loss, optimum
 import indistinct as ind
 from indistinct.algorithms.base import Problem
 from indistinct.algorithms.registry import parse_algorithm
+from indistinct.budget import NO_BUDGET
 from indistinct.engines import open_source
 from indistinct.frequencies.count import Request
 from indistinct.job.job import problem_of
@@ -24,7 +25,7 @@ def drawn(seed: int, *, rows: int, k: int) -> Problem:
         {"a": rng.integers(0, 6, rows), "b": rng.choice(list("xyz"), rows), "c": rng.random(rows).round(1)}
     )
     engine, source = open_source(table)
-    return problem_of(engine.count(source, Request(("a", "b", "c"))), ind.KAnonymity(k), {}, suppression=0.0)
+    return problem_of(engine.count(source, Request(("a", "b", "c"))), ind.KAnonymity(k), {}, suppression=NO_BUDGET)
 
 
 def partitions(cells: list[int], counts: list[int], k: int) -> Iterator[list[tuple[int, ...]]]:

@@ -97,3 +97,10 @@ def test_registered_names_are_kebab_case_and_their_own():
             assert name == name.lower()
             assert "_" not in name
     assert parse_metric("gcp").name == "gcp"
+
+
+def test_a_number_that_may_be_a_word_names_the_word():
+    with pytest.raises(ParameterError) as refused:
+        parse_algorithm("datafly:outliers=none")
+    assert refused.value.parameter == "outliers"
+    assert "must be k, or a number" in refused.value.message

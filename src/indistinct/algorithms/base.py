@@ -157,6 +157,10 @@ class AlgorithmTraits:
         return frozenset({"by-region", "by-cell"} if self.local else {"by-column"})
 
 
+ONE_COLUMN = "one column"
+"""What a parameter of an algorithm is marked with that is for tables with one quasi-identifier alone."""
+
+
 class Algorithm(CheckedArguments, ABC):
     """A search for a recoding: a frozen value with its parameters."""
 

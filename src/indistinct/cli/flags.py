@@ -179,7 +179,7 @@ def _from_flags(
         schema=roles,
         models=models_of(flags.model),
         hierarchies=hierarchies_of(flags.hierarchy),
-        suppression=parse_budget(flags.suppression or 0),
+        suppression=parse_budget(0 if flags.suppression is None else flags.suppression),
         algorithm=parse_algorithm(flags.algorithm) if flags.algorithm else Auto(),
         target=predicted_column(flags.target, (), schema=roles),
         transformations=transformations_of(flags.transform),

@@ -75,7 +75,11 @@ WORDS: Mapping[str, AlgorithmWords] = MappingProxyType(
         "single-dimensional": AlgorithmWords(
             "Cuts each column into ranges which are the same for everybody.",
             labels={
-                "exact": ("Prove that it is the best", "Takes longer; where it is stopped it says how good it is."),
+                "search": (
+                    "How it searches",
+                    "optimal takes longer, and proves how good it is.",
+                ),
+                "exact": ("Prove the best cuts of one column", "For a single quasi-identifier; quick."),
                 "nodes": ("Steps of the proof, at most", "A whole number; 0 sets no limit."),
                 "seconds": SECONDS,
                 "extent": EXTENT,

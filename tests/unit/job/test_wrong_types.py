@@ -52,6 +52,7 @@ def cases(release: ind.Release, folder: Path) -> dict[str, dict[str, Any]]:
         "measure_table": {"published": release.table, **both},
         "membership_of": {"published": release.table, **both},
         "open": {"source": TABLE},
+        "problem": {**job, "model": MODEL},
         "published": {"release": release.table, **both},
         "query": {"release": release, "asked": "SELECT COUNT(*) WHERE age > 21"},
         "read_ledger": {"path": folder / "no.ledger"},

@@ -92,7 +92,7 @@ def test_distances_are_those_of_labels_that_are_written_out(seed, monkeypatch):
     whole = PossibleSlice(("a", "b"), np.zeros(300, dtype=np.int64), values, np.ones(300, dtype=np.int64))
     shown = PossibleValues(covers, (whole,), np.array([300]))
     found = compare_distributions(columns, shown)
-    groups = [distributions._grouped(c.domain, np.bincount(c.codes) / 300) for c in columns.values()]
+    groups = [distributions._group_values(c.domain, np.bincount(c.codes) / 300) for c in columns.values()]
     parts = [written_out_averages(covers[name], np.eye(7)[each]) for name, each in zip("ab", groups, strict=True)]
     after = sum(np.outer(parts[0][i], parts[1][j]) for i, j in zip(values["a"], values["b"], strict=True)) / 300
     before = np.zeros((7, 7))

@@ -144,4 +144,4 @@ def test_the_flags_of_a_report_name_pseudonyms(stays, tmp_path):
     (identity,) = (each for each in report.content.sections if each.anchor == "identity")
     said = [block.text for block in identity.blocks if hasattr(block, "text")]
     assert all("--pseudonym who=random" in line for line in said[0].splitlines())
-    assert said[1:] == ["Not known here: the share of rows that may be suppressed."]
+    assert said[1:] == ["Not known here: how much may be suppressed."]

@@ -6,12 +6,12 @@ The baseline that multidimensional partitioning is compared with: greedy, or the
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
-from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
+from indistinct.algorithms.base import ONE_COLUMN, Algorithm, AlgorithmTraits, Problem
 from indistinct.algorithms.explanation import Attempt, Explanation, Proof
 from indistinct.algorithms.partition.greedy_cuts import cuts_of_segments, find_greedy_cuts, free_cuts, segment_cuts
 from indistinct.algorithms.partition.layout import ranks_of, summarize
@@ -50,7 +50,7 @@ class SingleDimensional(Algorithm):
 
     name: ClassVar[str] = "single-dimensional"
     search: SearchForm = "greedy"  # type: ignore[assignment]
-    exact: bool = False
+    exact: bool = field(default=False, metadata={ONE_COLUMN: True})
     nodes: int = NODES
     seconds: float | None = None
     extent: Extent = "range"
@@ -71,11 +71,11 @@ class SingleDimensional(Algorithm):
         if self.seconds is not None and not self.seconds > 0:
             hint = "leave it out for none"
             raise ParameterError.of("SingleDimensional", "seconds", f"must be above 0; got {self.seconds}", hint=hint)
-        for field, limited in (("nodes", self.nodes != NODES), ("seconds", self.seconds is not None)):
-            if limited and self.search != "optimal":
+        for limit, is_set in (("nodes", self.nodes != NODES), ("seconds", self.seconds is not None)):
+            if is_set and self.search != "optimal":
                 raise ParameterError.of(
                     "SingleDimensional",
-                    field,
+                    limit,
                     "limits the search for the optimum alone",
                     hint="add search=optimal, or leave it out",
                 )

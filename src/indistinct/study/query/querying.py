@@ -90,8 +90,9 @@ _MEANS_ALONE = re.compile(r"[:,]numeric=mean(?:,|$)")
 class Background:
     """What is known besides the published tables: values before publishing, hierarchies, suppressed rows, algorithm.
 
-    `columns` are those of which the original values are known, and `limits` the ends of others. `searched` is the
-    algorithm whose search on this original the certificate names.
+    `columns` are those of which the original values are known, and `limits` the ends of others. `recoded` are
+    those that a recoding speaks of: one that was found on another table may publish values that the original does not
+    have. `searched` is the algorithm whose search on this original the certificate names.
     """
 
     columns: Mapping[str, QuasiColumn] = field(default_factory=dict)
@@ -101,6 +102,7 @@ class Background:
     algorithm: str | None = None
     trusted_means: bool = True
     searched: Algorithm | None = None
+    recoded: Mapping[str, QuasiColumn] = field(default_factory=dict)
 
 
 def rows_of_published(published: Published, queries: Sequence[Query]) -> PublishedRows:
@@ -118,13 +120,16 @@ def _background_of(published: Published) -> Background:
     algorithm = algorithm if isinstance(algorithm, str) else None
     suppressed = suppressed if isinstance(suppressed, int) else None
     columns: dict[str, QuasiColumn] = {}
+    recoded: dict[str, QuasiColumn] = {}
     if published.recoding is not None:
+        recoded = _columns(domains_of(published.recoding), hierarchies)
         columns = _columns(_domains(published, published.recoding), hierarchies)
         for part in published.recoding.of_slices:
             columns |= _columns(domains_of(part), {**hierarchies, **part.hierarchies})
     trusted = not certificate or _are_of_classes(algorithm or "", suppressed)
     searched = published.certified_algorithm
-    return Background(columns, hierarchies, {}, suppressed, algorithm, trusted_means=trusted, searched=searched)
+    about = Background(columns, hierarchies, {}, suppressed, algorithm, trusted_means=trusted)
+    return replace(about, searched=searched, recoded=recoded)
 
 
 def _domains(published: Published, recoding: Recoding) -> Sequence[Domain]:
@@ -193,8 +198,13 @@ def _quasi(
             hint="publish numeric=interval+mean to have both",
             column=name,
         )
-    hierarchy = about.hierarchies.get(name)
-    return quasi_labels(table, name, schema, known=column, hierarchy=hierarchy, constants=constants)
+    hierarchy, wider = about.hierarchies.get(name), about.recoded.get(name)
+    try:
+        return quasi_labels(table, name, schema, known=column, hierarchy=hierarchy, constants=constants)
+    except InputError:
+        if wider is None:
+            raise
+        return quasi_labels(table, name, schema, known=wider, hierarchy=hierarchy, constants=constants)
 
 
 def _in_classes(read: Mapping[str, tuple[Labels, Codes]], rows: int, base: PublishedRows) -> PublishedRows:
