@@ -112,24 +112,29 @@ def count_groups(
     groups = fetch(tuple(dict.fromkeys([*request.quasi, *keyed, *people])))
     if not len(groups.counts):
         raise InputError("the table has no rows", hint="check that this is the right file")
+    table, counts = groups.table, groups.counts
     for name in dict.fromkeys([*request.quasi, *keyed]):
         _check_finite(groups, name)
-    encoded = {name: encoded_column(groups.table, name, request) for name in dict.fromkeys([*request.quasi, *keyed])}
+    del groups  # columns are let go as they become codes: texts of many groups would be there twice
+    encoded = {}
+    for name in dict.fromkeys([*request.quasi, *keyed]):
+        encoded[name] = encoded_column(table, name, request)
+        table = table if name in request.person else table.drop_columns(name)
     others = None
     if population is not None:
         found = population(tuple(request.quasi))
         both = {name: with_population(encoded[name], found.table, request) for name in request.quasi}
         encoded.update({name: mine for name, (mine, _) in both.items()})
         others = frequencies_of([both[name][1] for name in request.quasi], found.counts)
-    keys, pairs, alike = keys_of_request(groups.table, encoded, request, counts=groups.counts)
+    keys, pairs, alike = keys_of_request(table, encoded, request, counts=counts)
     taxonomies = {
         name: hierarchy.bind(encoded[name].domain) for name, hierarchy in request.hierarchies.items() if (name,) in keys
     }
     quasi = [encoded[name] for name in request.quasi]
-    frequencies, entries = _cells(quasi, keys, groups.counts, taxonomies, pairs, joint=request.joint)
+    frequencies, entries = _cells(quasi, keys, counts, taxonomies, pairs, joint=request.joint)
     counted_by = [
         *(encoded[name] for name in dict.fromkeys([*request.quasi, *keyed])),
-        *(encode_column(name, groups.table[name]) for name in people if name not in encoded),
+        *(encode_column(name, table[name]) for name in people if name not in encoded),
     ]
     groupings = {}
     for key in request.groupings:
@@ -141,7 +146,7 @@ def count_groups(
     known = {name: column.domain for name, column in encoded.items()}
     domains = tuple(column.domain for column in quasi)
     counted = Counted(domains, frequencies, known, groupings, others, alone, alike)
-    return counted, _learn_cells(frequencies, entries, groups, counted_by)
+    return counted, _learn_cells(frequencies, entries, counted_by)
 
 
 def _check_finite(groups: Groups, name: str) -> None:
@@ -154,9 +159,7 @@ def _check_finite(groups: Groups, name: str) -> None:
             raise not_finite(name, nans, infinities)
 
 
-def _learn_cells(
-    frequencies: FrequencySet, entries: Codes | None, groups: Groups, columns: Sequence[Encoded]
-) -> Learned | None:
+def _learn_cells(frequencies: FrequencySet, entries: Codes | None, columns: Sequence[Encoded]) -> Learned | None:
     """Return how a row finds its cell and joint vector: by the group that it was counted in."""
     if entries is None:
         return None

@@ -21,6 +21,9 @@ from indistinct.machine.arrays import Codes, row_numbers, starts_of
 from indistinct.machine.randomness import Secret, mix_words, random_words
 from indistinct.recoding.outputs import Assignment, OutputTable
 
+# Bytes of the code of a text.
+CODE = 4
+
 Located = Iterator[tuple[pa.Table, Codes, Codes | None]]
 """Rows, the class of each and, where what is published differs from cell to cell, its cell."""
 
@@ -42,14 +45,30 @@ def publish_rows(
     """Give a sink every table of a release; partitions take about `memory` bytes at a time."""
     classes = Run.of(assignment, secret)
     tables, places = assignment.layout.tables, classes.places
+    wide = max(_published_width(table, rows=int(classes.starts[-1])) for table in tables.values())
     # Columns that are permuted apart, and counts of equal rows, need a class as a whole.
     whole = any(len(table.slices) > 1 or table.count is not None for table in tables.values())
     words = None if whole else _words(assignment, secret, stream=FIRST_SLICE)
-    with closing(Partitions(classes.starts, memory, words)) as partitions:
+    with closing(Partitions(classes.starts, memory, words, beside=wide)) as partitions:
         for rows, class_ids, cells in _locate_rows(source, assignment, learned, secret=secret, memory=memory):
             partitions.add(rows, places[class_ids], cells)
         for name, table in tables.items():
             sink.accept(name, _tables(source.columns, assignment, partitions, classes, table, secret))
+
+
+def _published_width(table: OutputTable, *, rows: int) -> float:
+    """Return how many bytes a row takes of what is published in place of its own values, about.
+
+    Text is there as codes, and once for every class: where classes are small, that is most of a partition.
+    """
+    width = 0.0
+    for output in table.outputs:
+        if output.values is None or output.codes is None:
+            continue
+        one = output.values.nbytes / max(len(output.values), 1)
+        by_code = not output.by_cell and pa.types.is_string(output.values.type)
+        width += CODE + one * len(output.codes) / max(rows, 1) if by_code else one
+    return width
 
 
 def _words(assignment: Assignment, secret: Secret, *, stream: int) -> Words:

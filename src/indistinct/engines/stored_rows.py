@@ -58,14 +58,16 @@ class Partitions:
     """Rows by runs of groups, on disk or, where one partition holds them all, in memory.
 
     Group `i` has rows `starts[i]:starts[i + 1]` of all. The cuts are decided by the first batch, which tells how many
-    bytes a row takes, so that a partition takes about `memory`. A group that is larger is dealt out by `words`, if they
-    are given: each row goes to the part of the group in which its word lies, so that parts follow each other as words
-    do. With random words, rows in a random order inside every part are in a random order altogether.
+    bytes a row takes, with those `beside` it that come when it is published, so that a partition takes about `memory`.
+    A group that is larger is dealt out by `words`, if they are given: each row goes to the part of the group in which
+    its word lies, so that parts follow each other as words do. With random words, rows in a random order inside every
+    part are in a random order altogether.
     """
 
     starts: Codes
     memory: int
     words: Words | None = None
+    beside: float = 0.0
     cuts: Cuts | None = None
     kinds: pa.Schema | None = None
     waiting: list[pa.Table] = field(default_factory=list)
@@ -99,7 +101,7 @@ class Partitions:
             self._write()
 
     def _begin(self, table: pa.Table) -> Cuts:
-        size = max(table.nbytes / len(table), 16.0)
+        size = max(table.nbytes / len(table) + self.beside, 16.0)
         self.cuts = Cuts.of(self.starts, max(int(self.memory / size), 1), divisible=self.words is not None)
         self.run_of_group = np.repeat(
             np.arange(len(self.cuts.ends) - 1, dtype=narrowest(len(self.cuts.ends))), np.diff(self.cuts.ends)

@@ -37,7 +37,7 @@ from indistinct.frequencies.count import Counted, Request
 from indistinct.frequencies.levels import MISSING, NOBODY, ColumnValues, KeyColumn, KeyTree, Segments
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Key
 from indistinct.hierarchy import Hierarchy
-from indistinct.machine.memory import needs_memory
+from indistinct.machine.memory import give_memory_back, needs_memory
 from indistinct.models import Model
 from indistinct.recoding.columns import columns_of
 from indistinct.recoding.kinds import Recoding
@@ -118,7 +118,10 @@ def search_by_levels(beyond: BeyondMemory, request: Request, search: Search) -> 
     style = Style(mondrian.extent, mondrian.numeric)
     cuts = cuts_of(top, parts, columns)
     behind = passes.behind(cuts) if mondrian.extent == "region" else cuts
+    give_memory_back()
     made = assemble_parts(top, parts, columns, hierarchies=search.hierarchies, style=style, behind=behind)
+    del parts, cuts, behind
+    give_memory_back()
     counted = _counted(made, domains)
     _remember(levels, made, passes)
     quasi = columns_of(counted.domains, search.hierarchies)

@@ -5,14 +5,18 @@ take before they take it. Steps of a run are marked with `needs_memory`; the inn
 whichever library asked.
 """
 
+import ctypes
 import errno
 import functools
+import gc
 import os
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, cast
+
+import pyarrow as pa
 
 from indistinct.errors import OutOfMemoryError
 
@@ -88,6 +92,24 @@ class Allowance:
             needed=needed,
             most=self.most,
         )
+
+
+def give_memory_back() -> None:
+    """Give the system what is free: allocators keep what a stage needed once, and the next one comes on top of it."""
+    gc.collect()  # what refers to itself in a circle may hold large arrays
+    pa.default_memory_pool().release_unused()
+    trim = _trimmer()
+    if trim is not None:
+        trim(0)
+
+
+@functools.cache
+def _trimmer() -> Callable[[int], int] | None:
+    """Return what trims the heap, None for a C library that has no such function."""
+    try:
+        return cast("Callable[[int], int]", ctypes.CDLL(None).malloc_trim)
+    except (AttributeError, OSError, TypeError):
+        return None
 
 
 def needs_memory(step: str) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:

@@ -176,6 +176,7 @@ def assemble_parts(
     ranks = np.empty(keys.shape, dtype=np.int32, order="F")
     for index, values in enumerate(some):
         ranks[:, index] = np.searchsorted(values, keys[:, index])
+    del keys
     domains = [column.domain_of(values) for column, values in zip(columns, some, strict=True)]
     quasi = columns_of(domains, hierarchies)
     cuts = _cuts(top, parts, some)

@@ -24,7 +24,7 @@ from indistinct.engines.finding import Learned
 from indistinct.engines.levels import Levels, Room
 from indistinct.engines.partitions import publish_rows
 from indistinct.frequencies.count import Counted, Request
-from indistinct.machine.memory import needs_memory
+from indistinct.machine.memory import give_memory_back, needs_memory
 from indistinct.machine.randomness import Secret
 from indistinct.machine.stages import enter
 from indistinct.recoding.outputs import Assignment
@@ -40,8 +40,9 @@ FOR_DUCKDB, FOR_PARTITION = 0.3, 0.05
 FOR_CELLS, CELL, FIELD, VALUE = 0.55, 32, 10, 64
 # A part of a search by levels may take so much of it, and a row there so many bytes, and so many for every column.
 FOR_PART, ROW, KEY = 0.25, 100, 25
-# Values of the classes of a release may take so much, and each of them so many bytes.
-FOR_CLASSES, LABEL = 0.6, 300
+# A run with many classes may take so many times `memory` at its peak; libraries take so much of that, and each value
+# of each class so many bytes, measured while the written file is verified. Classes may take this share in any case.
+AT_PEAK, LIBRARIES, LABEL, FOR_CLASSES = 1.45, 400_000_000, 310, 0.6
 # Numbers of a column are all known up to so many, and go by keys beyond.
 NUMBERS = 1 << 16
 
@@ -89,8 +90,10 @@ class DuckDB:
         beyond = self.cells_beyond_memory(source, request)
         if beyond is not None:
             raise beyond.error()
+        give_memory_back()
         with require_unchanged(source.stamps):
             counted, learned = count_source(source, request)
+        give_memory_back()
         cells, seconds = counted.frequencies, time.perf_counter() - began
         LOG.info("counted %d rows: %d cells of %d columns; %.3f s", source.rows, len(cells), len(cells.names), seconds)
         source.learned["rows"] = learned
@@ -123,7 +126,7 @@ class DuckDB:
     def _room(self, columns: int) -> Room:
         """Return how much is held at once of a table with so many quasi-identifiers."""
         rows = int(FOR_PART * self.memory / (ROW + KEY * columns))
-        classes = int(FOR_CLASSES * self.memory / (LABEL * columns))
+        classes = int(max(AT_PEAK * self.memory - LIBRARIES, FOR_CLASSES * self.memory) / (LABEL * columns))
         return Room(rows, min(rows, NUMBERS), rows, classes)
 
     @needs_memory("publishing rows")
@@ -132,8 +135,10 @@ class DuckDB:
         """Give a sink the published tables, in batches."""
         learned = source.learned.get("rows")
         memory = int(FOR_PARTITION * self.memory)
+        give_memory_back()
         with require_unchanged(source.stamps):
             publish_rows(source, assignment, sink, secret=secret, learned=learned, memory=memory)
+        give_memory_back()
 
 
 def count_source(source: DuckTable, request: Request) -> tuple[Counted, Learned | None]:

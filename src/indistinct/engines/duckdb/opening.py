@@ -112,7 +112,7 @@ def open_written(file: Path, name: Path, schema: pa.Schema, *, memory: int) -> D
     duckdb = _import_duckdb()
     if name.suffix.lower() in PARQUET:
         table = _parquet((file,), Reading(), duckdb, memory)
-        return replace(table, arrow=as_written(table.arrow, schema))
+        return replace(table, arrow=as_written(table.arrow, schema), by_class=True)
     mark = "\t" if name.suffix.lower() == ".tsv" else ","
     connection = _connect(duckdb, memory)
     relation = connection.read_csv(

@@ -13,7 +13,9 @@ import pyarrow.compute as pc
 
 from indistinct.engines.groups import Groups, alone_in_groups, once_in_groups
 from indistinct.errors import InputError
+from indistinct.frequencies.encode import group_rows
 from indistinct.machine.arrays import Codes
+from indistinct.machine.memory import give_memory_back
 from indistinct.machine.spill import PREFIX, spill_error
 from indistinct.machine.stages import report_rows
 from indistinct.recoding.transformations import Transformed
@@ -71,7 +73,7 @@ class DuckTable(SourceDetails):
     and `stamps` what they were then; `left_out` says what of a text file is nobody's row, `samples` are texts of its
     columns of text. `spool` is what keeps a file of converted cells alive, `learned` is for the engine alone. Where
     columns are transformed, `arrow` has the types that they become and `stored` those that they have. `notes` are what
-    else a reader must know.
+    else a reader must know. `by_class` says that rows of a class lie together, as in a release that was just written.
     """
 
     connection: Any
@@ -88,6 +90,7 @@ class DuckTable(SourceDetails):
     stored: pa.Schema | None = None
     transformation: Transformed | None = None
     notes: tuple[str, ...] = ()
+    by_class: bool = False
     learned: dict[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -117,6 +120,8 @@ class DuckTable(SourceDetails):
         """Return the distinct combinations of some columns, and how many rows have each."""
         if self.parquet and columns:
             found = coded_groups(self.batches(columns), columns, self.connection, self.arrow)
+            if found is None and self.by_class:
+                found = gathered_groups(self.batches(columns, size=FEW_ROWS), columns)
             if found is not None:
                 return found
         number = next(name for name in ("count", "rows", "\0rows") if name not in columns)
@@ -131,10 +136,10 @@ class DuckTable(SourceDetails):
         whole = pa.concat_tables(tables) if tables else self._published(_as_read(wanted.empty_table(), wanted))
         return Groups(whole, np.concatenate(counts))
 
-    def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
-        """Return some columns of all rows, batch by batch."""
+    def batches(self, columns: Sequence[str], *, size: int = BATCH) -> Iterator[pa.Table]:
+        """Return some columns of all rows, batch by batch; of Parquet files a batch has `size` rows at most."""
         wanted, done = self._wanted(columns), 0
-        for batch in parquet_batches(self.parquet, wanted) if self.parquet else self._queried(wanted):
+        for batch in parquet_batches(self.parquet, wanted, size=size) if self.parquet else self._queried(wanted):
             yield self._published(batch)
             done += batch.num_rows
             report_rows(done, of=self.rows)
@@ -186,7 +191,7 @@ def quote_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def parquet_batches(files: Sequence[Path], wanted: pa.Schema) -> Iterator[pa.Table]:
+def parquet_batches(files: Sequence[Path], wanted: pa.Schema, *, size: int = BATCH) -> Iterator[pa.Table]:
     """Yield some columns of Parquet files; text comes as codes where a file has it so."""
     import pyarrow.parquet as pq
 
@@ -194,7 +199,7 @@ def parquet_batches(files: Sequence[Path], wanted: pa.Schema) -> Iterator[pa.Tab
     for path in files:
         coded = head_of_parquet(path, columns).coded
         with pq.ParquetFile(path, read_dictionary=coded, pre_buffer=False) as file:
-            for batch in file.iter_batches(BATCH, columns=columns):
+            for batch in file.iter_batches(size, columns=columns):
                 table = pa.Table.from_batches([batch]).select(columns).replace_schema_metadata()
                 yield _as_read(flat(table), wanted, coded=True)
 
@@ -229,6 +234,10 @@ TOGETHER, BITS = 4, 16
 MOST_VALUES = (1 << BITS) - 1
 # A batch of which more than this share of rows have a value of their own is not coded.
 FEW = 0.1
+# Groups of batches are gathered if they are at most this share of the rows; so many rows are a batch then.
+MOST_GROUPS, FEW_ROWS = 0.5, 1 << 14
+# Batches after which what they needed is given back.
+GIVEN_BACK = 16
 NUMBER = "rows"
 
 
@@ -325,3 +334,36 @@ def coded_groups(
         own = (found[f"w{place // TOGETHER}"].to_numpy() >> shift) & MOST_VALUES
         arrays[name] = codes[name].decode(own, kinds.field(name).type)
     return Groups(pa.table(arrays), found[NUMBER].to_numpy())
+
+
+def gathered_groups(batches: Iterable[pa.Table], columns: Sequence[str]) -> Groups | None:
+    """Return the groups of every batch, one batch after the other; None if they are hardly fewer than the rows.
+
+    Where equal rows lie together, a group is in one batch, or in two that follow each other. DuckDB, which does not
+    know that, would keep every text of every group in its own memory, beyond which it cannot go.
+    """
+    tables, counts, rows, found = [], [], 0, 0
+    for batch in batches:
+        plain = [_one_chunk(plain_column(name, batch[name])) for name in columns]
+        try:
+            coded = [each.dictionary_encode(null_encoding="encode") for each in plain]
+        except pa.ArrowNotImplementedError:
+            return None
+        grouping = group_rows([each.indices.to_numpy() for each in coded], [len(each.dictionary) for each in coded])
+        rows, found = rows + len(batch), found + len(grouping)
+        if found > MOST_GROUPS * rows:
+            return None
+        firsts = pa.array(grouping.first)
+        tables.append(_in_codes(pa.table([each.take(firsts) for each in plain], names=list(columns))))
+        counts.append(grouping.counts)
+        del batch, plain, coded
+        if len(tables) % GIVEN_BACK == 0:
+            give_memory_back()  # texts of rows are many times those of groups, which lie between them
+    give_memory_back()
+    return Groups(pa.concat_tables(tables), np.concatenate(counts)) if tables else None
+
+
+def _one_chunk(column: pa.ChunkedArray) -> pa.Array:
+    """Return a column of a batch as one array, text as it is: dictionaries may repeat a value."""
+    plain = column.cast(column.type.value_type) if isinstance(column.type, pa.DictionaryType) else column
+    return pa.concat_arrays(plain.chunks) if plain.num_chunks != 1 else plain.chunk(0)

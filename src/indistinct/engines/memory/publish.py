@@ -86,7 +86,12 @@ def content_words(table: pa.Table, names: Sequence[str], secret: Secret, rows: C
     """Return a word for the content of every row, or of some; only a fixed order needs it."""
     if secret.seed is None:
         return None
-    return secret.contents(contents_of(table if rows is None else pa.table(gather_columns(table, names, rows)), names))
+    chosen = table if rows is None else pa.table(gather_columns(table, names, rows))
+    words = np.zeros(len(chosen), dtype=np.uint64)
+    for name in names:  # one at a time: every value is a text of Python's here
+        own = secret.contents(contents_of(chosen, [name]))
+        words += 0 if own is None else own
+    return words
 
 
 def contents_of(table: pa.Table, names: Sequence[str]) -> dict[str, tuple[Sequence[str | None], Codes]]:

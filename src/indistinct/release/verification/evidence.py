@@ -15,7 +15,7 @@ from indistinct.frequencies.encode import encode_column, group_rows
 from indistinct.frequencies.population import PopulationByClass
 from indistinct.frequencies.slices import Links
 from indistinct.frequencies.value import PERSON, POPULATION, Classes, Histogram, Key
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Codes, narrowest
 from indistinct.models.base import Model
 from indistinct.models.of_population import no_population
 from indistinct.recoding.outputs import Assignment, Buckets, Output
@@ -393,9 +393,9 @@ def coarsest(text: str | None) -> str | float | None:
 
 def matched_classes(counted: Counted, assignment: Assignment) -> Codes:
     """Return the class of an assignment that shows what each class counted on a release shows, -1 where none does."""
-    columns = [
+    columns = (
         _common(counted, output.name, output.values, output.codes) for output in _generalized_outputs(assignment)
-    ]
+    )
     return _index(columns, classes=len(counted.frequencies))
 
 
@@ -409,7 +409,7 @@ def class_index(assignment: Assignment, other: Assignment) -> Codes:
     return _index(columns, classes=len(assignment.classes))
 
 
-def _index(columns: Sequence[tuple[Codes, Codes]], *, classes: int) -> Codes:
+def _index(columns: Iterable[tuple[Codes, Codes]], *, classes: int) -> Codes:
     """Return the place among vectors on the right of each one on the left, -1 for one that is not there."""
     pairs = [np.concatenate([mine, theirs]) for mine, theirs in columns]
     ids = group_rows(pairs, [int(column.max(initial=0)) + 1 for column in pairs]).group_ids()
@@ -432,4 +432,4 @@ def _common(counted: Counted, name: str, values: pa.Array, codes: Codes | None) 
     size = len(meant.domain)
     # A value that was not meant is like no other.
     own = np.where(translated < 0, size + np.arange(len(translated)), translated)
-    return own[column], meant.codes.astype(np.int64)[codes]
+    return own.astype(narrowest(size + len(own)))[column], meant.codes[codes]
