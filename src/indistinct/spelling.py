@@ -175,18 +175,7 @@ def _value(text: str, kind: Any, *, where: tuple[str, str]) -> Any:
     if hasattr(kind, "from_text"):
         return kind.from_text(unquote(text))
     if origin in (Union, types.UnionType):
-        if str in get_args(kind):
-            return unquote(text)
-        words = [word for part in get_args(kind) if get_origin(part) is Literal for word in get_args(part)]
-        if unquote(text) in words:
-            return unquote(text)
-        kinds = [part for part in get_args(kind) if part is not type(None) and get_origin(part) is not Literal]
-        try:
-            return _value(text, kinds[0], where=where) if len(kinds) == 1 else _number(text, where)
-        except ParameterError:
-            if not words:
-                raise
-            raise ParameterError.of(*where, f"must be {' or '.join(words)}, or a number; got {text!r}") from None
+        return _value_of_union(text, get_args(kind), where=where)
     if origin is tuple:
         return tuple(_value(part.strip(), get_args(kind)[0], where=where) for part in split(text, "|"))
     if origin is Literal or kind is str:
@@ -201,6 +190,20 @@ def _value(text: str, kind: Any, *, where: tuple[str, str]) -> Any:
         except ValueError:
             raise ParameterError.of(*where, f"must be a whole number; got {text!r}") from None
     return float(_number(text, where))
+
+
+def _value_of_union(text: str, kinds: tuple[Any, ...], *, where: tuple[str, str]) -> Any:
+    """Return the value that a text spells for a field of one of several types: a text, one of some words, or a number."""
+    words = [word for part in kinds if get_origin(part) is Literal for word in get_args(part)]
+    if str in kinds or unquote(text) in words:
+        return unquote(text)
+    others = [part for part in kinds if part is not type(None) and get_origin(part) is not Literal]
+    try:
+        return _value(text, others[0], where=where) if len(others) == 1 else _number(text, where)
+    except ParameterError:
+        if not words:
+            raise
+        raise ParameterError.of(*where, f"must be {' or '.join(words)}, or a number; got {text!r}") from None
 
 
 def _number(text: str, where: tuple[str, str]) -> float | Fraction:

@@ -16,8 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
-import pyarrow as pa
-
 from indistinct.errors import OutOfMemoryError
 
 Arguments = ParamSpec("Arguments")
@@ -96,6 +94,8 @@ class Allowance:
 
 def give_memory_back() -> None:
     """Give the system what is free: allocators keep what a stage needed once, and the next one comes on top of it."""
+    import pyarrow as pa  # commands that take no table do without it
+
     gc.collect()  # what refers to itself in a circle may hold large arrays
     pa.default_memory_pool().release_unused()
     trim = _trimmer()
