@@ -193,7 +193,7 @@ def _value(text: str, kind: Any, *, where: tuple[str, str]) -> Any:
 
 
 def _value_of_union(text: str, kinds: tuple[Any, ...], *, where: tuple[str, str]) -> Any:
-    """Return the value that a text spells for a field of one of several types: a text, one of some words, or a number."""
+    """Return the value that a text spells for a field of several types: a text, one of some words, or a number."""
     words = [word for part in kinds if get_origin(part) is Literal for word in get_args(part)]
     if str in kinds or unquote(text) in words:
         return unquote(text)
