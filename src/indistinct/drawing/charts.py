@@ -5,6 +5,7 @@ What is drawn is one text without a script, and nothing is fetched. Both package
 
 from collections.abc import Mapping, Sequence
 from html import escape
+from textwrap import wrap
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -79,7 +80,8 @@ def draw(
     import altair as alt
     import vl_convert
 
-    above = {"title": {"text": title, "subtitle": list(notes)}} if visible else {}
+    lines = [line for note in notes for line in wrap(note, LONGEST_LINE)]  # a long one would shrink the chart
+    above = {"title": {"text": title, "subtitle": lines}} if visible else {}
     spec = chart.to_dict() | above | {"config": {**_style(legend), **style}}
     version = alt.SCHEMA_VERSION.rpartition(".")[0]  # vl-convert knows versions without their patch
     drawn = vl_convert.vegalite_to_svg(_clean(spec), vl_version=version, allowed_base_urls=[])

@@ -1,5 +1,6 @@
 """Charts: one self-contained SVG that says what it is, and lines with the numbers that they were given."""
 
+import re
 import subprocess
 import sys
 from xml.etree import ElementTree
@@ -38,6 +39,17 @@ def test_a_drawing_says_what_it_is_and_holds_nothing_active():
     assert tags <= {"svg", "title", "desc", "rect", "g", "path", "line", "text", "tspan"}
     assert not {name for each in root.iter() for name in each.attrib if name.startswith("on") or "href" in name}
     assert "url(" not in text
+
+
+def test_a_long_note_does_not_shrink_the_chart():
+    import altair as alt
+
+    chart = alt.Chart(alt.Data(values=[{"x": 1}])).mark_point().encode(x="x:Q")
+    widths = [
+        float(re.search(r'width="([0-9.]+)"', draw(chart, title="a", notes=[note]))[1])
+        for note in ("short", "many words " * 60)
+    ]
+    assert widths[1] < 3 * widths[0]
 
 
 def test_a_drawing_is_the_same_every_time():
