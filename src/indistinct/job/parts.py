@@ -118,10 +118,10 @@ def search_by_levels(beyond: BeyondMemory, request: Request, search: Search) -> 
     style = Style(mondrian.extent, mondrian.numeric)
     cuts = cuts_of(top, parts, columns)
     behind = passes.behind(cuts) if mondrian.extent == "region" else cuts
-    give_memory_back()
+    give_memory_back(whole.rows)
     made = assemble_parts(top, parts, columns, hierarchies=search.hierarchies, style=style, behind=behind)
     del parts, cuts, behind
-    give_memory_back()
+    give_memory_back(whole.rows)
     counted = _counted(made, domains)
     _remember(levels, made, passes)
     quasi = columns_of(counted.domains, search.hierarchies)

@@ -57,6 +57,10 @@ def rows_words(rows: int, columns: int) -> str:
     return f"{rows:,} rows of {columns:,} columns"
 
 
+# From so many rows on, what a stage needed is given back.
+MANY_ROWS = 1 << 18
+
+
 @dataclass(frozen=True, slots=True)
 class Allowance:
     """How many bytes reading and counting a table may take: what was allowed, else what is in proportion to its files.
@@ -92,8 +96,13 @@ class Allowance:
         )
 
 
-def give_memory_back() -> None:
-    """Give the system what is free: allocators keep what a stage needed once, and the next one comes on top of it."""
+def give_memory_back(rows: int) -> None:
+    """Give the system what is free: allocators keep what a stage needed once, and the next one comes on top of it.
+
+    A stage on few rows has needed little, and to look for it would take longer than the stage.
+    """
+    if rows < MANY_ROWS:
+        return
     import pyarrow as pa  # commands that take no table do without it
 
     gc.collect()  # what refers to itself in a circle may hold large arrays

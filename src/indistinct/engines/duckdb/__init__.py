@@ -90,10 +90,10 @@ class DuckDB:
         beyond = self.cells_beyond_memory(source, request)
         if beyond is not None:
             raise beyond.error()
-        give_memory_back()
+        give_memory_back(source.rows)
         with require_unchanged(source.stamps):
             counted, learned = count_source(source, request)
-        give_memory_back()
+        give_memory_back(source.rows)
         cells, seconds = counted.frequencies, time.perf_counter() - began
         LOG.info("counted %d rows: %d cells of %d columns; %.3f s", source.rows, len(cells), len(cells.names), seconds)
         source.learned["rows"] = learned
@@ -135,10 +135,10 @@ class DuckDB:
         """Give a sink the published tables, in batches."""
         learned = source.learned.get("rows")
         memory = int(FOR_PARTITION * self.memory)
-        give_memory_back()
+        give_memory_back(source.rows)
         with require_unchanged(source.stamps):
             publish_rows(source, assignment, sink, secret=secret, learned=learned, memory=memory)
-        give_memory_back()
+        give_memory_back(source.rows)
 
 
 def count_source(source: DuckTable, request: Request) -> tuple[Counted, Learned | None]:

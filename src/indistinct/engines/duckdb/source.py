@@ -358,8 +358,8 @@ def gathered_groups(batches: Iterable[pa.Table], columns: Sequence[str]) -> Grou
         counts.append(grouping.counts)
         del batch, plain, coded
         if len(tables) % GIVEN_BACK == 0:
-            give_memory_back()  # texts of rows are many times those of groups, which lie between them
-    give_memory_back()
+            give_memory_back(rows)  # texts of rows are many times those of groups, which lie between them
+    give_memory_back(rows)
     return Groups(pa.concat_tables(tables), np.concatenate(counts)) if tables else None
 
 
