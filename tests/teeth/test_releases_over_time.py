@@ -1,6 +1,7 @@
 """Several sound releases that give people away together, planted; and a ledger that must not give anybody away."""
 
 import random
+import re
 from pathlib import Path
 
 import pyarrow as pa
@@ -230,7 +231,8 @@ def test_what_was_accepted_once_is_not_refused_for_ever(tmp_path: Path) -> None:
 def test_a_ledger_holds_no_name_and_no_value(tmp_path: Path) -> None:
     table = people(60)
     publish(table, tmp_path, "june", save_recoding=tmp_path / "recoding.json")
-    content = (tmp_path / "releases.ledger").read_bytes()
+    # Digests may show the five digits of some zip code by chance.
+    content = re.sub(rb"[0-9a-f]{32,}", b"", (tmp_path / "releases.ledger").read_bytes())
     for name in ("patient", "zipcode", "disease"):
         for value in set(table[name].to_pylist()):
             for encoding in ("utf-8", "utf-16-le"):
