@@ -1,5 +1,7 @@
 """Visits in a database for tests: where they lie, what their columns are, and a release of them."""
 
+import time
+
 import indistinct as ind
 from indistinct.reproduce.datasets import generate_patients
 
@@ -27,6 +29,11 @@ def tables_of(server):
 
 
 def sessions_of(server):
-    """Return how many sessions there are besides the one that asks."""
+    """Return how many sessions there are besides the one that asks; one whose client has left takes a moment to end."""
     sql = "SELECT count(*) AS n FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
-    return server.run(sql)[0][0]
+    for _ in range(100):
+        count = server.run(sql)[0][0]
+        if not count:
+            break
+        time.sleep(0.1)
+    return count
