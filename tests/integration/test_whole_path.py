@@ -39,7 +39,7 @@ def go_on(page, step):
 
 
 def standing(page):
-    return page.chrome.find_element(By.CSS_SELECTOR, "dl.strip").text.replace("\n", " ")
+    return page.script("return document.querySelector('dl.strip').innerText").replace("\n", " ")
 
 
 def taken(page, kind, folder):
