@@ -63,7 +63,7 @@ def _open(facts: Facts) -> list[Block]:
     if verdict is None:
         return [Notice(f"There is no verdict. {facts.why_not('verdict')}")]
     tone: Tone = verdict.at("tone")
-    return [Notice(sentence(f"verdict: {verdict.at('headline')}"), tone), Listing(tuple(verdict.at("sentences")))]
+    return [Notice(str(verdict.at("sentence")), tone), Listing(tuple(verdict.at("sentences")))]
 
 
 def _verdict(facts: Facts, told: Document) -> list[Block]:

@@ -161,7 +161,8 @@ def _verdict_for_readers(facts: Facts, figures: Figures, told: Mapping[str, Any]
     """
     found = _attacks(facts)
     holds = None if told is None else told.get("holds")
-    verdict = verdict_of(replace(figures, promise=holds if isinstance(holds, bool) else None))
+    promised = replace(figures, promise=holds if isinstance(holds, bool) else None)
+    verdict = verdict_of(promised, facts.subject.profile)
     if found is None or not found["tried"]:
         return verdict
     tried = Line("attack", "warning" if found["succeeds"] else "passed", (), {"tried": len(found["tried"])})

@@ -14,12 +14,11 @@ from starlette.requests import ClientDisconnect
 
 from indistinct.web.guard import SESSION
 from indistinct.web.parts import too_large
+from indistinct.web.project import UPLOADED, project_file
 from indistinct.web.sessions import Session
 from indistinct.web.standing import RELEASED
 from indistinct.web.worker import TaskError
 
-UPLOADED = "uploaded"
-"""The folder of a session's uploads."""
 DOWNLOADS = "downloads"
 """Under this name a session keeps the files that may leave, by their kind."""
 ANY = "application/octet-stream"

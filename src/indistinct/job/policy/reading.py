@@ -96,7 +96,7 @@ TABLES: dict[str, dict[str, Accepts]] = {
     "algorithm": {"use": TEXT, "node": LEVELS},
     "measure": {"metrics": TEXTS, "target": TEXT},
     "about": {
-        **dict.fromkeys(("purpose", "recipient", "operator", "reviewer"), TEXT),
+        **dict.fromkeys(("profile", "purpose", "recipient", "operator", "reviewer"), TEXT),
         "reassess": DAY,
         **dict.fromkeys(("assumed", "not_assumed"), TEXTS),
     },
