@@ -39,8 +39,8 @@ def command(
     can read it, so that the next start finds it. Stop it with Ctrl-C.
     """
     try:
-        from indistinct.web.server import GIGABYTE, Address, address_to_json, serve
         from indistinct.web.saving import Shelf, usual_place
+        from indistinct.web.server import GIGABYTE, Address, address_to_json, serve
         from indistinct.web.sessions import Settings
     except ModuleNotFoundError as error:
         raise MissingExtraError(str(error.name), extra="web", purpose="the page") from None

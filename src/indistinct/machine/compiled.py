@@ -11,6 +11,8 @@ import numba
 from numba.core.caching import FunctionCache, NullCache
 from numba.core.runtime import rtsys
 
+from indistinct.machine.stages import enter_compiling
+
 KERNELS: list[Any] = []
 """Every kernel of the modules that are loaded, in the order of their definition."""
 
@@ -51,6 +53,12 @@ class _Kept:
         return self._cache().cache_path
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
+        found = self._load(sig, target_context)
+        if found is None:
+            enter_compiling(True)
+        return found
+
+    def _load(self, sig: Any, target_context: Any) -> Any:
         cache = self._cache()
         if isinstance(cache, NullCache):
             return None
@@ -62,6 +70,7 @@ class _Kept:
 
     def save_overload(self, sig: Any, data: Any) -> None:
         self._cache().save_overload(sig, data)
+        enter_compiling(False)
 
     def flush(self) -> None:
         self._cache().flush()

@@ -8,10 +8,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 LOG = logging.getLogger("indistinct.stage")
+COMPILING = "compiling, once"
+"""What is said while a kernel is compiled, which the next run need not do."""
+_entered = [""]
 
 
 def enter(stage: str) -> None:
     """Say that a stage begins."""
+    _entered[0] = stage
+    LOG.debug("%s", stage, extra={"stage": stage, "rows": None})
+
+
+def enter_compiling(begins: bool) -> None:
+    """Say that the stage waits for a compiler, or that it goes on."""
+    stage = COMPILING if begins else _entered[0] or "working"
     LOG.debug("%s", stage, extra={"stage": stage, "rows": None})
 
 

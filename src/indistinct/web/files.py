@@ -100,13 +100,23 @@ def _refuse(status: int, message: str) -> Response:
 def _download(request: Request, kind: str) -> Response:
     """Give a file that the step release made, unless the job was changed since."""
     session: Session = request.scope[SESSION]
+    if kind == "project":
+        return _give_project(session)
     made: dict[str, Any] = session.result(DOWNLOADS) or {}
     if kind not in made or not Path(made[kind]).is_file() or not session.is_fresh(DOWNLOADS, key_of_downloads(session)):
-        return _refuse(404, "this file is not there, or the job was changed since: prepare it in the step release")
+        return _refuse(404, "this file is not there, or the job was changed since: look for it in the step release")
     if session.refusals():
         return _refuse(409, f"{session.refusals()[0].label} is not valid: correct the field, or leave it as it was")
     path = Path(made[kind])
     return FileResponse(path, headers={"content-disposition": attachment(path.name)}, media_type=ANY)
+
+
+def _give_project(session: Session) -> Response:
+    try:
+        name, content = project_file(session)
+    except TaskError as error:
+        return _refuse(404, error.message)
+    return Response(content, headers={"content-disposition": attachment(name)}, media_type=ANY)
 
 
 def key_of_downloads(session: Session) -> Any:

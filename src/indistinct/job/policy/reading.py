@@ -111,9 +111,10 @@ TABLES: dict[str, dict[str, Accepts]] = {
         "encoding": TEXT,
         "bom": TRUTH,
         "spreadsheet": TRUTH,
+        "formulas": TRUTH,
     },
 }
-WRITTEN = ("delimiter", "decimal", "encoding", "bom", "spreadsheet")
+WRITTEN = ("delimiter", "decimal", "encoding", "bom", "spreadsheet", "formulas")
 # The keys of [input] that say where the tables are.
 PLACE = ("path", "table", "query", "population")
 TRANSFORMATION: dict[str, Accepts] = {

@@ -217,7 +217,7 @@ def _without_marks(data: pa.Table, schema: pa.Schema, writing: Writing) -> pa.Ta
     """Return the cells without what was put into them for spreadsheets, and numbers with a decimal point."""
     for index, name in enumerate(data.column_names):
         kind = schema.field(name).type
-        if writing.spreadsheet and is_text(kind):
+        if writing.marks is not None and is_text(kind):
             texts = data.column(index).cast(pa.string())
             begins = pc.fill_null(pc.starts_with(texts, "'"), False)
             data = data.set_column(index, name, pc.if_else(begins, pc.utf8_slice_codeunits(texts, 1), texts))
