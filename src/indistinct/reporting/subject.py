@@ -37,8 +37,8 @@ class Questions:
     """What a report is asked beside what it always tells.
 
     `workload` are queries to compare, and `target` is a column to learn by `classifiers`. Attacks take up to `seconds`,
-    and `seed` fixes what they draw at random; `attacks` are outcomes of those that were run before, as JSON. Counts below
-    `smallest_count` are hidden from readers. The release is held against a `profile`.
+    and `seed` fixes what they draw at random; `attacks` are outcomes of those that were run before, as JSON. Counts
+    below `smallest_count` are hidden from readers. The release is held against a `profile`.
     """
 
     workload: Any = None

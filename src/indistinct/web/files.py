@@ -2,6 +2,7 @@
 
 import re
 import secrets
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -34,18 +35,24 @@ def register(app: FastAPI) -> None:
     app.get("/download/{kind}")(_download)
 
 
-async def _upload(request: Request, kind: str, name: str = "") -> Response:
-    """Write what comes into the private folder; what says that it is too large is refused before it is read."""
+async def _upload(request: Request, kind: str, name: str = "", folder: str = "", first: int = 0) -> Response:
+    """Write what comes into the private folder; what says that it is too large is refused before it is read.
+
+    Several files of one table go into a `folder` of their own, which the `first` of them finds empty.
+    """
     session: Session = request.scope[SESSION]
     most = session.settings.largest_upload
     if kind not in KINDS:
         return _refuse(404, "there is nothing to be uploaded here")
     if int(request.headers.get("content-length") or 0) > most:
         return _refuse(413, too_large(most))
-    folder = session.folder / UPLOADED / kind
-    for each in (folder.parent, folder):
+    into = session.folder / UPLOADED / kind
+    target = into / safe_name(folder) if folder else into
+    if folder and first:
+        shutil.rmtree(target, ignore_errors=True)
+    for each in (into.parent, into, target):
         each.mkdir(mode=0o700, exist_ok=True)
-    path, part = folder / safe_name(name), folder / f".{secrets.token_hex(8)}"
+    path, part = target / safe_name(name), into / f".{secrets.token_hex(8)}"
     try:
         passed = await _receive(request, part, most=most)
         if passed is None:
@@ -57,7 +64,7 @@ async def _upload(request: Request, kind: str, name: str = "") -> Response:
         return _refuse(400, "the upload broke off")
     finally:
         part.unlink(missing_ok=True)
-    return JSONResponse({"name": path.name, "bytes": passed})
+    return JSONResponse({"name": target.name if folder else path.name, "bytes": passed})
 
 
 async def _receive(request: Request, path: Path, *, most: int) -> int | None:

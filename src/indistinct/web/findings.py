@@ -82,8 +82,8 @@ def coarser_remedies(policy: Policy, column: Mapping[str, Any], looked: Inspecte
 def _in_words(name: str, coarser: Transformation) -> str:
     """Return what a transformation does, as a button says it.
 
-    >>> _in_words("cost", Transformation(round=500, top=30_000)), _in_words("admitted", Transformation(truncate="month"))
-    ('Round cost to 500, nothing above 30,000', 'Publish the month of admitted')
+    >>> _in_words("cost", Transformation(round=500, top=30_000))
+    'Round cost to 500, nothing above 30,000'
     """
     if coarser.truncate is not None:
         return f"Publish the {coarser.truncate} of {name}"

@@ -48,7 +48,8 @@ class Writing(CheckedArguments):
 
     `delimiter` stands between fields, and `decimal` in numbers; `bom` puts a byte order mark before the text, by which
     spreadsheets know its encoding. `spreadsheet` puts an apostrophe before each text that one would change into a date
-    or a number, or run as a formula; `formulas` before those alone that it would run. `labels` are what files of statistics programs show of columns.
+    or a number, or run as a formula; `formulas` before those alone that it would run. `labels` are what files of
+    statistics programs show of columns.
 
     >>> Writing(delimiter=";", decimal=",").delimiter
     ';'

@@ -144,8 +144,8 @@ def _samples(table: Table, policy: Policy) -> Samples:
 class Solution:
     """One of several solutions: what it is in words, its figures, and some rows as it would publish them.
 
-    `node` are its levels where it is one choice of levels for all rows; else `size` is its k, for an `algorithm`. Of all
-    detail the share `loss` is lost, and `after` has the sampled rows, a text for each column.
+    `node` are its levels where it is one choice of levels for all rows; else `size` is its k, for an `algorithm`. The
+    share `loss` of all detail is lost, and `after` has the sampled rows, a text for each column.
     """
 
     words: str
@@ -243,6 +243,15 @@ def _own_node(found: Exploration, made: Mapping[str, Any]) -> tuple[int, ...] | 
     ]
     node: tuple[int, ...] | None = same[0]["node"] if same else None
     return node
+
+
+def arrow(before: str, after: str) -> str:
+    """Return what becomes of a value; one that stays is told once.
+
+    >>> arrow("88", "80-89"), arrow("male", "male")
+    ('88 → 80-89', 'male')
+    """
+    return before if before == after else f"{before} → {after}"
 
 
 def levels_in_words(found: Exploration, node: Sequence[int]) -> str:
