@@ -15,7 +15,8 @@ from indistinct.models.k_anonymity import sizes_asked, with_size
 from indistinct.recoding.transformations import Transformation
 from indistinct.schema import Role
 from indistinct.spelling import arguments_of
-from indistinct.study.verdict import Line, Verdict, words_of
+from indistinct.study.verdict import Line, Verdict
+from indistinct.web.attack_words import words_of_line
 from indistinct.web.deciding import Inspected, find_unprotected, with_role, with_transformation
 
 CAREFUL_T = 0.3
@@ -189,7 +190,5 @@ def find_in_verdict(verdict: Verdict, policy: Policy, looked: Inspected, starter
     for line in verdict.open:
         remedies = [each for each in remedies_for_line(line, policy, looked, starter) if each.words not in offered]
         offered |= {each.words for each in remedies}
-        said = words_of(line)
-        words = f"{said[:1].upper()}{said[1:]}."
-        found.append(Finding(words, "bad" if line.state == "failed" else "warning", tuple(remedies)))
+        found.append(Finding(words_of_line(line), "bad" if line.state == "failed" else "warning", tuple(remedies)))
     return found

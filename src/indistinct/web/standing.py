@@ -44,7 +44,7 @@ def standing(session: Session) -> Told:
         risk = 1 / smallest if smallest else None
         return [
             ("rows", _spell(looked.get("rows")), ""),
-            ("people", _spell(looked.get("people")), ""),
+            *_people(looked.get("people"), None, ""),
             asked,
             ("violations", ABSENT, ""),
             ("highest risk", ABSENT if risk is None else f"{percent(risk)} now", "bad" if risk == 1 else ""),
@@ -116,13 +116,18 @@ def _figures_of_release(made: Mapping[str, Any], asked: tuple[str, str, str], ki
     told = ABSENT if risk is None else percent(risk)
     return [
         ("rows", _of(made["rows"], made["original_rows"]), kind),
-        ("people", _of(made["people"], made["original_people"]), kind),
+        *_people(made["people"], made["original_people"], kind),
         asked,
         ("smallest bucket" if in_buckets else "k reached", _spell(made["k"]), kind),
         ("violations", _spell(made["violations"]), kind or ("" if made["holds"] and not clear else _kind(made))),
         ("highest risk", f"{told} for a value" if in_buckets and risk is not None else told, kind),
         ("loss", ABSENT if made["loss"] is None else percent(made["loss"]), kind),
     ]
+
+
+def _people(some: int | None, of: int | None, kind: str) -> Told:
+    """Return how many people there are, where a column tells them apart."""
+    return [] if some is None else [("people", _of(some, of), kind)]
 
 
 def _kind(made: Mapping[str, Any]) -> str:

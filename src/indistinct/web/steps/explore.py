@@ -28,7 +28,7 @@ async def draw(screen: Screen) -> None:
     made = release_of(screen)
     if made is None:
         return
-    draw_verdict(screen, made)
+    draw_verdict(screen, made, short=True)
     found: Solutions | None = screen.session.result(SOLUTIONS)
     fresh = screen.session.is_fresh(SOLUTIONS, key_of_solutions(screen.policy, made))
     if fresh and found is not None and len(found.solutions) > 1:

@@ -320,9 +320,9 @@ async def _opened(screen: Screen) -> None:
     _questions(screen)
     with parts.tag("div", classes="actions"):
         parts.link("Go on to columns", "/columns", classes="main")
-        if screen.session.settings.shelf.keeps:
-            _keeping(screen)
     await _rows(screen)
+    if screen.session.settings.shelf.keeps:
+        _keeping(screen)
     draw_form(screen, columns=[each["name"] for each in looked["columns"]], begin=begin_look)
 
 

@@ -81,14 +81,14 @@ async def draw(screen: Screen) -> None:
     made = release_of(screen)
     if made is None:
         return
-    draw_verdict(screen, made)
+    verdict = draw_verdict(screen, made)
     parts.say(sentence(made))
     for warning in made["warnings"]:
         if not told_by_verdict(warning):
             parts.notice(as_sentence(warning), kind="warning")
     session = screen.session
     files = _offer(session)
-    _take(screen, made, files)
+    _take(screen, files, fails=verdict.tone == "bad")
     with parts.tag("div", classes="sides"):
         with parts.tag("section", classes="card"):
             _about(screen)
@@ -242,7 +242,7 @@ def begin_prepare(session: Session) -> None:
     session.begin("Preparing", chore.task, *chore.arguments, then=then, options=options, at=("release", "prepare"))
 
 
-def _take(screen: Screen, made: Any, files: dict[str, Path]) -> None:
+def _take(screen: Screen, files: dict[str, Path], *, fails: bool) -> None:
     """Draw one large button for the table, and everything else that can be taken."""
     session = screen.session
     if session.policy is not None and session.policy.output.ledger is not None and PACKAGE not in files:
@@ -258,7 +258,8 @@ def _take(screen: Screen, made: Any, files: dict[str, Path]) -> None:
         screen.problem("prepare")
     with parts.tag("div", classes="actions take"):
         if "table" in files:
-            _download(f"Download {files['table'].name}", "table", classes="main large")
+            text = f"Download {files['table'].name}{', although it fails' if fails else ''}"
+            _download(text, "table", classes="button large" if fails else "main large")
         elif not session.refusals() and (session.policy is None or session.policy.output.ledger is None):
             parts.say("The table is being written in this form …", kind="hint")
         if PACKAGE in files:

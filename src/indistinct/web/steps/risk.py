@@ -4,9 +4,9 @@ from typing import Any
 
 from indistinct.figures import number, percent
 from indistinct.study.assess.profiles import PROFILES
-from indistinct.study.attack.base import Attack
 from indistinct.study.verdict import STATES, Verdict
 from indistinct.web import parts
+from indistinct.web.attack_words import BESIDE, PLAIN, words_of_attack
 from indistinct.web.blocks import draw_list, draw_section
 from indistinct.web.files import uploaded_path
 from indistinct.web.following import LONGER, SECONDS, attack_names, every_attack, follow
@@ -31,27 +31,6 @@ PROFILE_WORDS = {
     "public": "everybody (public)",
     "licensed": "recipients under contract (licensed)",
     "internal": "colleagues (internal)",
-}
-# What an attacker has beside the release, as files that can be given here.
-BESIDE = {
-    "external": ("A register", "Names and quasi-identifiers that an attacker may have. Without it one is made up."),
-    "control": ("A control", "People of the same kind who are not in the table: what is found of them is chance."),
-    "earlier": ("Another release", "A published table about some of the same people."),
-}
-PLAIN = {
-    "record-linkage": "Look for each person's row with a register of names.",
-    "homogeneity": "Read a sensitive value off a class in which all have the same.",
-    "background-knowledge": "The same, after ruling one value out.",
-    "skewness": "Use that a class makes a value much more likely than it is among all.",
-    "similarity": "Be content with a kind of value, or a narrow range.",
-    "membership": "Say which of two people was in the table.",
-    "unsorted-matching": "Use that rows still stand in their old order.",
-    "intersection": "Put this release beside another one about the same people.",
-    "definetti": "Guess sensitive values inside buckets by what all buckets tell together.",
-    "downcoding": "Name finer values, because the release loses as little as it can.",
-    "combinatorial-refinement": "Narrow values by the order of a search.",
-    "minimality": "Compute which tables the algorithm could have had; for small tables.",
-    "predictable-seed": "Undo the shuffling by guessing a seed.",
 }
 NINE = 0.09
 ROUNDED = (
@@ -216,13 +195,6 @@ def _which_attacks(screen: Screen, chosen: dict[str, Any]) -> None:
                 name=f"attack-{name}",
                 hint=name,
             )
-
-
-def words_of_attack(name: str, kind: type[Attack]) -> str:
-    """Return what an attack tries, in plain words, and what it needs."""
-    said = PLAIN.get(name) or (kind.__doc__ or "").strip().partition("\n")[0]
-    needs = [BESIDE[need][0].lower() for need in kind.needs if need in BESIDE]
-    return f"{said} Needs {' and '.join(needs)}." if needs else said
 
 
 def _tick(screen: Screen, name: str, value: bool) -> None:

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from indistinct.study.verdict import STATES, words_of
+from indistinct.figures import plural
+from indistinct.study.verdict import STATES, Verdict, words_of
 from indistinct.web import parts
 from indistinct.web.background import about_seconds
 from indistinct.web.blocks import draw_list
@@ -16,21 +17,30 @@ from indistinct.web.steps.publishing import take_change
 from indistinct.web.worker import StoppedError
 
 
-def draw_verdict(screen: Screen, made: Any) -> None:
-    """Draw the verdict on a release, and what is still being found about it."""
+def draw_verdict(screen: Screen, made: Any, *, short: bool = False) -> Verdict:
+    """Draw the verdict on a release, and what is still being found about it; return it.
+
+    Where it is `short`, what is open is told when somebody opens it.
+    """
     session = screen.session
     follow(session)
     verdict = verdict_on(session, made)
     with parts.tag("section", classes=f"verdict {verdict.tone}", id="verdict", aria_label="Verdict"):
         parts.tag("p", verdict.sentence, classes="sentence")
-        looked, starter = session.result(INSPECTED), session.result(STARTER)
-        draw_findings(screen, find_in_verdict(verdict, screen.policy, looked, starter), name="verdict")
+        findings = find_in_verdict(verdict, screen.policy, session.result(INSPECTED), session.result(STARTER))
+        if short and findings:
+            title = f"{plural(len(findings), 'thing')} to decide"
+            with parts.details(title, screen.choices, name="to-decide"):
+                draw_findings(screen, findings, name="verdict")
+        else:
+            draw_findings(screen, findings, name="verdict")
         rest = [f"{STATES[line.state]}: {words_of(line)}" for line in verdict.lines if not line.open]
         limits = [] if verdict.gate is None else [line for line in verdict.gate.lines if not line.passed]
         rest = [*(f"{STATES[line.state]}: {line.to_json()['meaning']}" for line in limits), *rest]
         with parts.details("What was looked at", screen.choices, name="looked-at"):
             draw_list(rest)
     draw_chores(screen, made)
+    return verdict
 
 
 def release_of(screen: Screen) -> Any:
