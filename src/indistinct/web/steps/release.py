@@ -221,7 +221,8 @@ def in_format(policy: Policy, suffix: str) -> Policy:
     if suffix not in {**FORMATS, **STATISTICS}:
         raise TaskError("this format cannot be written", hint="choose one of the list")
     path = (policy.output.path or Path()).parent / Path(release_name(policy)).with_suffix(suffix).name
-    writing = policy.output.writing if is_text_file(path) else Writing(formulas=True)
+    was_text = is_text_file(Path(release_name(policy)))
+    writing = (policy.output.writing if was_text else Writing(formulas=True)) if is_text_file(path) else Writing()
     return replace(policy, output=replace(policy.output, path=path, database=None, writing=writing))
 
 

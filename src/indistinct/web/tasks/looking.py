@@ -19,6 +19,7 @@ from indistinct.job.policy.reading import LARGEST_POLICY, parse_toml
 from indistinct.job.policy.value import move_files
 from indistinct.machine.arrays import Codes
 from indistinct.release.writing.delimited import Writing
+from indistinct.release.writing.formats import FORMATS, is_text_file
 from indistinct.reproduce.datasets import generate_patients
 from indistinct.study.inspect import Inspection, inspect
 from indistinct.study.inspect.inspecting import inspect_as_read
@@ -292,7 +293,7 @@ def writing_like(path: Path, reading: Reading) -> Writing:
     """Return how to write a text file as another one is written, with formulas guarded from spreadsheets."""
     form = form_of(path, reading)
     if form["kind"] != "text":
-        return Writing(formulas=True)
+        return Writing(formulas=writes_text(path))
     encoding = codecs.lookup(form["encoding"]).name
     delimiter = form["delimiter"] if form["delimiter"] in (";", "|", "\t") else None
     return Writing(
@@ -302,6 +303,11 @@ def writing_like(path: Path, reading: Reading) -> Writing:
         bom=encoding == "utf-8-sig",
         formulas=True,
     )
+
+
+def writes_text(path: Path) -> bool:
+    """Return whether the release of a file is text where nobody says otherwise: a format that is not written is not."""
+    return kind_of_file(path) not in FORMATS or is_text_file(path)
 
 
 def look_at_invented(desk: Desk, path: Path) -> Look | Sheets:
