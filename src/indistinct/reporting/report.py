@@ -14,7 +14,7 @@ from indistinct.release.writing.files import write_atomically
 from indistinct.release.writing.staging import filled
 from indistinct.reporting import beginning, closing, risk, utility
 from indistinct.reporting.content import EDITIONS, Content, Edition, Section
-from indistinct.reporting.editions import edition_of, for_readers, plain_documents
+from indistinct.reporting.editions import edition_of, for_readers, plain_documents, without_hollow
 from indistinct.reporting.facts import Facts, gather
 from indistinct.reporting.originals import require_original
 from indistinct.reporting.render import html_of, require_extra
@@ -119,6 +119,7 @@ def _report_of(facts: Facts, edition: Edition, digest: str | None) -> Report:
     shown = facts if internal else for_readers(facts)
     made = datetime.now(UTC).date().isoformat()
     sections = _sections(shown, made=made, digest=digest, internal=internal)
+    sections = sections if internal else without_hollow(sections)
     title = f"Report on the release {file_name_of(facts.subject) or 'of a table'}"
     content = Content(title, edition, made, sections, plain_documents(shown))
     return Report(content, html_of(content))
@@ -126,6 +127,7 @@ def _report_of(facts: Facts, edition: Edition, digest: str | None) -> Report:
 
 def _sections(facts: Facts, *, made: str, digest: str | None, internal: bool) -> tuple[Section, ...]:
     return (
+        beginning.verdict(facts),
         beginning.summary(facts),
         beginning.identity(facts, made=made, policy_digest=digest, internal=internal),
         beginning.purpose(facts, internal=internal),

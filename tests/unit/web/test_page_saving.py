@@ -18,7 +18,7 @@ from indistinct.web.saving import ROWS, SavedJob, Shelf, pack_job, unpack_job
 from indistinct.web.sessions import Session, Sessions, Settings
 from indistinct.web.worker import TaskError
 
-SECRET = "Erika Mustermann"
+PERSON = "Erika Mustermann"
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def session(tmp_path):
     for each in (private / "uploaded" / "table", folder):
         each.mkdir(parents=True)
     table = private / "uploaded" / "table" / "patients.csv"
-    table.write_text(f"name,age\n{SECRET},30\n")
+    table.write_text(f"name,age\n{PERSON},30\n")
     made = Session(private, Settings(folder, 1000, shelf=Shelf(tmp_path / "jobs")))
     policy = Policy(
         Input(Path("patients.csv")), Schema(identifiers=["name"], quasi=["age"]), (KAnonymity(5),), base=table.parent
@@ -49,7 +49,7 @@ def test_a_saved_job_is_private_and_has_no_row(session, tmp_path):
     for path in found.values():
         assert path.stat().st_mode & 0o077 == 0
         assert path.parent.stat().st_mode & 0o077 == 0
-        assert SECRET not in path.read_text()
+        assert PERSON not in path.read_text()
         assert str(session.folder) not in path.read_text()
 
 
@@ -90,7 +90,7 @@ def test_no_key_leads_out_of_the_shelf(session, key):
 def test_a_job_taken_along_has_no_rows_and_opens_elsewhere(session, tmp_path):
     name, content = project_file(session)
     assert name == "patients.indistinct"
-    assert SECRET.encode() not in content
+    assert PERSON.encode() not in content
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         assert sorted(archive.namelist()) == ["job.json", "policy.toml"]
     elsewhere = Session(tmp_path / "other", replace(session.settings))
