@@ -72,7 +72,7 @@ def test_the_keyboard_alone_reaches_everything(demo):
             break
     assert reached[:8] == [step.capitalize() for step in STEPS]
     assert reached[8] in ("undo", "as-code")
-    assert {"file", "path", "open-path"} <= set(reached)
+    assert {"who-public", "shape-same"} <= set(reached)
     shown = demo.script("return getComputedStyle(document.activeElement).outlineStyle")
     assert shown != "none"
     press(demo, Keys.ENTER)

@@ -8,7 +8,7 @@ from indistinct.figures import number, percent
 from indistinct.markup import escape
 
 WIDTH, HEIGHT = 680, 340
-LEFT, RIGHT, TOP, BOTTOM = 74, 24, 18, 54
+LEFT, RIGHT, TOP, BOTTOM = 88, 24, 18, 60
 # A star for the release that was published, and a disc for every other solution.
 OWN = '<path class="mark own" d="M0,-11 3,-3.5 11,-3.5 4.6,1.4 7,9 0,4.4 -7,9 -4.6,1.4 -11,-3.5 -3,-3.5Z"/>'
 OTHER = '<circle class="mark" r="7"/>'

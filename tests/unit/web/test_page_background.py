@@ -132,6 +132,7 @@ def test_a_body_that_does_not_go_on_is_a_connection_that_is_gone():
             if messages:
                 return messages.pop()
             await asyncio.sleep(60)
+            return {}
 
         slow = patient_receive(receive, seconds=0.01)
         assert (await slow())["body"] == b"a"
