@@ -16,14 +16,16 @@ from indistinct.models.registry import EVERY_MODEL
 from indistinct.spelling import arguments_of
 from indistinct.study.assess.profiles import PROFILES, Profile, limits_in_words
 from indistinct.web import parts
-from indistinct.web.deciding import find_unprotected, models_for
+from indistinct.web.deciding import models_for
+from indistinct.web.findings import find_in_columns
 from indistinct.web.frame import Screen
 from indistinct.web.model_words import GROUPS, promise_for_one, words_of
 from indistinct.web.parameter_fields import build_draft, draw_fields, draw_value
 from indistinct.web.parameters import FieldError, default_texts, parameters_of
 from indistinct.web.sessions import Session
 from indistinct.web.standing import INSPECTED
-from indistinct.web.steps.opening import allowed_path
+from indistinct.web.steps.opening import STARTER, allowed_path
+from indistinct.web.steps.verdict_box import draw_findings
 from indistinct.web.worker import TaskError
 
 NEW = "new"
@@ -73,13 +75,8 @@ def _promise(policy: Policy) -> None:
 def _models(screen: Screen) -> None:
     policy = screen.policy
     parts.heading("What must hold")
-    open_ones = find_unprotected(policy)
-    if open_ones:
-        parts.notice(
-            f"No promise protects {', '.join(open_ones)} yet: the values are published as they are.",
-            kind="warning",
-            hint="Add one below. Where all values differ, round or clear the column instead, in the step Columns.",
-        )
+    looked, starter = screen.session.result(INSPECTED), screen.session.result(STARTER)
+    draw_findings(screen, find_in_columns(policy, looked, starter), name="decide")
     with parts.tag("div", classes="cards"):
         for place, model in enumerate(policy.models):
             words = words_of(type(model))
