@@ -227,7 +227,7 @@ class Session:
     @property
     def idle(self) -> float:
         """For how many seconds nobody used the session; while a task runs somebody does."""
-        return 0.0 if self.working else time.monotonic() - self.used
+        return 0.0 if self.working or self.background.running else time.monotonic() - self.used
 
     # What could not be taken
 

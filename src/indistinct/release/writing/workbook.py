@@ -13,6 +13,7 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from indistinct.errors import OutputError
 from indistinct.release.writing.delimited import Writing, spell_values
@@ -90,10 +91,18 @@ def _cells(column: pa.Array) -> list[str]:
     if isinstance(column.type, pa.DictionaryType):
         spelled = _cells(column.dictionary)
         return ["<c/>" if code is None else spelled[code] for code in column.indices.to_pylist()]
-    write = _writer_for(column.type)
+    write = _writer_for(column.type) if _is_exact(column) else None
     if write is None:
         return [_text(text) if text is not None else "<c/>" for text in spell_values(column).to_pylist()]
     return ["<c/>" if value is None else write(value) for value in column.to_pylist()]
+
+
+def _is_exact(column: pa.Array) -> bool:
+    """Return whether a sheet can hold the whole numbers of a column as they are."""
+    if not pa.types.is_integer(column.type) or column.null_count == len(column):
+        return True
+    ends = pc.min_max(column).as_py()
+    return bool(ends["min"] > -EXACT and ends["max"] < EXACT)
 
 
 def _writer_for(kind: pa.DataType) -> Callable[[Any], str] | None:
@@ -101,7 +110,7 @@ def _writer_for(kind: pa.DataType) -> Callable[[Any], str] | None:
     if pa.types.is_boolean(kind):
         return lambda value: f'<c t="b"><v>{int(value)}</v></c>'
     if pa.types.is_integer(kind):
-        return lambda value: f"<c><v>{value}</v></c>" if abs(value) <= EXACT else _text(str(value))
+        return lambda value: f"<c><v>{value}</v></c>"
     if pa.types.is_floating(kind):
         return lambda value: f"<c><v>{value!r}</v></c>" if value - value == 0 else _text(str(value))
     if pa.types.is_date(kind):
