@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from indistinct.errors import InputError
-from indistinct.tables.input_files import read_ordinary
 
 SUFFIX = ".indistinct"
 """How the file of a saved job ends; it is a zip archive."""
@@ -80,7 +79,7 @@ class Shelf:
         found = []
         for place in self._folder.glob("*") if self._folder is not None and self._folder.is_dir() else ():
             try:
-                told = json.loads(read_ordinary(place / TOLD, most=LARGEST[TOLD]))
+                told = json.loads(_read_own(place / TOLD, most=LARGEST[TOLD]))
                 saved = (place / TOLD).stat().st_mtime
                 found.append(ShelfEntry(place.name, str(told["name"]), saved, any((place / ROWS).glob("*"))))
             except (OSError, ValueError, KeyError, TypeError, InputError):
@@ -90,7 +89,7 @@ class Shelf:
     def take(self, key: str) -> tuple[SavedJob, Path | None]:
         """Return a saved job, and where the copy of its table lies, if there is one."""
         place = self._place_of(key)
-        texts = {name: read_ordinary(place / name, most=most).decode() for name, most in LARGEST.items()}
+        texts = {name: _read_own(place / name, most=most).decode() for name, most in LARGEST.items()}
         rows = next(iter(sorted((place / ROWS).glob("*"))), None)
         return _job_of(texts), rows
 
@@ -162,6 +161,13 @@ def _job_of(texts: Mapping[str, str]) -> SavedJob:
     if told.get("format") != FORMAT or not isinstance(told.get("told"), dict):
         raise InputError("another version of indistinct saved this job", hint="open its policy instead")
     return SavedJob(str(told["name"]), texts[POLICY], told["told"])
+
+
+def _read_own(path: Path, *, most: int) -> bytes:
+    """Return what the page wrote itself, which lies outside of the folders that tables are read from."""
+    if path.is_symlink() or path.stat().st_size > most:
+        raise InputError("this saved job was not written by the page", hint="remove it")
+    return path.read_bytes()
 
 
 def _write_private(path: Path, content: bytes) -> None:
