@@ -151,7 +151,7 @@ def choice(
     """
     shown = options if isinstance(options, Mapping) else {each: each for each in options}
     with tag("div", classes="field"):
-        tag("label", label, for_=name, classes="hidden" if hidden_label else "")
+        tag("label", label, for_=name, classes="unseen" if hidden_label else "")
         with tag("select", id=name, value=value, **_aria_of(name, hint, error)) as box:
             for key, text in shown.items():
                 if isinstance(text, Mapping):

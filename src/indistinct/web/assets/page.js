@@ -66,6 +66,7 @@ document.addEventListener("drop", (event) => {
 // What to do when the server does not answer any more stands where the framework says that it does not.
 const lost = document.getElementById("popup");
 if (lost) {
+  lost.setAttribute("role", "alert");
   lost.textContent =
     "The server does not answer. What you decided is saved. If this stays: start it again with indistinct serve, open " +
     "the address that it prints, and go on from the list of saved jobs.";
