@@ -164,9 +164,8 @@ def _write_reports(
     desk.report(0.9)
     path = files["table"]
     stem = path.name.partition(".")[0]
-    names = {"report": ("external", f"{stem}.report.html"), "report-internal": ("internal", f"{stem}.internal.html")}
-    for kind, (edition, name) in names.items():
-        downloads[kind] = made[edition].write(path.with_name(name))
+    downloads["report"] = made["external"].write(path.with_name(f"{stem}.report.html"))
+    downloads["report-internal"] = made["internal"].write(path.with_name(f"{stem}.internal.html"))
     return []
 
 
