@@ -58,7 +58,7 @@ def chores_for(session: Session, made: Any) -> list[Chore]:
             key_of_solutions(policy, made),
             solve,
             (policy, made),
-            seconds=2 + 8 * made["counters"]["seconds"],
+            seconds=min(2 + 8 * made["counters"]["seconds"], 15 + 2 * made["counters"]["seconds"]),
         ),
         attack_chore(session, made),
     ]

@@ -1,6 +1,8 @@
 """Other solutions than the one that was found: from safer to finer, every node of the lattice, algorithms and k."""
 
+import math
 import re
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -285,6 +287,8 @@ SIZES = (2, 3, 5, 8, 12, 20, 35, 60, 100)
 """Sizes of k that are tried beside the one that is asked for."""
 # Seconds of a search that can be done again for every size as it was.
 QUICK = 3.0
+# After so many seconds no further size is tried, if there are some already: the nearest ones come first.
+LONGEST, ENOUGH = 12.0, 3
 
 
 def _solve_by_size(
@@ -292,13 +296,17 @@ def _solve_by_size(
 ) -> Solutions:
     searching = algorithm if made["counters"]["seconds"] < QUICK else _without_refining(algorithm)
     asked, members = max(sizes_asked(policy.models)), made["original_people"] or made["original_rows"]
-    sizes = [k for k in SIZES if k != asked and k <= (members or 0) // 4]
+    possible = [k for k in SIZES if k != asked and k <= (members or 0) // 4]
+    sizes = sorted(possible, key=lambda k: abs(math.log(k / asked)))
     rows = _sample_rows(table)
     source = transform_by_policy(table, policy)
     columns = tuple(policy.schema.quasi)
     before = tuple(tuple(as_text(source.data[name][int(row)].as_py()) for name in columns) for row in rows)
     solutions = [_own_solution(desk, policy, made, asked, rows)]
+    began = time.monotonic()
     for place, k in enumerate(sizes):
+        if time.monotonic() - began > LONGEST and len(solutions) > ENOUGH:
+            break
         desk.enter(f"searching with k = {k}")
         tried = replace(policy, models=with_size(policy.models, k), algorithm=searching)
         with suppress(IndistinctError):  # a k that cannot be had is none of several
