@@ -138,7 +138,7 @@ def unpack_job(path: Path, *, into: Path, most: int) -> tuple[SavedJob, Path | N
                 rows = into / Path(inside[0]).name
                 _write_private(rows, _part(archive, inside[0], most=most))
         return _job_of(texts), rows
-    except (zipfile.BadZipFile, KeyError, ValueError, OSError, NotImplementedError, RuntimeError):
+    except (zipfile.BadZipFile, KeyError, ValueError, OSError, RuntimeError):
         raise wrong from None
 
 

@@ -60,7 +60,7 @@ async def draw(screen: Screen) -> None:
     if session.policy is None:
         _ways_in(screen)
     else:
-        await _opened(screen)
+        await _draw_opened(screen)
         wrong = {"file", "path", "policy-file"} & set(screen.errors) or session.result(WAITING) is not None
         with parts.details("Open another table, or a saved job", screen.choices, name="another", start=bool(wrong)):
             _ways_in(screen)
@@ -312,7 +312,7 @@ async def _take(session: Session, found: Look, *, again: bool = False, decided: 
 # What is open
 
 
-async def _opened(screen: Screen) -> None:
+async def _draw_opened(screen: Screen) -> None:
     looked = screen.session.result(INSPECTED)
     width, rows = len(looked["columns"]), looked["rows"]
     parts.heading(f"{screen.session.name}: {plural(rows, 'row')}, {plural(width, 'column')}")

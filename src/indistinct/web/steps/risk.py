@@ -54,7 +54,7 @@ async def draw(screen: Screen) -> None:
     outcomes = session.result(ATTACKS) if session.is_fresh(ATTACKS, key_of_attacks(session, made)) else None
     if outcomes is not None:
         _draw_outcomes(outcomes)
-    _asked(screen)
+    _draw_asked(screen)
     if found is not None:
         parts.heading("Details")
         _draw_limits(screen, verdict_on(session, made))
@@ -142,7 +142,7 @@ def _nearly(gate: Any) -> str | None:
 # What is asked
 
 
-def _asked(screen: Screen) -> None:
+def _draw_asked(screen: Screen) -> None:
     session, chosen = screen.session, risk_choices(screen.session)
     with parts.details("Change what is asked: who gets it, the population, attacks", screen.choices, name="asked"):
         screen.choice(
