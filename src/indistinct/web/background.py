@@ -123,7 +123,7 @@ def about_seconds(seconds: float) -> str:
     """Return a time as somebody says it who does not know it exactly.
 
     >>> about_seconds(0.4), about_seconds(17), about_seconds(95)
-    ('a moment', 'about 20 seconds', 'about 2 minutes')
+    ('a moment', 'about 15 seconds', 'about 2 minutes')
     """
     if seconds < 3:
         return "a moment"

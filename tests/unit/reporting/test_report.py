@@ -341,7 +341,7 @@ def test_the_name_of_the_function_is_not_that_of_a_package(reports, tmp_path):
 
     assert callable(ind.report)
     report = reports["classes", "internal", True]
-    assert repr(report) == "<Report, internal edition, 15 sections>"
+    assert repr(report) == "<Report, internal edition, 16 sections>"
     assert report.holds
     path = report.write(tmp_path / "report.html")
     assert path.read_text(encoding="utf-8") == report.html
