@@ -10,7 +10,7 @@ WORKERS ?= 2
 # Tests start some hundred processes: what Python compiled once is kept beside the source for the next.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-integration laws queries fuzz kills lint bench engines growth docs lock clean
+.PHONY: demo test test-integration laws queries fuzz kills lint bench engines growth kernels wheel docs lock clean
 .NOTPARALLEL:
 
 demo: $(RUNTIME)
@@ -59,6 +59,19 @@ engines: $(if $(filter bench,$(MAKECMDGOALS)),,bench)
 # How the time of every algorithm grows on awkward tables; one to three hours.
 growth: $(DEV)
 	$(BIN)/python -m benchmarks growth-all
+
+# Kernels for every processor of this platform, for this Python and this Numba: what a wheel carries.
+KERNELS := build/kernels
+kernels: $(DEV)
+	rm -rf $(KERNELS)
+	mkdir -p $(KERNELS)
+	NUMBA_CACHE_DIR=$(KERNELS) NUMBA_CPU_NAME=generic $(BIN)/indistinct warm-up
+
+# dist/ gets two wheels: one with kernels, for this platform and Python, and one without, which compiles them.
+wheel: kernels
+	rm -rf dist
+	$(BIN)/python -m hatchling build -t sdist -t wheel
+	INDISTINCT_KERNELS=$(KERNELS)/indistinct $(BIN)/python -m hatchling build -t wheel
 
 docs: $(DEV)
 	$(BIN)/python tools/reference_pages.py docs/reference

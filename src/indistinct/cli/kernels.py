@@ -2,6 +2,7 @@
 
 Which kernels there are, and with which types each is called, is nowhere listed: the algorithms, models and tables of
 the common checks call them all. Each algorithm runs in a process of its own, because a compiler works alone in one.
+What one of them compiles, the others wait for.
 """
 
 import json
@@ -9,17 +10,21 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from indistinct.algorithms.base import Algorithm
+from indistinct.algorithms.cluster.refine import Refine
 from indistinct.algorithms.registry import ALGORITHMS, parse_algorithm
 from indistinct.errors import IndistinctError, OutputError, ParameterError
-from indistinct.machine import arrays
+from indistinct.machine import arrays, kernel_files
 from indistinct.machine.compiled import KERNELS
+from indistinct.machine.stages import PREPARING, watch_stages
 from indistinct.schema import did_you_mean
-from indistinct.study.measure import measuring
-from indistinct.testing.checks.case import Case, publish_case
-from indistinct.testing.checks.examples import examples, forms_of, models_for
+
+if TYPE_CHECKING:
+    from indistinct.testing.checks.case import Case
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +55,8 @@ def warm_up(algorithms: Sequence[str] = (), *, progress: Callable[[float], None]
                 progress(number / len(names))
     if not kept:
         raise OutputError(
-            "compiled kernels can be kept nowhere", hint="name a directory that can be written: NUMBA_CACHE_DIR"
+            "compiled kernels can be kept nowhere",
+            hint="NUMBA_CACHE_DIR names a directory; it must be yours, and no one else may be able to write it",
         )
     return Kept(len(kept), tuple(sorted(set(kept.values()))), _processor())
 
@@ -64,8 +70,49 @@ def _in_child(name: str) -> dict[str, str]:
     return found
 
 
+@contextmanager
+def compile_aside(algorithm: Algorithm) -> Iterator[None]:
+    """Once a run has to compile, let a second process compile what an algorithm that chooses calls last.
+
+    That is local search, which also takes longest to compile. The process ends with the run, and its kernels are kept.
+    """
+    helpers: list[subprocess.Popen[bytes]] = []
+
+    def tell(stage: str, _rows: str) -> None:
+        if stage == PREPARING and not helpers:
+            quiet = subprocess.DEVNULL
+            called = [sys.executable, "-m", "indistinct.cli.kernels"]
+            helpers.append(subprocess.Popen(called, stdin=quiet, stdout=quiet, stderr=quiet))  # noqa: S603  our own
+
+    if not algorithm.chooses or arrays.workers() == 1 or kernel_files.own_folder() is None:
+        yield
+        return
+    try:
+        with watch_stages(tell):
+            yield
+    finally:
+        for helper in helpers:
+            helper.kill()
+            helper.wait()
+
+
+def _search_locally() -> None:
+    """Run local search once."""
+    from indistinct.job.publishing import anonymize
+    from indistinct.models import KAnonymity
+    from indistinct.reproduce.datasets import generate_patients
+    from indistinct.schema import Schema
+
+    schema = Schema(identifiers=["name", "cost", "admitted"], quasi=["age", "sex", "zipcode"], sensitive=["disease"])
+    local_search = Refine(start="mondrian", rounds=1, seconds=0.0)
+    anonymize(generate_patients(200, seed=1), schema, model=KAnonymity(k=5), algorithm=local_search)
+
+
 def compile_kernels(name: str) -> None:
     """Run an algorithm in all its forms, as small and as large tables are run."""
+    from indistinct.study.measure import measuring
+    from indistinct.testing.checks.case import publish_case
+
     for case in _cases(name):
         for large in (arrays.LARGE, 1):
             usual, arrays.LARGE = arrays.LARGE, large
@@ -76,7 +123,9 @@ def compile_kernels(name: str) -> None:
                 arrays.LARGE = usual
 
 
-def _cases(name: str) -> Iterator[Case]:
+def _cases(name: str) -> "Iterator[Case]":
+    from indistinct.testing.checks.examples import examples, forms_of, models_for
+
     for form in forms_of(name):
         models = models_for(parse_algorithm(form))
         for number, model in enumerate(models):
@@ -94,6 +143,8 @@ def _processor() -> str:
 
 
 def _main(names: Sequence[str]) -> None:
+    if not names:
+        _search_locally()
     for name in names:
         compile_kernels(name)
     kept = {
