@@ -2,7 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# Python compiles the modules that are used when they are used, which takes less than compiling all.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 # A stamp says that everything in the lock file of its name is installed.
 RUNTIME := $(VENV)/requirements.ready
 DEV := $(VENV)/requirements-dev.ready
