@@ -4,15 +4,15 @@
 """
 
 import os
+import platform
 import sys
-import sysconfig
 from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-# Numba's own wheels need newer systems than this, and kernels call nothing that it does not bring.
-LINUX = "manylinux_2_17"
+# Numba's own wheels need newer systems than these, and kernels call nothing that it does not bring.
+LINUX, MACOS = "manylinux_2_17", "macosx_11_0"
 INSIDE = "indistinct/machine/kernels"
 
 
@@ -37,5 +37,5 @@ class KernelsHook(BuildHookInterface):  # type: ignore[type-arg, misc, unused-ig
 def wheel_tag() -> str:
     """Return the tag of a wheel that serves this Python on this platform."""
     python = f"cp{sys.version_info[0]}{sys.version_info[1]}"
-    platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
-    return f"{python}-{python}{getattr(sys, 'abiflags', '')}-{platform.replace('linux_', f'{LINUX}_')}"
+    systems = {"Linux": LINUX, "Darwin": MACOS}
+    return f"{python}-{python}{getattr(sys, 'abiflags', '')}-{systems[platform.system()]}_{platform.machine()}"
