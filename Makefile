@@ -94,6 +94,13 @@ lock: $(DEV)
 check-wheel:
 	$(PYTHON) tools/check_wheel.py $$(ls dist/*-cp*.whl)
 
+# The documentation as a site in site/: every link leads on, nothing comes from another host.
+SITE := build/site
+site: $(DOCS) docs
+	$(BIN)/python tools/site_pages.py $(SITE)
+	cd $(SITE) && $(CURDIR)/$(BIN)/zensical build --strict
+	$(BIN)/python tools/site_pages.py $(SITE) --finish
+
 # What is in the package and what it needs, with hashes, as CycloneDX.
 sbom: $(PACKAGING)
 	mkdir -p build dist
@@ -120,4 +127,4 @@ $(VENV)/%.ready: %.lock pyproject.toml
 	@touch $@
 
 clean:
-	rm -rf $(VENV) build dist demo-output .pytest_cache .ruff_cache .mypy_cache
+	rm -rf $(VENV) build dist site demo-output .pytest_cache .ruff_cache .mypy_cache
