@@ -23,7 +23,6 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
-from indistinct import __version__
 from indistinct.machine import kernel_files, stages
 from indistinct.machine.locks import turn
 
@@ -152,4 +151,4 @@ def _source_of(module: ModuleType) -> str:
     try:
         return inspect.getsource(module)
     except OSError:
-        return f"{module.__name__} of indistinct {__version__}"
+        return f"{module.__name__} of indistinct {vars(sys.modules['indistinct'])['__version__']}"
