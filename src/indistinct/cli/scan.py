@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from indistinct.study.scan.scan import Scan
 
 
-@share_options(*ROLES, "hierarchy", *READING, "memory", *SCREEN)
+@share_options(*ROLES, "hierarchy", "transform", *READING, "memory", *SCREEN)
 def command(
     published: Annotated[Path, typer.Argument(metavar="FILE", help="The published file, of any tool.")],
     flags: Flags,
@@ -39,7 +39,8 @@ def command(
         published,
         original=None if original is None else read_table(job, original, memory=flags.memory),
         schema=job.schema if told else None,
-        hierarchies=job.hierarchies,
+        hierarchies=job.used_hierarchies,
+        transformations=job.transformations,
         reading=reading_of(flags),
         memory=flags.memory,
     )

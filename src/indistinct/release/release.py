@@ -15,9 +15,10 @@ import pyarrow as pa
 from indistinct.algorithms.explanation import Explanation
 from indistinct.engines.base import Engine, Sink, Source, require_table
 from indistinct.errors import Feasible, InfeasibleError, MissingExtraError
-from indistinct.figures import share_above
+from indistinct.figures import count_unit, share_above
 from indistinct.frequencies.count import Counted
 from indistinct.hierarchy import Hierarchy
+from indistinct.machine.arguments import with_checked_arguments
 from indistinct.machine.memory import needs_memory
 from indistinct.machine.randomness import Secret
 from indistinct.machine.stages import enter
@@ -129,6 +130,7 @@ class Release:
         kept = [name for name, each in self.labels.items() if each.category is not None]
         return _without_dictionaries(publishable(self.table, self.labels) if kept else self.table, kept=kept)
 
+    @with_checked_arguments
     def write(
         self,
         path: Place,
@@ -163,6 +165,7 @@ class Release:
                 writing=replace(writing or Writing(), labels=self.labels),
             )
 
+    @with_checked_arguments
     def write_recoding(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the recoding as JSON, readable by its owner alone: it holds original values.
 
@@ -311,7 +314,7 @@ def _require_budget(assignment: Assignment, budget: int) -> None:
     if suppressed > budget:
         share = share_above(suppressed, counted.members)
         raise InfeasibleError(
-            f"the recoding would suppress {suppressed:,} of {counted.members:,} {counted.classes.unit}; "
+            f"the recoding would suppress {suppressed:,} of {count_unit(counted.members, counted.classes.unit)}; "
             f"{budget:,} may be suppressed",
             hint=f"`suppression={share}` (--suppression {share}) allows them; or search a new recoding on this table",
             feasible=Feasible(share=share),
