@@ -18,7 +18,8 @@ from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Key
 from indistinct.machine.arrays import Codes
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.cover import Cover
-from indistinct.recoding.outputs import Assignment, PublishedColumn
+from indistinct.recoding.outputs import ENDS, Assignment, PublishedColumn
+from indistinct.recoding.range_columns import FROM, NO
 from indistinct.recoding.read_back_texts import (
     Meaning,
     Members,
@@ -89,6 +90,8 @@ def read_column(published: pa.Table, column: QuasiColumn, schema: Schema) -> Rea
     vocabulary = vocabulary_of(column, kind_of(published[names[0]].type))
     # A mean beside an interval tells classes apart, but the interval alone says what is covered.
     rows: list[Texts] = list(zip(*outputs[: 1 if names[0] == column.name else None], strict=True))
+    if names[0].endswith(FROM) and len(names) == len(ENDS[0]):
+        rows = [(*row, NO) for row in rows]
     known = {row: meaning_of(vocabulary, *row) for row in dict.fromkeys(rows)}
     strangers = [row for row, meaning in known.items() if meaning is None]
     if strangers:
@@ -163,11 +166,13 @@ def output_names(present: Sequence[str], name: str, schema: Schema) -> list[str]
                 hint="publish numbers as intervals or as bounds to measure their loss",
             )
         return [name, *sibling("mean")]
-    if sibling("min") and sibling("max"):
-        return [*sibling("min"), *sibling("max"), *sibling("missing")]
+    for first, last in ENDS:
+        pair = [*sibling(first[1:]), *sibling(last[1:])]
+        if len(pair) == len(ENDS[0]):
+            return [*pair, *sibling("missing")]
     raise SchemaError(
         f"the published table shows nothing of quasi-identifier {name!r}",
-        hint=did_you_mean(name, present) or f"expected {name!r}, or '{name}_min' and '{name}_max'",
+        hint=did_you_mean(name, present) or f"expected {name!r}, or '{name}_from' and '{name}_to'",
     )
 
 

@@ -19,6 +19,8 @@ from indistinct.recoding.labels import OR_MISSING, WrittenRange, written_end, wr
 from indistinct.tables.domain import Kind
 
 _TRUTH = {"true": True, "True": True, "1": True, "false": False, "False": False, "0": False, None: False}
+# What stands beside the ends of ranges that are published as columns; an end that is missing there is open.
+_MISSING = {"no": False, "some": True, "all": True}
 
 
 class Span(NamedTuple):
@@ -120,13 +122,29 @@ def meaning_of(vocabulary: Vocabulary, text: str | None, *more: str | None) -> M
 
 
 def _between(vocabulary: Vocabulary, first: str | None, last: str | None, missing: str | None = None) -> Meaning | None:
-    """Return what published bounds cover: the lowest value, the highest one, and whether some are missing."""
-    column, absent = vocabulary.column, _TRUTH.get(missing)
+    """Return what published ends cover: the lowest value, the highest one, and whether some are missing."""
+    column = vocabulary.column
+    if missing in _MISSING:
+        return _between_open_ends(vocabulary, first or "", last or "", missing)
+    absent = _TRUTH.get(missing)
     if absent is None:
         return None
     if first is None and last is None:
         return _raw(column, 0) if column.domain.missing else None
     span = None if first is None or last is None else _span(vocabulary, WrittenRange(first, last))
+    return None if span is None else _fit_span(column, span._replace(absent=absent))
+
+
+def _between_open_ends(vocabulary: Vocabulary, first: str, last: str, missing: str) -> Meaning | None:
+    """Return what two ends cover, each of which may be open; `missing` says of how many rows there is no value."""
+    column, absent = vocabulary.column, _MISSING[missing]
+    if absent and not column.domain.missing:
+        return None
+    if missing == "all":
+        return _raw(column, 0)
+    if not first and not last and absent == column.domain.missing:
+        return _whole(column)
+    span = _span(vocabulary, WrittenRange(first, last))
     return None if span is None else _fit_span(column, span._replace(absent=absent))
 
 

@@ -25,7 +25,7 @@ from indistinct.recoding.kinds import ByBucket, ByCell, ByColumn, ByRegion, ByRo
 from indistinct.recoding.validation import check_recoding
 from indistinct.tables.input_files import read_ordinary
 
-FORMAT, OLDEST, VERSION = "indistinct-recoding", 3, 7
+FORMAT, OLDEST, VERSION = "indistinct-recoding", 3, 8
 KINDS: Mapping[str, type[Recoding]] = {
     "by-column": ByColumn,
     "by-region": ByRegion,

@@ -4,7 +4,6 @@ Where the values of the original are known, each published one covers some of th
 ranges and the members of sets, and what its hierarchies list; the rest is unknown.
 """
 
-import re
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -18,9 +17,10 @@ from indistinct.hierarchy.binding import ROOT
 from indistinct.hierarchy.builders import Order, declared_order
 from indistinct.hierarchy.explicit import Explicit
 from indistinct.machine.arrays import Codes
-from indistinct.metrics.published_ranges import ranges_of, written_span
+from indistinct.metrics.published_ranges import ranges_of
 from indistinct.metrics.queries.published_rows import Labels, single_values
 from indistinct.metrics.queries.values import column_values, positions_of
+from indistinct.recoding.codebook import behind_a_zero, written_span
 from indistinct.recoding.columns import QuasiColumn, columns_of
 from indistinct.recoding.labels import OR_MISSING, written_end, written_members, written_ranges
 from indistinct.recoding.read_back import output_names, read_column
@@ -29,7 +29,6 @@ from indistinct.schema import Schema
 from indistinct.tables.domain import Domain, Kind, kind_of
 
 Texts = tuple[str | None, ...]
-_BEHIND_A_ZERO = re.compile(r"(?<![\d.])(?<![eE][-+])0\d")
 
 
 def plain_labels(name: str, column: pa.ChunkedArray, *, hierarchy: Hierarchy | None = None) -> tuple[Labels, Codes]:
@@ -163,11 +162,6 @@ def _by_itself(
     members = [member for text in told for member in _members(text)]
     known = sorted({*members, *wanted} or {""})
     return QuasiColumn(Domain(name, pa.array(known, pa.string()), missing))
-
-
-def behind_a_zero(text: str) -> bool:
-    """Return whether digits stand behind a zero that numbers do not have: then they are a name, such as a postcode."""
-    return _BEHIND_A_ZERO.search(text) is not None
 
 
 def _not_told(name: str) -> InputError:
