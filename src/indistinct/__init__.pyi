@@ -73,6 +73,8 @@ from .models import RecursiveLDiversity as RecursiveLDiversity
 from .models import SampleUniqueness as SampleUniqueness
 from .models import TCloseness as TCloseness
 from .models import XYAnonymity as XYAnonymity
+from .recoding.codebook import Codebook as Codebook
+from .recoding.codebook import LabelEntry as LabelEntry
 from .recoding.kinds import Recoding as Recoding
 from .recoding.outputs import Assignment as Assignment
 from .recoding.transformations import Transformation as Transformation
@@ -98,6 +100,7 @@ from .study.attack.attacking import attack as attack
 from .study.attack.attacking import attack_all as attack_all
 from .study.attack.base import Attack as Attack
 from .study.attack.base import Outcome as Outcome
+from .study.codebook import intervals as intervals
 from .study.compare.compare import Comparison as Comparison
 from .study.compare.compare import compare as compare
 from .study.explore import Exploration as Exploration

@@ -17,6 +17,7 @@ from indistinct.cli import (
     assess,
     attack,
     classify,
+    codebook,
     compare,
     distributions,
     explore,
@@ -71,6 +72,7 @@ app.command("explore")(explore.command)
 app.command("anonymize")(anonymize.command)
 app.command("apply")(apply.command)
 app.command("verify")(verify.command)
+app.command("codebook")(codebook.command)
 app.command("measure")(measure.command)
 app.command("distributions")(distributions.command)
 app.command("classify")(classify.command)

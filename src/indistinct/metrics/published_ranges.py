@@ -6,8 +6,7 @@ import numpy as np
 
 from indistinct.machine.arrays import Codes
 from indistinct.metrics.queries.published_rows import Ranges
-from indistinct.recoding.codebook import written_span
-from indistinct.recoding.read_back_texts import Texts
+from indistinct.recoding.label_spans import Texts, written_span
 from indistinct.tables.domain import Kind
 
 

@@ -1,121 +1,28 @@
 """What published labels say by themselves: the ends of ranges, the members of sets, the groups of hierarchies.
 
-A recoding publishes labels, and whoever receives them has no original. This is the one place that reads a label without
-one; `read_back_texts` reads it beside the values of its column. Both take labels apart by `labels`.
+A recoding publishes labels, and whoever receives them has no original. Its
+labels are read by `label_spans` and `labels`, as everybody reads them.
 """
 
 import json
-import re
-from calendar import monthrange
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import pyarrow as pa
 
 from indistinct.errors import InputError
 from indistinct.hierarchy import Explicit, Hierarchy
 from indistinct.hierarchy.binding import ROOT
-from indistinct.recoding.labels import OR_MISSING, WrittenRange, written_end, written_members, written_ranges
+from indistinct.recoding.label_spans import End, LabelSpan, Texts, kind_of_labels, span_of
+from indistinct.recoding.labels import OR_MISSING, written_members, written_text_range
 from indistinct.recoding.outputs import ENDS
-from indistinct.recoding.read_back_texts import Texts, parse_value, place_on_line
 from indistinct.tables.domain import Kind, kind_of
 from indistinct.tables.value import Labels
 
-End = Decimal | datetime
 LabelKind = Literal["value", "range", "set", "group", "everything", "missing"]
-_BEHIND_A_ZERO = re.compile(r"(?<![\d.])(?<![eE][-+])0\d")
-_CALENDAR = re.compile(r"(?P<year>\d{4})(?:-(?P<month>0[1-9]|1[0-2])|-Q(?P<quarter>[1-4])|(?<=0)(?P<decade>s))?")
-
-
-class Span(NamedTuple):
-    """The ends of a published range, None for an open one, and whether the upper one is inside."""
-
-    low: End | None
-    high: End | None
-    closed: bool
-
-
-def span_of(texts: Texts, kind: Kind) -> Span | None:
-    """Return the ends of a published number, date, range or star; None for any other label.
-
-    Two texts are two published ends.
-
-    >>> span_of(("[25-30]",), Kind.NUMBER)
-    Span(low=Decimal('25'), high=Decimal('30'), closed=True)
-    >>> span_of(("2024-02",), Kind.DATE).high
-    datetime.datetime(2024, 2, 29, 0, 0)
-    """
-    if len(texts) > 1:
-        if texts[0] is None and texts[1] is None:
-            return None
-        ways = [WrittenRange(texts[0] or "", texts[1] or "")]
-    elif texts[0] is None:
-        return None
-    elif texts[0] == ROOT:
-        return Span(None, None, True)
-    else:
-        inside = texts[0].removesuffix(OR_MISSING)
-        ways = [WrittenRange(inside, inside), *written_ranges(inside)]
-    for way in ways:
-        low, high = (parse_value(text, kind) for text in way[:2])
-        if (low is None and way.first) or (high is None and way.last):
-            continue
-        if way.first and way.first == way.last and not way.closed:
-            continue
-        if low is None or high is None or low <= high:  # type: ignore[operator]
-            return Span(low, high, way.closed)
-    return _calendar_span(texts[0] or "") if kind is Kind.DATE and len(texts) == 1 else None
-
-
-def written_span(texts: Texts, kind: Kind) -> tuple[float | None, float | None, bool] | None:
-    """Return where the ends of a published number, range or star lie on the line of their column.
-
-    >>> written_span(("[25-30]",), Kind.NUMBER), written_span(("[ .. 24] or missing",), Kind.NUMBER)
-    ((25.0, 30.0, True), (None, 24.0, True))
-    """
-    span = span_of(texts, kind)
-    if span is None:
-        return None
-    low, high = (None if end is None else place_on_line(end) for end in span[:2])
-    return low, high, span.closed
-
-
-def _calendar_span(text: str) -> Span | None:
-    """Return the first and the last day of a month, a quarter, a year or a decade, as hierarchies of dates label it."""
-    found = _CALENDAR.fullmatch(text.removesuffix(OR_MISSING))
-    if found is None or found["year"] == "0000":
-        return None
-    year, last = int(found["year"]), int(found["year"]) + (9 if found["decade"] else 0)
-    first_month, last_month = 1, 12
-    if found["month"]:
-        first_month = last_month = int(found["month"])
-    elif found["quarter"]:
-        first_month, last_month = 3 * int(found["quarter"]) - 2, 3 * int(found["quarter"])
-    return Span(datetime(year, first_month, 1), datetime(last, last_month, monthrange(last, last_month)[1]), True)
-
-
-def behind_a_zero(text: str) -> bool:
-    """Return whether digits stand behind a zero that numbers do not have: then they are a name, such as a postcode."""
-    return _BEHIND_A_ZERO.search(text) is not None
-
-
-def kind_of_labels(texts: Sequence[str], shown: Kind) -> Kind:
-    """Return whether labels speak of numbers, of dates or of texts, by themselves; `shown` is what the column holds.
-
-    >>> kind_of_labels(["[20-29]", "31", "*"], Kind.TEXT), kind_of_labels(["021**", "*"], Kind.TEXT)
-    (<Kind.NUMBER: 'number'>, <Kind.TEXT: 'text'>)
-    """
-    if shown is not Kind.TEXT:
-        return shown
-    told = [text for text in texts if text != ROOT]
-    number = () if any(map(behind_a_zero, told)) else (Kind.NUMBER,)
-    for kind in (*number, Kind.DATE) if told else ():
-        if all(span_of((text,), kind) is not None for text in told):
-            return kind
-    return Kind.TEXT
 
 
 Value = int | float | date | datetime | str
@@ -302,14 +209,14 @@ def _entry_of(name: str, text: str | None, kind: Kind, groups: Mapping[str, tupl
             return _entry_of_span(name, text, span, absent=absent)
     if inside in groups:
         return LabelEntry(name, text, "group", values=groups[inside], missing=absent)
-    if inside[:1] == "[" and inside[-1:] == "]" and " .. " in inside:
-        first, last, _ = next(iter(written_ranges(inside)))
-        return LabelEntry(name, text, "range", low=written_end(first), high=written_end(last), missing=absent)
+    ends = written_text_range(inside)
+    if ends is not None:
+        return LabelEntry(name, text, "range", *ends, missing=absent)
     masked = "*" in inside
     return LabelEntry(name, text, "group" if masked else "value", values=() if masked else (inside,), missing=absent)
 
 
-def _entry_of_span(name: str, label: str, span: Span, *, absent: bool) -> LabelEntry:
+def _entry_of_span(name: str, label: str, span: LabelSpan, *, absent: bool) -> LabelEntry:
     low, high = as_value(span.low), as_value(span.high)
     if low is not None and low == high and not absent:
         return LabelEntry(name, label, "value", low, high, values=(label,))
@@ -323,7 +230,7 @@ def _entry_of_ends(name: str, row: Texts, kind: Kind) -> LabelEntry:
     if low is None and high is None and told and told[0] in ("all", "true"):
         return LabelEntry(name, None, "missing", missing=True)
     label = f"[{low or ''} .. {high or ''}]"
-    span = span_of((low, high), kind) or Span(None, None, True)
+    span = span_of((low, high), kind) or LabelSpan(None, None, True)
     return _entry_of_span(name, label, span, absent=some)
 
 

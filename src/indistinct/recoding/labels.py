@@ -183,6 +183,27 @@ def written_end(text: str) -> str:
     return text[1:-1].replace('""', '"') if len(text) > 1 and text[0] == text[-1] == '"' else text
 
 
+def written_text_range(label: str) -> tuple[str, str] | None:
+    """Return the ends of a label that is a range of texts; None for any other label.
+
+    >>> written_text_range('["a .. b" .. c]')
+    ('a .. b', 'c')
+    """
+    if label[:1] != "[" or label[-1:] != "]":
+        return None
+    for first, last, _ in written_ranges(label):
+        if f"[{first} .. {last}]" == label and all(_is_whole_end(end) for end in (first, last)):
+            return written_end(first), written_end(last)
+    return None
+
+
+def _is_whole_end(text: str) -> bool:
+    """Return whether a text can stand at an end of a range of texts as it is: what could be mistaken is quoted."""
+    if text.startswith('"'):
+        return len(text) > 1 and text.endswith('"') and '"' not in text[1:-1].replace('""', "")
+    return re.search(_MARKED, text) is None
+
+
 def _unquote_member(member: str) -> str | None:
     if member == MISSING:
         return None

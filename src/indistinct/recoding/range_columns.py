@@ -5,10 +5,9 @@ moment, below it, so that two columns say exactly what the label says. Where the
 `age_missing`, says whether no, some or all rows of a class have none. Labels that are no ranges stay as they are.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from decimal import Decimal
 from typing import Any, TypeVar
 
@@ -16,16 +15,14 @@ import pyarrow as pa
 
 from indistinct.errors import ParameterError, SchemaError
 from indistinct.hierarchy.binding import ROOT
-from indistinct.recoding.codebook import End, Span, span_of
 from indistinct.recoding.kinds import RecodedColumn, Recoding
+from indistinct.recoding.label_spans import ALL, FROM, MISSING, NO, SOME, TO, End, LabelSpan, last_inside, span_of
 from indistinct.recoding.labels import OR_MISSING
 from indistinct.recoding.outputs import PublishedColumn, RangeForm
 from indistinct.schema import Schema
 from indistinct.tables.domain import Domain, Kind
 
 FORMS: tuple[RangeForm, ...] = ("labels", "columns")
-FROM, TO, MISSING = "_from", "_to", "_missing"
-NO, SOME, ALL = "no", "some", "all"
 AnyRecoding = TypeVar("AnyRecoding", bound=Recoding)
 
 
@@ -71,21 +68,21 @@ def _publish_ends(column: RecodedColumn) -> PublishedColumn:
         return published
     kind = _type_of_ends(domain, spans)
     ends = [(name + FROM, _to_arrow([span.low for span in spans], kind))]
-    ends.append((name + TO, _to_arrow([_last_inside(span, domain, kind) for span in spans], kind)))
+    ends.append((name + TO, _to_arrow([last_inside(span, kind) for span in spans], kind)))
     if domain.missing:
         ends.append((name + MISSING, pa.array([missing for _, missing in read], pa.string())))
     return replace(published, outputs=(*ends, *beside))
 
 
-def _read_label(text: str | None, domain: Domain) -> tuple[Span | None, str]:
+def _read_label(text: str | None, domain: Domain) -> tuple[LabelSpan | None, str]:
     """Return the ends of a label, None where it is no range, and whether rows may be missing."""
     if text is None:
-        return Span(None, None, True), ALL
+        return LabelSpan(None, None, True), ALL
     absent = domain.missing and (text == ROOT or text.endswith(OR_MISSING))
     return span_of((text,), domain.kind), SOME if absent else NO
 
 
-def _type_of_ends(domain: Domain, spans: Sequence[Span]) -> pa.DataType:
+def _type_of_ends(domain: Domain, spans: Sequence[LabelSpan]) -> pa.DataType:
     """Return the type of the column, or that of numbers with fractions where ends of whole ones have some."""
     kind = domain.values.type
     if pa.types.is_integer(kind):
@@ -101,20 +98,6 @@ def _type_of_ends(domain: Domain, spans: Sequence[Span]) -> pa.DataType:
 
 def _is_moment(end: End | None) -> bool:
     return isinstance(end, datetime)
-
-
-def _last_inside(span: Span, domain: Domain, kind: pa.DataType) -> End | float | None:
-    """Return the largest value of a range whose upper end may be excluded."""
-    high = span.high
-    if high is None or span.closed:
-        return high
-    if isinstance(high, datetime):
-        return high - (timedelta(days=1) if pa.types.is_date(kind) else timedelta(microseconds=1))
-    if pa.types.is_integer(domain.values.type) and high == int(high):
-        return high - 1
-    if pa.types.is_decimal(kind):
-        return high - Decimal(1).scaleb(-kind.scale)
-    return math.nextafter(float(high), -math.inf)
 
 
 def _to_arrow(ends: Sequence[End | float | None], kind: pa.DataType) -> pa.Array:

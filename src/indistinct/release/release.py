@@ -25,6 +25,7 @@ from indistinct.machine.stages import enter
 from indistinct.markup import Document, piece
 from indistinct.models.base import Model
 from indistinct.recoding.assign import assign
+from indistinct.recoding.intervals import RangeColumn, interval_structs, pandas_intervals, range_column
 from indistinct.recoding.kinds import Recoding, digest
 from indistinct.recoding.outputs import MAIN, Assignment, Buckets
 from indistinct.recoding.storage import files_of_recoding
@@ -109,21 +110,38 @@ class Release:
         counted = _without_dictionaries(self.table.select(names)).group_by(names).aggregate([([], "count_all")])
         return counted.rename_columns([*names, "rows"]).sort_by([(name, "ascending") for name in names])
 
-    def to_pandas(self) -> Any:
-        """Return the published table as a pandas frame with a plain index; categories and whole numbers stay such."""
+    def to_pandas(self, *, intervals: bool = False) -> Any:
+        """Return the published table as a pandas frame with a plain index; categories and whole numbers stay such.
+
+        With `intervals` columns of ranges are pandas intervals, closed as their labels say; an open end is infinite.
+        """
         try:
             import pandas  # noqa: F401
         except ImportError:
             raise MissingExtraError("pandas", extra="pandas", purpose="a pandas frame") from None
-        return _to_pandas(self._plain())
+        frame = _to_pandas(self._plain())
+        for place, column in self._ranges() if intervals else ():
+            frame.isetitem(place, pandas_intervals(column))
+        return frame
 
-    def to_polars(self) -> Any:
-        """Return the published table as a polars frame."""
+    def to_polars(self, *, intervals: bool = False) -> Any:
+        """Return the published table as a polars frame.
+
+        With `intervals` columns of ranges are structs of `low`, `high` and `high_inside`; an open end is null.
+        """
         try:
             import polars
         except ImportError:
             raise MissingExtraError("polars", extra="polars", purpose="a polars frame") from None
-        return polars.from_arrow(self._plain())
+        table = self._plain()
+        for place, column in self._ranges() if intervals else ():
+            table = table.set_column(place, table.column_names[place], interval_structs(column))
+        return polars.from_arrow(table)
+
+    def _ranges(self) -> list[tuple[int, RangeColumn]]:
+        """Return the columns of ranges of numbers and dates, with their places in the table."""
+        found = {name: range_column(self.table[name], name) for name in self.schema.quasi}
+        return [(self.table.column_names.index(name), column) for name, column in found.items() if column is not None]
 
     def _plain(self) -> pa.Table:
         """Return the table with text for what is coded, but categories for columns that were such."""

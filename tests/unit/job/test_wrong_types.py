@@ -48,6 +48,7 @@ def cases(release: ind.Release, folder: Path) -> dict[str, dict[str, Any]]:
         "for_others": {"certificate": release.certificate},
         "forget_release": {"path": folder / "no.ledger", "number": 1},
         "inspect": {"table": TABLE},
+        "intervals": {"release": release.table},
         "measure": {"release": release},
         "measure_table": {"published": release.table, **both},
         "membership_of": {"published": release.table, **both},
