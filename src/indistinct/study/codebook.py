@@ -37,7 +37,7 @@ def intervals(release: Any, schema: Schema | None = None, **known: Unpack[Knowle
             f"`release` of intervals must be a release, a path or a table; got {type(release).__name__}",
             hint="give what `anonymize` returned, the path of a published file, or a frame",
         )
-    table = open_table(release, known.get("reading"), published=True)
+    table = open_table(release, reading=known.get("reading"), published=True)
     return codebook_of(table.data, hierarchies=known.get("hierarchies"), labels=table.labels)
 
 
