@@ -19,6 +19,7 @@ from indistinct.cli import (
     classify,
     codebook,
     compare,
+    dbt,
     distributions,
     explore,
     generate,
@@ -81,6 +82,7 @@ app.command("assess")(assess.command)
 app.command("attack")(attack.command)
 app.command("report")(report.command)
 app.command("scan")(scan.command)
+app.command("dbt")(dbt.command)
 app.command("serve")(serve.command)
 app.command("ledger")(ledger.command)
 app.command("generate")(generate.command)
