@@ -10,7 +10,7 @@ WORKERS ?= 2
 # Tests start some hundred processes: what Python compiled once is kept beside the source for the next.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-integration laws queries fuzz kills lint bench engines growth docs lock clean
+.PHONY: demo test test-integration test-dbt laws queries fuzz kills lint bench engines growth docs lock clean
 .NOTPARALLEL:
 
 demo: $(RUNTIME)
@@ -22,6 +22,15 @@ test: lint
 # Whatever starts Spark, PostgreSQL or a browser, or kills processes; it skips what needs a program that is not there.
 test-integration: $(DEV)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q tests/integration
+
+# The tests that `indistinct dbt` writes, run by dbt itself on DuckDB, from an environment of its own.
+test-dbt: $(DEV) .venv-dbt/ready
+	$(BIN)/python -m pytest -q tests/integration/test_dbt.py
+
+.venv-dbt/ready: requirements-dbt.lock
+	$(PYTHON) -m venv .venv-dbt
+	.venv-dbt/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
+	@touch $@
 
 # The laws on examples that were not drawn before, and every algorithm with every model: run it often, it need not find
 # the same twice.
@@ -70,6 +79,7 @@ COMPILE := $(BIN)/uv pip compile --universal --python-version 3.11 --generate-ha
 lock: $(DEV)
 	$(COMPILE) --extra report --group build --output-file requirements.lock
 	$(COMPILE) --all-extras --group dev --constraint requirements.lock --output-file requirements-dev.lock
+	$(filter-out pyproject.toml,$(COMPILE)) --group dbt --output-file requirements-dbt.lock
 
 $(VENV)/%.ready: %.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -78,4 +88,4 @@ $(VENV)/%.ready: %.lock pyproject.toml
 	@touch $@
 
 clean:
-	rm -rf $(VENV) build dist demo-output .pytest_cache .ruff_cache .mypy_cache
+	rm -rf $(VENV) .venv-dbt build dist demo-output .pytest_cache .ruff_cache .mypy_cache
