@@ -48,6 +48,7 @@ from .job.published import published as published
 from .job.publishing import anonymize as anonymize
 from .job.publishing import apply as apply
 from .job.publishing import run as run
+from .machine.progress import TextProgress as TextProgress
 from .metrics import Measurements as Measurements
 from .metrics import Metric as Metric
 from .metrics import WorkloadError as WorkloadError

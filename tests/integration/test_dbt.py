@@ -1,4 +1,4 @@
-"""The tests that `indistinct dbt` writes, run by dbt on DuckDB: they pass on a sound release and fail on a broken one."""
+"""The tests that `indistinct dbt` writes, run by dbt on DuckDB: a sound release passes, a broken one fails."""
 
 import os
 import shutil

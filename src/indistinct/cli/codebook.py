@@ -10,7 +10,6 @@ from indistinct.cli.flags import policy_of, reading_of
 from indistinct.cli.options import READING, ROLES, SCREEN, Flags, share_options
 from indistinct.cli.output import write_text
 from indistinct.cli.screen import grid, note, print_json, show
-from indistinct.errors import ParameterError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -37,10 +36,8 @@ def command(
     quasi-identifiers, and hierarchies list the values of their groups. Files of SPSS and Stata are read with their
     value labels, and the codes of these stand beside them. No value of the original is told.
     """
-    if output is not None and output.suffix.lower() not in (".csv", ".json"):
-        raise ParameterError(f"the codebook {output} must end in .csv or .json", hint="for example -o codebook.csv")
     from indistinct.job.published import reading_of_release
-    from indistinct.study.codebook import intervals
+    from indistinct.study.codebook import intervals, text_of_codebook
 
     job = policy_of(published, flags, policy=policy, beside=READING)
     roles = job.schema if job.schema.columns else None
@@ -49,7 +46,7 @@ def command(
     if not len(book):
         note("no column of the file shows a label: values stand for themselves")
     if output is not None:
-        write_text(output, _text_of(book, output), overwrite=overwrite)
+        write_text(output, text_of_codebook(book, output.suffix), overwrite=overwrite)
         note(f"{len(book):,} labels of {len(book.columns)} columns are explained in {output}")
     if flags.as_json:
         print_json(
@@ -57,19 +54,6 @@ def command(
         )
     elif output is None:
         show(_table(book))
-
-
-def _text_of(book: "Codebook", output: Path) -> str:
-    import io
-    import json
-
-    import pyarrow.csv
-
-    if output.suffix.lower() == ".json":
-        return json.dumps(book.to_json(), ensure_ascii=False, indent=2) + "\n"
-    sink = io.BytesIO()
-    pyarrow.csv.write_csv(book.table, sink)
-    return sink.getvalue().decode()
 
 
 def _table(book: "Codebook") -> "Table":

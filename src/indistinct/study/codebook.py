@@ -1,7 +1,11 @@
 """What the labels of a release stand for, for those who receive it: a codebook of a release, a file or any table."""
 
+import io
+import json
 from pathlib import Path
 from typing import Any, Unpack
+
+import pyarrow.csv
 
 from indistinct.engines import closes_sources
 from indistinct.errors import ParameterError
@@ -53,3 +57,25 @@ def _of_published(given: Published) -> Codebook:
     table = open_table(given.main, published=True)
     labels = given.release.labels if given.release is not None else table.labels
     return codebook_of(table.data, columns=names, hierarchies=declared, labels=labels)
+
+
+FORMS = (".csv", ".json")
+"""What the name of a codebook may end in."""
+
+
+def text_of_codebook(book: Codebook, form: str) -> str:
+    """Return a codebook as the text of a file: .csv has one line a label, .json the labels of each column.
+
+    >>> import pyarrow as pa
+    >>> print(text_of_codebook(intervals(pa.table({"age": ["[18-21]"]})), ".csv").splitlines()[1])
+    "age","[18-21]","range","18","21","true",,"false",
+    """
+    if form.lower() not in FORMS:
+        raise ParameterError(
+            f"a codebook is written as {' or '.join(FORMS)}; got {form!r}", hint="for example -o codebook.csv"
+        )
+    if form.lower() == ".json":
+        return json.dumps(book.to_json(), ensure_ascii=False, indent=2) + "\n"
+    sink = io.BytesIO()
+    pyarrow.csv.write_csv(book.table, sink)
+    return sink.getvalue().decode()
