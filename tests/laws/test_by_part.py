@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import Phase, assume, given, settings
@@ -67,3 +68,13 @@ def test_measurements(model, data, tmp_path_factory):
         except InfeasibleError:
             assume(False)
     require_equal(*found)
+
+
+def test_ranges_as_columns_are_refused_by_name(tmp_path):
+    table = pa.table({"age": list(range(200)), "disease": ["a", "b"] * 100})
+    schema = ind.Schema(quasi=["age"], sensitive=["disease"])
+    options = {"model": "k-anonymity:k=2", "algorithm": "mondrian", "ranges": "columns"}
+    with pytest.MonkeyPatch.context() as patch:
+        by_levels(Room(10, 3, 100, 0), patch)
+        with pytest.raises(ind.OutOfMemoryError, match="part by part, but not with ranges=columns"):
+            answers(table, schema, tmp_path, **options)

@@ -48,6 +48,7 @@ def check_by_part(job: Job, plan: LevelPlan) -> None:
         f"the model {model.name}, which judges all classes together": not model.traits.class_wise,
         "a ledger or an earlier release": bool(job.history.ledger or job.history.previous),
         "pseudonyms": bool(job.pseudonyms),
+        "ranges=columns": job.ranges == "columns",
         "a release without an output": job.destination.place is None,
         f"a class of {largest:,} rows that cannot be cut": largest > most,
     }
