@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +10,8 @@ import pyarrow as pa
 from indistinct.machine.arrays import Codes
 from indistinct.recoding.codebook import LabelEntry, codebook_of
 from indistinct.tables.domain import Kind
+
+Closed = Literal["both", "left"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,7 +45,7 @@ def pandas_intervals(column: RangeColumn) -> Any:
     """
     import pandas
 
-    closed = ["both" if entry.high_inside else "left" for entry in column.entries]
+    closed: list[Closed] = ["both" if entry.high_inside else "left" for entry in column.entries]
     bounded = {each for each, entry in zip(closed, column.entries, strict=True) if entry.high is not None}
     lefts, rights = _ends_for_pandas(column)
     if len(bounded) <= 1:

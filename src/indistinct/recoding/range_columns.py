@@ -89,15 +89,10 @@ def _type_of_ends(domain: Domain, spans: Sequence[LabelSpan]) -> pa.DataType:
         ends = [end for span in spans for end in span[:2] if isinstance(end, Decimal)]
         return pa.int64() if all(end == int(end) for end in ends) else pa.float64()
     if pa.types.is_date(kind):
-        days = all(
-            end == datetime(end.year, end.month, end.day) for span in spans for end in span[:2] if _is_moment(end)
-        )
+        moments = [end for span in spans for end in span[:2] if isinstance(end, datetime)]
+        days = all(end == datetime(end.year, end.month, end.day) for end in moments)
         return pa.date32() if days else pa.timestamp("us")
     return kind
-
-
-def _is_moment(end: End | None) -> bool:
-    return isinstance(end, datetime)
 
 
 def _to_arrow(ends: Sequence[End | float | None], kind: pa.DataType) -> pa.Array:

@@ -75,7 +75,7 @@ class Vocabulary:
     @cached_property
     def nodes_by_ends(self) -> dict[tuple[float, float], Node]:
         """The nodes of the hierarchy that are ranges, by their first and their last value."""
-        found = {}
+        found: dict[tuple[float, float], Node] = {}
         kind = self.column.domain.values.type
         for text, node in self.nodes.items():
             span = span_of((text,), self.kind) if isinstance(text, str) and text != ROOT else None
