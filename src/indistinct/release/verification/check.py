@@ -65,8 +65,8 @@ class Check:
     published; the last two where they are known. `hierarchies` are those of columns that the model looks at, and
     `population` whom it compares with. `transformations` are those that the published columns must show, and `compared`
     says how their rows differ from the original's, where these were compared. `by_class` says that a file lists classes
-    in the order of what they show, so that some are judged at a time. `recoding_digest` gives the digest of a recoding
-    that is known once all rows are written.
+    in the order of what they show, so that some are judged at a time. `later` gives what is to be said once all rows
+    are written, where that is not known before.
     """
 
     engine: Engine
@@ -81,7 +81,7 @@ class Check:
     transformations: Mapping[str, Transformation] = field(default_factory=dict)
     compared: RowComparison | None = None
     by_class: bool = False
-    recoding_digest: Callable[[], str] | None = None
+    later: Callable[[], About] | None = None
 
     @property
     def pseudonyms(self) -> tuple[str, ...]:
@@ -153,17 +153,17 @@ class Check:
 
     def certify_sources(self, engine: Engine, sources: Mapping[str, Source]) -> Certificate:
         """Return the certificate of a release that lies in an engine, whichever made it: it is counted there."""
-        return replace(self, engine=engine).certify_promise(sources)
+        about = self.about if self.later is None else self.later()
+        return replace(self, engine=engine).certify_promise(sources, about=about)
 
     def certify_files(self, staged: StagedTables) -> Certificate:
         """Return the certificate of a release as it was written to files that have no name yet."""
         files = staged.names
         digests = {name: each.digest for name, each in files.items()}
         others = {name: digest for name, digest in digests.items() if name != MAIN}
-        warnings = (*self.about.warnings, *staged.warnings)
-        about = replace(self.about, output_digest=digests[MAIN], other_digests=others, warnings=warnings)
-        if self.recoding_digest is not None:
-            about = replace(about, recoding_digest=self.recoding_digest())
+        told = self.about if self.later is None else self.later()
+        warnings = (*told.warnings, *staged.warnings)
+        about = replace(told, output_digest=digests[MAIN], other_digests=others, warnings=warnings)
         sources = {name: self._read_back(staged, name) for name in files}
         enter("verifying")
         here = all(source.in_memory is not None for source in sources.values())
