@@ -17,7 +17,7 @@ from indistinct.figures import Sentence
 from indistinct.frequencies.value import Classes, FrequencySet, Key
 from indistinct.hierarchy import Suppression
 from indistinct.hierarchy.value import Taxonomy
-from indistinct.machine.arguments import CheckedArguments
+from indistinct.machine.arguments import CheckedArguments, with_checked_arguments
 from indistinct.machine.memory import needs_memory
 from indistinct.metrics.loss import GeneralizedTuple
 from indistinct.models.base import Model
@@ -84,6 +84,7 @@ class Problem:
         """The hierarchies in the order of the columns; a column without one has its values and `*`."""
         return tuple(column.taxonomy for column in self.tree_columns() if column.taxonomy is not None)
 
+    @with_checked_arguments
     def tuple_of(self, values: Mapping[str, Any]) -> GeneralizedTuple:
         """Return a tuple of a value, or of a label of the hierarchy, for each column, as distances take them."""
         missing = [column.name for column in self.columns if column.name not in values]
@@ -244,6 +245,7 @@ class Algorithm(CheckedArguments, ABC):
                 hint=f"use {'suppression=0, or ' if keeping else ''}the algorithm optimal",
             )
 
+    @with_checked_arguments
     def find(self, problem: Problem) -> Recoding:
         """Return a recoding whose classes satisfy the model; raise `InfeasibleError` if there is none.
 

@@ -297,6 +297,8 @@ def run_options(flags: Flags, policy: "Policy") -> "Changes":
 
     A table of an earlier release is read as its recoding says.
     """
+    from indistinct.recoding.range_columns import check_form
+
     return {
         "previous": flags.previous,
         "previous_input": flags.previous_input,
@@ -304,6 +306,7 @@ def run_options(flags: Flags, policy: "Policy") -> "Changes":
         "accept_overlap": bool(flags.accept_overlap),
         "fresh": names_of(flags.fresh),
         "smallest_count": flags.smallest_count,
+        "ranges": None if flags.ranges is None else check_form(flags.ranges),
         "writing": writing_of(flags, policy),
         "memory": flags.memory,
     }

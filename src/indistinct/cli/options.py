@@ -162,6 +162,15 @@ class Flags:
             help="Put an apostrophe before texts that a spreadsheet would run, or take for dates or other numbers.",
         ),
     ] = None
+    ranges: Annotated[
+        str | None,
+        typer.Option(
+            "--ranges",
+            metavar="FORM",
+            help="How ranges of numbers and dates are published: labels such as [18-21], or columns such as age_from "
+            "and age_to.",
+        ),
+    ] = None
     query: Annotated[
         str | None, typer.Option("--query", metavar="SQL", help="What is read of a database, instead of a table.")
     ] = None

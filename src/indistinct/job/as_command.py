@@ -280,6 +280,8 @@ def _output(policy: Policy) -> Flags:
         yield ("--bom", None)
     if writing.spreadsheet:
         yield ("--for-spreadsheet", None)
+    if output.ranges is not None:
+        yield ("--ranges", str(output.ranges))
     if output.smallest_count is not None:
         yield ("--smallest-count", str(output.smallest_count))
     ledger = output.ledger

@@ -22,6 +22,7 @@ from indistinct.models import Model
 from indistinct.models.of_people import people_as_rows
 from indistinct.recoding.columns import columns_of
 from indistinct.recoding.kinds import Recoding
+from indistinct.recoding.outputs import RangeForm
 from indistinct.recoding.transformations import Transformation
 from indistinct.release.certificate import SMALLEST
 from indistinct.release.history.overlap import History
@@ -41,7 +42,8 @@ class Job:
 
     `table` and `population` are anything that can be opened; a table that is not open yet is read as `reading` says. A
     job with a `recoding` applies it; any other searches with its `algorithm`. A `suppression` of None is what the
-    recoding allowed. With `hold_back` people whom earlier releases would leave among too few are left out first.
+    recoding allowed. `ranges` says whether ranges are published as labels or as columns of their ends. With `hold_back`
+    people whom earlier releases would leave among too few are left out first.
 
     >>> job = Job("people.csv", Schema(quasi=["age"]), model="k-anonymity:k=5")
     >>> job.engine, job.destination.output, job.budget
@@ -67,6 +69,7 @@ class Job:
     memory: str | int | None = None
     seed: int | None = None
     progress: Progress | None = None
+    ranges: RangeForm = "labels"
 
     @property
     def budget(self) -> Budget:
@@ -110,6 +113,7 @@ class Changes(TypedDict, total=False):
     memory: str | int | None
     seed: int | None
     progress: Progress | None
+    ranges: RangeForm | None
 
 
 def job_of_policy(policy: Policy, **changes: Unpack[Changes]) -> Job:
@@ -143,6 +147,7 @@ def job_of_policy(policy: Policy, **changes: Unpack[Changes]) -> Job:
         memory=changes.get("memory"),
         seed=changes.get("seed"),
         progress=changes.get("progress"),
+        ranges=changes.get("ranges") or policy.output.ranges or "labels",
     )
 
 

@@ -13,6 +13,8 @@ from indistinct.job.policy.value import Policy
 from indistinct.job.running import run_job
 from indistinct.models import Model
 from indistinct.recoding.kinds import Recoding
+from indistinct.recoding.outputs import RangeForm
+from indistinct.recoding.range_columns import check_form
 from indistinct.recoding.storage import recoding_of
 from indistinct.recoding.transformations import Transformation
 from indistinct.release.certificate import SMALLEST
@@ -49,6 +51,7 @@ def anonymize(
     population: Any = None,
     transformations: Mapping[str, Transformation] | None = None,
     pseudonyms: Mapping[str, Pseudonym] | None = None,
+    ranges: RangeForm = "labels",
     engine: str = "auto",
     memory: str | int | None = None,
 ) -> Release:
@@ -57,6 +60,9 @@ def anonymize(
     What is published: a `table`, its roles in `schema`, and `hierarchies` of its columns. `transformations` say what is
     published of columns that are not recoded, and `pseudonyms` what stands in place of identifiers. `target` is a
     column whose classification is measured, `population` everybody from whom the table was drawn.
+
+    How it is published: `ranges` of numbers and dates are labels such as [18-21], or columns of their ends such as
+    age_from and age_to; labels that are no ranges stay.
 
     What must hold, and how it is searched: the `model`; `suppression`, how many rows, or people, may be
     dropped, as a share (0.05, "4/30") or as a number ("4 rows", "4 people"); the `algorithm`. Without one several are
@@ -94,6 +100,7 @@ def anonymize(
             memory=memory,
             seed=seed,
             progress=progress,
+            ranges=check_form(ranges),
         )
     )
 

@@ -11,7 +11,7 @@ from indistinct.algorithms.explanation import Explanation
 from indistinct.algorithms.registry import parse_algorithm
 from indistinct.engines import check_support, closes_sources, using_source
 from indistinct.engines.base import Engine, Source, transform_source
-from indistinct.errors import InfeasibleError, VerificationError
+from indistinct.errors import InfeasibleError, ParameterError, VerificationError
 from indistinct.frequencies.count import Counted, Request
 from indistinct.hierarchy import Hierarchy
 from indistinct.job.by_part import apply_by_part, check_by_part, publish_by_part
@@ -24,6 +24,7 @@ from indistinct.recoding.assign import keys_of
 from indistinct.recoding.by_part import ByPart
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import Recoding, with_hierarchies
+from indistinct.recoding.range_columns import check_form, require_free_names
 from indistinct.recoding.storage import NAMES as KIND_NAMES
 from indistinct.recoding.transformations import Transformation, kept_hierarchies
 from indistinct.release.fit import Fit, explain_failure, fit, suppressed_within, within_budget
@@ -45,7 +46,7 @@ from indistinct.release.promise import (
 from indistinct.release.pseudonyms.making import check_pseudonyms, require_rows_here
 from indistinct.release.release import Publication, Release
 from indistinct.release.verification.population import Population, count_beside, fit_beside, unused, using_population
-from indistinct.spelling import spell
+from indistinct.spelling import arguments_of, spell
 
 COUNTERS = ("checks", "scans", "rollups", "merges")
 
@@ -88,6 +89,7 @@ def _publish_by_search(job: Job, engine: Engine, table: Source, *, began: float)
     hierarchies = kept_hierarchies(job.hierarchies, transformed.declared)
     algorithm = _algorithm_of(job)
     check_support(engine, algorithm.traits.recodings)
+    _check_ranges(job, algorithm)
     model = promised_model(job.model, algorithm, job.schema)
     if not job.budget:
         job = replace(job, suppression=algorithm.own_budget(model, "people" if job.schema.person else "rows"))
@@ -124,6 +126,20 @@ def _algorithm_of(job: Job) -> Algorithm:
     named = job.algorithm
     algorithm = parse_algorithm(named) if isinstance(named, str) else named or Auto()
     return algorithm.for_reuse() if job.keeps_recoding else algorithm
+
+
+def _check_ranges(job: Job, algorithm: Algorithm) -> None:
+    """Raise where ranges cannot be published as columns: in buckets, or beside another form of numbers."""
+    if check_form(job.ranges) == "labels":
+        return
+    require_free_names(job.schema)
+    form = arguments_of(algorithm).get("numeric", "interval")
+    if algorithm.traits.buckets or "interval" not in form:
+        what = "publishes values as they are" if algorithm.traits.buckets else f"publishes numbers as numeric={form}"
+        raise ParameterError(
+            f"ranges=columns needs ranges; {algorithm.name} {what}",
+            hint="leave out `ranges` (--ranges), or use numeric=interval",
+        )
 
 
 def _request(opened: _OpenJob, algorithm: Algorithm) -> Request:
@@ -225,6 +241,7 @@ def _recoding_to_keep(
         suppression=job.budget.plain,
         reading=settle_reading(table, (*job.schema.published, *job.pseudonyms)),
         transformations=transformations or None,
+        ranges="columns" if job.ranges == "columns" else None,
     )
 
 

@@ -29,6 +29,7 @@ from indistinct.recoding.outputs import (
     OutputTable,
     PublishedColumn,
 )
+from indistinct.recoding.range_columns import with_range_columns
 from indistinct.recoding.validation import check_recoding
 from indistinct.schema import BUCKET, COUNT, Schema
 from indistinct.tables.domain import Domain
@@ -41,6 +42,8 @@ def assign(frequencies: FrequencySet, recoding: Recoding, *, without: Codes | No
     `without` marks cells that are suppressed, whatever the recoding says of them.
     """
     check_recoding(recoding)
+    if recoding.ranges == "columns":
+        recoding = with_range_columns(recoding)
     match recoding:
         case ByColumn():
             assignment = _by_column(frequencies, recoding, without)

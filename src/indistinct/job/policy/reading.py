@@ -20,6 +20,7 @@ from indistinct.hierarchy import Hierarchy, hierarchy_from_json
 from indistinct.job.policy.value import Input, Output, Policy, Statement, predicted_column
 from indistinct.metrics import parse_metric
 from indistinct.models.registry import parse_model
+from indistinct.recoding.range_columns import check_form
 from indistinct.recoding.transformations import Transformation, check_role, transformation_from_options
 from indistinct.release.pseudonyms.making import Pseudonym, pseudonym_from_options
 from indistinct.release.writing.delimited import Writing
@@ -111,6 +112,7 @@ TABLES: dict[str, dict[str, Accepts]] = {
         "encoding": TEXT,
         "bom": TRUTH,
         "spreadsheet": TRUTH,
+        "ranges": TEXT,
     },
 }
 WRITTEN = ("delimiter", "decimal", "encoding", "bom", "spreadsheet")
@@ -207,8 +209,10 @@ def _output(given: Mapping[str, Any]) -> Output:
     named = [key for key in ("path", "report", "ledger") if key in given and not (key == "path" and database)]
     with _at("[output]"):
         writing = Writing(**{key: given[key] for key in WRITTEN if key in given})
+        ranges = None if "ranges" not in given else check_form(given["ranges"])
     paths = {key: Path(given[key]) for key in named}
-    return Output(**paths, smallest_count=given.get("smallest_count"), database=database, writing=writing)
+    smallest = given.get("smallest_count")
+    return Output(**paths, smallest_count=smallest, database=database, writing=writing, ranges=ranges)
 
 
 def _statement(given: Mapping[str, Any]) -> Statement:

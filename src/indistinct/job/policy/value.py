@@ -14,6 +14,7 @@ from indistinct.hierarchy import Hierarchy, move_file, table_of_values
 from indistinct.metrics import Metric
 from indistinct.models import Model
 from indistinct.models.registry import all_of
+from indistinct.recoding.outputs import RangeForm
 from indistinct.recoding.transformations import Transformation, kept_hierarchies
 from indistinct.release.pseudonyms.making import Pseudonym
 from indistinct.release.writing.delimited import Writing
@@ -40,7 +41,8 @@ class Output:
     """Where the release and its report go; the certificate lies beside the release.
 
     `ledger` remembers all releases of the same people. The certificate hides smaller counts than `smallest_count`. A
-    release may go to a table of a `database` instead of a path. `writing` is how a text file looks.
+    release may go to a table of a `database` instead of a path. `writing` is how a text file looks, and `ranges`
+    whether ranges are labels or columns.
     """
 
     path: Path | None = None
@@ -49,6 +51,7 @@ class Output:
     smallest_count: int | None = None
     database: DatabaseTable | None = None
     writing: Writing = Writing()  # noqa: RUF009 (a frozen value)
+    ranges: RangeForm | None = None
 
     @property
     def paths(self) -> dict[str, Path]:

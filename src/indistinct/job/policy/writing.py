@@ -63,6 +63,7 @@ def policy_to_toml(policy: Policy, *, heading: str = "", notes: Mapping[str, str
             **{key: _spelled(path) for key, path in output.paths.items()},
             **(_place(output.database, None) if output.database else {}),
             "smallest_count": output.smallest_count,
+            "ranges": output.ranges,
             **{key: getattr(output.writing, key) or None for key in WRITTEN},
         },
     }

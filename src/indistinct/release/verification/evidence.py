@@ -18,31 +18,31 @@ from indistinct.frequencies.value import PERSON, POPULATION, Classes, Histogram,
 from indistinct.machine.arrays import Codes, narrowest
 from indistinct.models.base import Judgement, Model
 from indistinct.models.of_population import no_population
-from indistinct.recoding.outputs import Assignment, Buckets, Output
+from indistinct.recoding.outputs import ENDS, Assignment, Buckets, Output
 from indistinct.release.pseudonyms.linked import Linked
 from indistinct.release.verification.bucket_evidence import BucketEvidence
 from indistinct.schema import BUCKET, COUNT, Schema, where_is
 from indistinct.tables.domain import Domain
 
 COMPANIONS = ("_mean", "_missing")
-BOUNDS = ("_min", "_max", "_missing")
+BOUNDS = (*(end for pair in ENDS for end in pair), "_missing")
 
 
 def published_schema(schema: Schema, columns: Sequence[str]) -> Schema:
-    """Return the roles of a release's columns: a range may be two bounds, a mean may stand beside it.
+    """Return the roles of a release's columns: a range may be two ends, a mean may stand beside it.
 
-    >>> published_schema(Schema(identifiers=["name"], quasi=["age"]), ["age_min", "age_max"]).quasi
-    ('age_min', 'age_max')
+    >>> published_schema(Schema(identifiers=["name"], quasi=["age"]), ["age_from", "age_to"]).quasi
+    ('age_from', 'age_to')
     """
     free = [name for name in columns if name not in schema.columns]
     quasi: list[str] = []
     for name in schema.quasi:
         if name in columns:
             quasi += [name, *(name + end for end in COMPANIONS if name + end in free)]
-        elif all(name + end in free for end in BOUNDS[:2]):
-            quasi += [name + end for end in BOUNDS if name + end in free]
-        else:
-            quasi.append(name)
+            continue
+        pairs = [pair for pair in ENDS if all(name + end in free for end in pair)]
+        beside = (*pairs[0], *COMPANIONS) if pairs else ()
+        quasi += [name + end for end in beside if name + end in free] or [name]
     return replace(schema, identifiers=(), person=(), quasi=quasi)
 
 
