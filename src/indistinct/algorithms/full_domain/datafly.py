@@ -74,7 +74,7 @@ class Datafly(Algorithm):
         space.require_roots()
         allowed = self._allowed(problem)
         rolled = space.cells.base
-        while space.counted_outside(rolled) > allowed:
+        while space.exceeds(rolled, allowed):
             column = _most_distinct(space, rolled)
             if column is None:
                 raise space.went_too_far(self.name)

@@ -1,7 +1,7 @@
 """What every full-domain search shares: the lattice of a problem, the check of a node, and its recoding."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -11,6 +11,7 @@ from indistinct.algorithms.base import Problem
 from indistinct.errors import Feasible, InfeasibleError, ParameterError
 from indistinct.figures import share_above
 from indistinct.frequencies.lattice import Cells, Lattice, Node, RolledUp, down_set
+from indistinct.frequencies.value import Classes, Labels
 from indistinct.hierarchy import check_rooted
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.machine.arrays import Codes, starts_of
@@ -71,18 +72,28 @@ class FullDomain:
         self.problem.counters["scans"] += 1
         return self.cells.roll_up(self.cells.base, levels)
 
-    def outside(self, rolled: RolledUp) -> Codes:
-        """Return which classes of a node are dropped so that the rest satisfies the model."""
-        return classes_to_drop(self.problem.model, rolled.classes)
+    def outside(self, rolled: RolledUp, *, enough: int | None = None) -> Codes:
+        """Return which classes of a node are dropped so that the rest satisfies the model.
+
+        Who only asks whether more than `enough` rows go may be given a mask of so many.
+        """
+        return classes_to_drop(self.problem.model, self.judged(rolled), enough=enough)
+
+    def judged(self, rolled: RolledUp) -> Classes:
+        """Return the classes of a node as the model looks at them: with their labels where it asks for these."""
+        if not self.problem.model.needs_labels:
+            return rolled.classes
+        codes = np.stack([self.cells.field(rolled, j) for j in range(len(self.columns))], axis=1)
+        return replace(rolled.classes, labels=Labels(self.problem.frequencies.names, codes))
 
     def check(self, rolled: RolledUp) -> bool:
         """Return whether a node satisfies the model once the rows that the budget allows are suppressed."""
-        return self.counted_outside(rolled) <= self.allowed
+        return not self.exceeds(rolled, self.allowed)
 
-    def counted_outside(self, rolled: RolledUp) -> int:
-        """Return how many rows stand in classes that break the model, and count that as a check."""
+    def exceeds(self, rolled: RolledUp, allowed: int) -> bool:
+        """Return whether more rows, or people, than allowed stand in classes that break the model; this is a check."""
         self.problem.counters["checks"] += 1
-        return self.suppressed_rows(rolled)
+        return rolled.classes.members_of(self.outside(rolled, enough=allowed)) > allowed
 
     def suppressed_rows(self, rolled: RolledUp) -> int:
         """Return how many rows, or people, stand in classes that break the model."""

@@ -235,6 +235,10 @@ class Specialization:
         """Return whether the classes that a specialization changes still satisfy the model."""
         problem = self.space.problem
         problem.counters["checks"] += 1
+        if problem.model.needs_labels:
+            levels = [each.copy() for each in self.levels]
+            levels[candidate.column][self._moving(candidate)] = candidate.level - 1
+            return not SubtreeCut(self.space, tuple(levels)).broken.any()
         changed = self._carrying(candidate.column, candidate.level, candidate.node)[self.vectors[:, candidate.column]]
         if not problem.model.traits.class_wise:
             changed[:] = True

@@ -32,6 +32,7 @@ from indistinct.release.verification.evidence import (
     NotTransformed,
     RowComparison,
     appearance_of,
+    columns_by_quasi,
     published_schema,
     require_columns,
     require_rows,
@@ -212,7 +213,8 @@ class Check:
         person = self.schema.person if people else ()
         request = Request(schema.quasi, tuple(keys), self._orders(keys), person=person, published=True)
         counted = self.engine.count(main, request) if rows else NOTHING
-        evidence = Evidence(counted, rows, self.reference, self.assignment, coarse=coarse)
+        columns = columns_by_quasi(self.schema, schema.quasi)
+        evidence = Evidence(counted, rows, self.reference, self.assignment, coarse=coarse, columns=columns)
         if rows:
             evidence.require_agreement(keys)
         if not self.model.needs_population:
