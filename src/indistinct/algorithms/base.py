@@ -24,6 +24,7 @@ from indistinct.metrics.loss import GeneralizedTuple
 from indistinct.models.base import Model
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import Recoding
+from indistinct.recoding.levels import LevelBounds
 from indistinct.recoding.outputs import Buckets
 from indistinct.schema import Schema
 from indistinct.tables.domain import Domain
@@ -47,7 +48,8 @@ class Problem:
     (checks, scans, rollups, merges). One that chooses among others explains why.
     `with_absent` are the cells where a population is counted, with a cell without rows for every combination of values
     that only the population has; a search over the whole domain is given these. `importance` says which columns matter
-    more than others: a search rather changes those that matter less.
+    more than others: a search rather changes those that matter less. `levels` bound what columns are published as;
+    `forest` names the columns whose hierarchy was cut off at the most level, so that its top has several nodes.
     """
 
     frequencies: FrequencySet
@@ -62,6 +64,8 @@ class Problem:
     unit: str = "rows"
     with_absent: FrequencySet | None = None
     importance: Importance = NO_IMPORTANCE
+    levels: LevelBounds = LevelBounds()  # noqa: RUF009 (a frozen value)
+    forest: frozenset[str] = frozenset()
 
     def seen_by(self, algorithm: "Algorithm") -> "Problem":
         """Return the problem as an algorithm sees it: with cells of the population that no row has, or without."""
@@ -276,13 +280,15 @@ def fewest_rows(model: Model) -> int:
 
 
 @needs_memory("searching")
-def run_search(algorithm: Algorithm, problem: Problem) -> Recoding:
+def run_search(
+    algorithm: Algorithm, problem: Problem, find: Callable[[Algorithm, Problem], Recoding] = Algorithm.find
+) -> Recoding:
     """Return what an algorithm finds, and log how: counts and seconds, never a value."""
     algorithm.require(problem)
     problem = problem.seen_by(algorithm)
     began, size = time.perf_counter(), problem.frequencies
     LOG.info("searching with %s: %d cells, %d rows", algorithm.name, len(size), size.rows)
-    recoding = algorithm.find(problem)
+    recoding = find(algorithm, problem)
     problem.progress(1.0)
     counts = ", ".join(f"{name} {count:g}" for name, count in sorted(problem.counters.items()))
     LOG.info("searched with %s: %s; %.3f s", algorithm.name, counts or "nothing counted", time.perf_counter() - began)

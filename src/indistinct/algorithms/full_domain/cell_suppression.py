@@ -117,15 +117,21 @@ class Outliers:
 
     def place(self) -> None:
         """Star as few columns as it takes, the most telling ones first where there are too many choices."""
-        free = [
-            j for j, (level, top) in enumerate(zip(self.levels, self.space.lattice.heights, strict=True)) if level < top
-        ]
-        telling = sorted(free, key=lambda j: (-len(np.unique(self.values[self.remaining, j])), j))
+        free, weigh = self.free, self.space.problem.importance.of
+        names = self.space.problem.frequencies.names
+        telling = sorted(free, key=lambda j: (-len(np.unique(self.values[self.remaining, j])) / weigh(names[j]), j))
         for stars in range(1, len(free) + 1):
             if self.rest.rows < self.space.problem.model.smallest:
                 return
             self._place_with([tuple(mask) for mask in islice(combinations(telling, stars), MASKS)])
             self.space.problem.progress(stars / len(free))
+
+    @property
+    def free(self) -> list[int]:
+        """Return the columns that may be starred: those below the root, unless a most level lies below it."""
+        heights, forest = self.space.lattice.heights, self.space.problem.forest
+        tops = zip(self.levels, heights, self.space.columns, strict=True)
+        return [j for j, (level, top, column) in enumerate(tops) if level < top and column.name not in forest]
 
     def _place_with(self, masks: list[Mask]) -> None:
         """Place rows with sets of columns, always with the set that places most; equals go in the order given.

@@ -57,6 +57,11 @@ class FullDomain:
         """The base cells, where every roll-up starts."""
         return Cells(self.problem.frequencies, self.taxonomies)
 
+    @cached_property
+    def weights(self) -> tuple[float, ...]:
+        """How much each column matters."""
+        return tuple(self.problem.importance.of(column.name) for column in self.columns)
+
     @property
     def allowed(self) -> int:
         """Return how many may be suppressed: the budget, but never all, for nothing would be published."""
@@ -100,9 +105,10 @@ class FullDomain:
         return rolled.classes.members_of(self.outside(rolled))
 
     def require_roots(self) -> None:
-        """Raise unless every hierarchy reaches one root."""
+        """Raise unless every hierarchy reaches one root, or was cut off below it."""
         for taxonomy in self.taxonomies:
-            check_rooted(taxonomy)
+            if taxonomy.column not in self.problem.forest:
+                check_rooted(taxonomy)
 
     def require_size(self, limit: int = LATTICE_LIMIT) -> None:
         """Raise at once for a lattice that no search could hold."""
@@ -192,7 +198,11 @@ def recoded_column(column: QuasiColumn, level: int, *, starred: bool = False) ->
     return RecodedColumn(column.domain, column.ranks, floor_of(column), summary), taxonomy.ancestors[:, level]
 
 
-def precision_of(levels: Sequence[int], heights: Sequence[int]) -> Fraction:
-    """Return Sweeney's precision of a node without suppression, exactly: it decides among equals."""
-    steps = [Fraction(level, height) for level, height in zip(levels, heights, strict=True) if height]
-    return 1 - sum(steps, Fraction(0)) / len(levels)
+def precision_of(levels: Sequence[int], heights: Sequence[int], weights: Sequence[float]) -> Fraction:
+    """Return Sweeney's precision of a node without suppression, exactly: it decides among equals.
+
+    It is a mean over columns, weighted by how much these matter.
+    """
+    exact = [Fraction(str(weight)) for weight in weights]
+    steps = [w * Fraction(level, height) for level, height, w in zip(levels, heights, exact, strict=True) if height]
+    return 1 - sum(steps, Fraction(0)) / sum(exact)

@@ -15,7 +15,6 @@ import numpy as np
 
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.full_domain.subtrees import SubtreeCut
-from indistinct.frequencies.lattice import Node
 from indistinct.frequencies.value import Classes, Labels
 from indistinct.machine.arrays import Codes
 from indistinct.models.base import All, Model
@@ -35,7 +34,7 @@ class Starring(Protocol):
     """The classes of a node: what they show, which columns are starred in each, and which have no place yet."""
 
     space: FullDomain
-    levels: Node
+    free: list[int]
     cut: SubtreeCut
     values: Codes
     stars: Codes
@@ -46,7 +45,7 @@ class Starring(Protocol):
 def place_by_sets(outliers: Starring) -> None:
     """Star as few columns as it takes for each outlier, as far as the model of column sets allows."""
     table = _Table(outliers)
-    free = [j for j, top in enumerate(outliers.space.lattice.heights) if outliers.levels[j] < top]
+    free = outliers.free
     for stars in range(1, len(free) + 1):
         if not len(outliers.remaining):
             return
