@@ -1,5 +1,6 @@
 """What every full-domain search shares: the lattice of a problem, the check of a node, and its recoding."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -7,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from indistinct.algorithms.base import Problem
+from indistinct.algorithms.base import LOG, Problem
 from indistinct.errors import Feasible, InfeasibleError, ParameterError
 from indistinct.figures import share_above
 from indistinct.frequencies.lattice import Cells, Lattice, Node, RolledUp, down_set
@@ -15,6 +16,7 @@ from indistinct.frequencies.value import Classes, Labels
 from indistinct.hierarchy import check_rooted
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.machine.arrays import Codes, starts_of
+from indistinct.machine.stages import enter
 from indistinct.models.dropping import classes_to_drop
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import ByColumn, RecodedColumn
@@ -22,6 +24,8 @@ from indistinct.recoding.summary import ColumnSummary, floor_of, node_summary
 
 # Above this many nodes not even one byte a node is kept.
 LATTICE_LIMIT = 50_000_000
+# Seconds from which on a check is worth a word.
+LONG = 2.0
 # Up to this many nodes are all looked at to tell the smallest suppression that would do.
 ADVICE_LIMIT = 5_000
 
@@ -82,12 +86,29 @@ class FullDomain:
 
         Who only asks whether more than `enough` rows go may be given a mask of so many.
         """
-        return classes_to_drop(self.problem.model, self.judged(rolled), enough=enough)
+        if not self.problem.model.needs_labels:
+            return classes_to_drop(self.problem.model, rolled.classes, enough=enough)
+        began = time.perf_counter()
+        dropped = classes_to_drop(self.problem.model, self.judged(rolled), enough=enough)
+        self._announce(time.perf_counter() - began)
+        return dropped
+
+    @cached_property
+    def _announced(self) -> list[float]:
+        """What was said of how long a check takes."""
+        return []
+
+    def _announce(self, seconds: float) -> None:
+        """Say how long a check of many sets of columns takes, once: the clock decides nothing."""
+        if seconds > LONG and not self._announced:
+            self._announced.append(seconds)
+            steps = sum(self.lattice.heights) + 1
+            told = f"a check takes about {seconds:.0f} s; from raw to top are {steps:,} steps"
+            LOG.info("%s, and the lattice has %d nodes", told, self.lattice.size)
+            enter(f"searching ({told})")
 
     def judged(self, rolled: RolledUp) -> Classes:
-        """Return the classes of a node as the model looks at them: with their labels where it asks for these."""
-        if not self.problem.model.needs_labels:
-            return rolled.classes
+        """Return the classes of a node with their labels, for a model that asks for these."""
         codes = np.stack([self.cells.field(rolled, j) for j in range(len(self.columns))], axis=1)
         return replace(rolled.classes, labels=Labels(self.problem.frequencies.names, codes))
 

@@ -22,8 +22,8 @@ from indistinct.models.subset_anonymity import SubsetAnonymity
 from indistinct.models.subset_groups import SubsetGroups
 
 # Sets of columns that are bounded for each number of stars, and the classes times sets of columns of the model that are
-# counted for those which promise most.
-MASKS, WORK = 1000, 400_000_000
+# counted for those which promise most. However few classes there are, a set takes as long as so many.
+MASKS, WORK, SET = 1000, 60_000_000, 2_000
 # So many of them are tried in any case.
 TRIED = 8
 
@@ -109,7 +109,8 @@ class _Table:
             rows, weight = int(rest.sizes[fits].sum()), sum(weigh(names[j]) for j in mask)
             queue += [(-rows / weight, place, rows)] if rows else []
         heapq.heapify(queue)
-        work = sum(len(model.column_sets(names)) for model in self.sets) * max(len(everybody), 1)
+        work = sum(len(model.column_sets(names)) for model in self.sets)
+        work *= int(self.witnesses.sum()) + len(everybody) + SET
         for _ in range(max(TRIED, WORK // max(work, 1))):
             if not queue or placed.all():
                 break
