@@ -96,11 +96,11 @@ class SubsetGroups:
         Classes that are `fixed` stay, whatever their groups are.
 
         What is left is the largest set of classes that keeps the promise. A class of that set is never dropped, in
-        whatever order sets are looked at: its groups have k within that set alone. Where rows are counted the search
-        may stop as soon as more than `enough` of them are dropped.
+        whatever order sets are looked at: its groups have k within that set alone. The search may stop as soon as more
+        than `enough` rows, or people, are dropped.
         """
         sizes, lost = self.classes.sizes, [0]
-        most = sizes.sum() if enough is None or self._people is not None else enough
+        most = sizes.sum() if enough is None else enough
         alive, stay = sizes > 0, np.zeros(len(sizes), dtype=bool) if fixed is None else fixed
 
         def drop(groups: Groups) -> int:
@@ -111,7 +111,10 @@ class SubsetGroups:
                 return 0
             place = (groups.prefix, groups.codes, groups.radix)
             rows = int(kernels.drop_small_groups(*place, table, k, sizes, stay, alive))
-            lost[0] += rows
+            if self._people is None:
+                lost[0] += rows
+            elif rows and enough is not None:
+                lost[0] = self.classes.members_of((sizes > 0) & ~alive)
             return rows
 
         while any(self._spread(drop)) and lost[0] <= most:
