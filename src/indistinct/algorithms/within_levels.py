@@ -54,7 +54,7 @@ def find_within(algorithm: Algorithm, problem: Problem) -> Recoding:
     try:
         recoding = find_in_parts(algorithm, coarse.problem)
     except InfeasibleError as error:
-        raise _named(error, problem) from None
+        raise _name_bounds(error, problem) from None
     return coarse.lift(recoding)
 
 
@@ -251,7 +251,7 @@ class _Coarse:
             case ByRegion():
                 return replace(recoding, columns=columns, cuts=self._lift_cuts(recoding))
             case ByCell():
-                class_ids = _listed(recoding, self.problem.frequencies)[self.ids]
+                class_ids = _class_of_each(recoding, self.problem.frequencies)[self.ids]
                 return replace(recoding, columns=columns, vectors=cells.vectors, class_ids=class_ids)
             case ByRow():
                 return replace(recoding, columns=columns, vectors=cells.vectors, **self._lift_pieces(recoding))
@@ -377,7 +377,7 @@ def _merge_cells(cells: FrequencySet, codes: Sequence[Codes]) -> tuple[Frequency
     return FrequencySet(cells.names, vectors, cells.classes.regroup(ids, len(grouping)), inner), ids
 
 
-def _listed(recoding: ByCell, cells: FrequencySet) -> Codes:
+def _class_of_each(recoding: ByCell, cells: FrequencySet) -> Codes:
     """Return the class that a recoding gives to each cell."""
     if np.array_equal(recoding.vectors, cells.vectors):
         return recoding.class_ids
@@ -388,7 +388,7 @@ def _listed(recoding: ByCell, cells: FrequencySet) -> Codes:
     return class_of[ids[len(recoding.vectors) :]]
 
 
-def _named(error: InfeasibleError, problem: Problem) -> InfeasibleError:
+def _name_bounds(error: InfeasibleError, problem: Problem) -> InfeasibleError:
     """Return the error of a search that names the bounds, and a coarser one that would do where there is one."""
     levels = problem.levels
     heights = {column.name: column.height for column in problem.columns}

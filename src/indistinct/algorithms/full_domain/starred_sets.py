@@ -87,7 +87,7 @@ class _Table:
         first, owners, sets = len(present) - len(out.remaining), [], []
         for model in self.sets:
             some = out.cut.classes.take(present)
-            for columns, small in self._groups(model, some, self._shown(present)).small_by_set(model.k):
+            for columns, small in self._groups(model, some, self._labels_of(present)).small_by_set(model.k):
                 mine = small[small >= first] - first
                 owners.append(mine)
                 sets.append(np.full(len(mine), sum(1 << column for column in columns), dtype=np.uint64))
@@ -135,14 +135,14 @@ class _Table:
         """Return which of some classes keep the promise where all of them show stars in some columns."""
         out = self.outliers
         known = np.flatnonzero(self.witnesses)
-        shown = self._shown(classes)
+        shown = self._labels_of(classes)
         shown[:, list(mask)] = self.star[list(mask)]
         values, ids = np.unique(shown, axis=0, return_inverse=True)
         ids = ids.reshape(-1)
         numbers = np.full(len(out.values), -1, dtype=np.int32)
         numbers[known], numbers[classes] = np.arange(len(known)), len(known) + ids
         together = out.cut.classes.regroup(numbers, len(known) + len(values))
-        labels = np.concatenate([self._shown(known), values])
+        labels = np.concatenate([self._labels_of(known), values])
         kept = np.arange(len(together))
         while True:
             some, fixed = together.take(kept), kept < len(known)
@@ -155,7 +155,7 @@ class _Table:
                 return np.isin(ids + len(known), kept)
             kept = kept[~gone]
 
-    def _shown(self, classes: Codes) -> Codes:
+    def _labels_of(self, classes: Codes) -> Codes:
         """Return what classes show: their node, or the star."""
         out = self.outliers
         return np.where(out.stars[classes], self.star, out.values[classes])

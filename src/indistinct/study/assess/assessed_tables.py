@@ -14,7 +14,7 @@ from indistinct.engines.base import Engine, Source
 from indistinct.errors import InputError, OriginalError, SchemaError
 from indistinct.frequencies.count import Counted, Request, drop_absent_values
 from indistinct.frequencies.encode import group_rows
-from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Key
+from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Key, Labels
 from indistinct.hierarchy import Hierarchy
 from indistinct.hierarchy.builders import declared_order
 from indistinct.models.base import All, Model
@@ -84,6 +84,11 @@ class AssessedTable:
     def columns(self) -> dict[str, list[str]]:
         """Return the table's own columns for each quasi-identifier: one, a mean beside it, or two bounds."""
         return {name: list(own) for name, own in columns_by_quasi(self.schema, self.shows.quasi).items()}
+
+    @property
+    def labels(self) -> Labels:
+        """Return what each class shows of each quasi-identifier."""
+        return replace(self.evidence, columns=self.columns).labels
 
     @property
     def kinds(self) -> Mapping[str, Kind]:
