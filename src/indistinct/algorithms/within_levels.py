@@ -9,6 +9,7 @@ budget. What is found is then said of the values of the table again.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -189,9 +190,11 @@ def _join_summaries(summaries: Sequence[ColumnSummary]) -> tuple[ColumnSummary, 
     arrays = [dict(each.outputs) for each in shown]
     outputs = tuple((name, _concatenate([each[name] for each in arrays])) for name in arrays[0])
     kinds = ("low", "high", "leaves", "levels")
-    parts = {part: np.concatenate([getattr(each, part) for each in shown]) for part in kinds}
+    parts: dict[str, Any] = {part: np.concatenate([getattr(each, part) for each in shown]) for part in kinds}
     joined = replace(shown[0], outputs=outputs, **parts)
-    ends = {part: np.concatenate([getattr(each, part) for each in summaries]) for part in ("low", "high", "absent")}
+    ends: dict[str, Any] = {
+        part: np.concatenate([getattr(each, part) for each in summaries]) for part in ("low", "high", "absent")
+    }
     members = None
     if any(each.members is not None for each in summaries):
         sets = [each.members or _as_sets(each) for each in summaries]
@@ -270,7 +273,7 @@ class _Coarse:
         first, last = _ranks_of(self.codes[j], column)
         low, high = first[found.summary.low], last[found.summary.high]
         ends = (column.positions[column.by_rank[low]], column.positions[column.by_rank[high]])
-        whole = (column.span, column.size, column.height, False)
+        whole: tuple[Any, ...] = (column.span, column.size, column.height, False)
         published = PublishedColumn(column.name, shown.outputs, *ends, shown.leaves, shown.levels + least, *whole)
         members = found.summary.members
         if members is not None:
@@ -294,7 +297,7 @@ class _Coarse:
             members = (np.concatenate([[0], np.cumsum([len(each) for each in sets])]), np.concatenate(sets))
         return replace(cuts, cut=cut, members=members)
 
-    def _lift_pieces(self, recoding: ByRow) -> dict[str, Codes | None]:
+    def _lift_pieces(self, recoding: ByRow) -> dict[str, Any]:
         """Return the pieces of coarse cells as pieces of the cells that they are made of, in their order."""
         cells, joint = self.original.frequencies, recoding.joint
         inner = None if joint is None or cells.joint is None else cells.joint.histogram

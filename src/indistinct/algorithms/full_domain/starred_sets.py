@@ -34,12 +34,15 @@ class Starring(Protocol):
     """The classes of a node: what they show, which columns are starred in each, and which have no place yet."""
 
     space: FullDomain
-    free: list[int]
     cut: SubtreeCut
     values: Codes
     stars: Codes
     remaining: Codes
     rest: Classes
+
+    @property
+    def free(self) -> list[int]:
+        """The columns that may be starred."""
 
 
 def place_by_sets(outliers: Starring) -> None:
