@@ -220,7 +220,7 @@ class Check:
             require_columns(hidden, main.columns)
         person = self.schema.person if people else ()
         request = Request(schema.quasi, tuple(keys), self._orders(keys), person=person, published=True)
-        if self.by_class and rows and isinstance(main, Listed):
+        if self.by_class and self.model.traits.class_wise and rows and isinstance(main, Listed):
             judged = self._judge_by_class(main, request, coarse=coarse)
             if judged is not None:
                 return schema, Evidence(NOTHING, rows, self.reference, coarse=coarse, judged=judged)
