@@ -72,6 +72,7 @@ from .models import ModelTraits as ModelTraits
 from .models import PopulationUniqueness as PopulationUniqueness
 from .models import RecursiveLDiversity as RecursiveLDiversity
 from .models import SampleUniqueness as SampleUniqueness
+from .models import SubsetAnonymity as SubsetAnonymity
 from .models import TCloseness as TCloseness
 from .models import XYAnonymity as XYAnonymity
 from .recoding.codebook import Codebook as Codebook

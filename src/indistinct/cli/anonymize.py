@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 @share_options(
-    *(*ROLES, "model", "algorithm", "hierarchy", "transform", "pseudonym", "suppression", "target", "population"),
+    *(*ROLES, "model", "algorithm", "hierarchy", "transform", "pseudonym", "suppression", "importance", "levels"),
+    *("target", "population"),
     *(*READING, *EARLIER, "smallest_count", "ranges", *DATABASE, "output_table", *WRITING, *ENGINE, *SCREEN),
 )
 def command(

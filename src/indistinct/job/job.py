@@ -18,10 +18,12 @@ from indistinct.frequencies.population import with_population
 from indistinct.frequencies.value import PERSON, Key
 from indistinct.hierarchy import Hierarchy
 from indistinct.job.policy.value import Policy
+from indistinct.metrics.importance import NO_IMPORTANCE, Importance
 from indistinct.models import Model
 from indistinct.models.of_people import people_as_rows
 from indistinct.recoding.columns import columns_of
 from indistinct.recoding.kinds import Recoding
+from indistinct.recoding.levels import LevelBounds
 from indistinct.recoding.outputs import RangeForm
 from indistinct.recoding.transformations import Transformation
 from indistinct.release.certificate import SMALLEST
@@ -65,6 +67,8 @@ class Job:
     destination: Destination = Destination()  # noqa: RUF009 (a frozen value)
     history: History = History()  # noqa: RUF009 (a frozen value)
     hold_back: bool = False
+    importance: Importance = NO_IMPORTANCE
+    levels: LevelBounds = LevelBounds()  # noqa: RUF009 (a frozen value)
     engine: str = "auto"
     memory: str | int | None = None
     seed: int | None = None
@@ -143,6 +147,8 @@ def job_of_policy(policy: Policy, **changes: Unpack[Changes]) -> Job:
         destination=_destination(policy, changes),
         history=_history(policy, changes),
         hold_back=changes.get("hold_back", False),
+        importance=policy.importance,
+        levels=policy.levels,
         engine=changes.get("engine", "auto"),
         memory=changes.get("memory"),
         seed=changes.get("seed"),

@@ -9,6 +9,7 @@ from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.base import Algorithm, run_search, unused_settings
 from indistinct.algorithms.explanation import Explanation
 from indistinct.algorithms.registry import parse_algorithm
+from indistinct.algorithms.within_levels import bounded_problem, find_within
 from indistinct.engines import check_support, closes_sources, using_source
 from indistinct.engines.base import Engine, Source, transform_source
 from indistinct.errors import InfeasibleError, ParameterError, VerificationError
@@ -151,6 +152,13 @@ def _request(opened: _OpenJob, algorithm: Algorithm) -> Request:
     extra = (*algorithm.keys, *([(target,)] if target else []))
     check_job(opened.source, schema, opened.model, hierarchies, extra=extra)
     algorithm.require_columns(schema)
+    opened.job.importance.check(schema.quasi)
+    opened.job.levels.require_columns(schema.quasi)
+    if opened.job.levels and algorithm.traits.buckets:
+        raise ParameterError(
+            f"{algorithm.name} publishes values as they are, so that no levels bound them",
+            hint="leave out levels, or use an algorithm that recodes",
+        )
     keys = tuple(dict.fromkeys([*opened.model.table_keys, *extra]))
     if not algorithm.traits.buckets:
         return Request(schema.quasi, keys, hierarchies, joint=algorithm.traits.splits, person=schema.person)
@@ -168,7 +176,20 @@ def _plan(opened: _OpenJob, algorithm: Algorithm, request: Request) -> tuple[Sea
 
     search = Search(algorithm, model, opened.hierarchies, job.budget, check, job.report)
     beyond = opened.engine.cells_beyond_memory(source, request)
-    return search, None if beyond is None else plan_by_levels(beyond, request, search)
+    if beyond is None:
+        return search, None
+    _require_cells(job)
+    return search, plan_by_levels(beyond, request, search)
+
+
+def _require_cells(job: Job) -> None:
+    """Raise for what a search needs the cells of a table for, where these do not fit in memory."""
+    given = [name for name in ("importance", "levels") if getattr(job, name)]
+    if given:
+        raise ParameterError(
+            f"the cells of the table do not fit in memory, and {' and '.join(given)} need them",
+            hint="allow more memory, leave out quasi-identifiers, or make values coarser before",
+        )
 
 
 def _search(opened: _OpenJob, search: Search, plan: LevelPlan | None, request: Request) -> Found:
@@ -219,11 +240,12 @@ def _search_cells(search: Search, counted: Counted, job: Job) -> Found:
     )
     names = job.schema.sensitive if algorithm.traits.buckets else ()
     sensitive = tuple(QuasiColumn(counted.known[name]) for name in names)
-    problem = replace(problem, sensitive=sensitive, counters=Counter(scans=1), seed=job.seed)
+    problem = replace(problem, sensitive=sensitive, counters=Counter(scans=1), seed=job.seed, importance=job.importance)
+    problem = bounded_problem(problem, job.levels) if job.levels else problem
     enter("searching")
     explanations: list[Explanation] = []
     watched = replace(problem, progress=lambda share: search.progress(0.2 + 0.4 * share), explain=explanations.append)
-    recoding = run_search(algorithm, watched)
+    recoding = run_search(algorithm, watched, find_within)
     why = explanations[-1] if explanations else None
     chosen = algorithm if why is None else parse_algorithm(why.algorithm)
     return Found(counted, problem, recoding, chosen, model, warnings, why)

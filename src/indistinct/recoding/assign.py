@@ -13,7 +13,7 @@ from indistinct.errors import InputError, UnseenValueError
 from indistinct.frequencies import _kernels
 from indistinct.frequencies.encode import group_rows, pack
 from indistinct.frequencies.pieces import Pieces
-from indistinct.frequencies.value import Classes, FrequencySet, Key
+from indistinct.frequencies.value import Classes, FrequencySet, Key, Labels
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.machine.ordering import distinct_with_places
 from indistinct.recoding.by_part import ByPart
@@ -240,9 +240,10 @@ def _join_equal_classes(frequencies: FrequencySet, recoding: Recoding, values: C
     numbers = np.where(used, np.cumsum(used) - 1, -1)
     class_ids = np.append(numbers[merged], -1).astype(np.int32)[class_ids]
     columns = tuple(column.summary.published for column in recoding.columns)
-    classes = frequencies.classes.regroup(class_ids, int(used.sum()))
+    labels = Labels(tuple(column.domain.column for column in recoding.columns), distinct[used])
+    classes = replace(frequencies.classes.regroup(class_ids, int(used.sum())), labels=labels)
     cells = np.arange(len(frequencies), dtype=np.int32)
-    return Assignment(frequencies, columns, distinct[used], cells, class_ids, frequencies.counts, classes)
+    return Assignment(frequencies, columns, labels.codes, cells, class_ids, frequencies.counts, classes)
 
 
 def _distinct(values: Codes, recoding: Recoding) -> tuple[Codes, Codes]:

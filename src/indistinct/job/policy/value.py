@@ -12,8 +12,10 @@ from indistinct.engines.base import DatabaseTable
 from indistinct.errors import SchemaError
 from indistinct.hierarchy import Hierarchy, move_file, table_of_values
 from indistinct.metrics import Metric
+from indistinct.metrics.importance import NO_IMPORTANCE, Importance
 from indistinct.models import Model
 from indistinct.models.registry import all_of
+from indistinct.recoding.levels import LevelBounds
 from indistinct.recoding.outputs import RangeForm
 from indistinct.recoding.transformations import Transformation, kept_hierarchies
 from indistinct.release.pseudonyms.making import Pseudonym
@@ -89,8 +91,9 @@ class Policy:
     `suppression` says how many of the original rows, or people, may be dropped, `target` the column of the
     classification metric, and no `metrics` means the standard ones. `transformations` are those of columns that are
     not recoded, and `pseudonyms` stand in place of identifiers, with paths as they are written. `fresh` are columns
-    that are measured anew for every release. `reasons` say why a column has its role, and `about` is what people state
-    about the release. `name` is that of its file, where it is in one.
+    that are measured anew for every release. `importance` says which quasi-identifiers matter more than others, and
+    `levels` between which levels of their hierarchies they are published. `reasons` say why a column has its role, and
+    `about` is what people state about the release. `name` is that of its file, where it is in one.
     """
 
     input: Input
@@ -105,6 +108,8 @@ class Policy:
     transformations: Mapping[str, Transformation] = field(default_factory=dict)
     pseudonyms: Mapping[str, Pseudonym] = field(default_factory=dict)
     fresh: tuple[str, ...] = ()
+    importance: Importance = NO_IMPORTANCE
+    levels: LevelBounds = LevelBounds()  # noqa: RUF009 (a frozen value)
     about: Statement = Statement()
     reasons: Mapping[str, str] = field(default_factory=dict)
     base: Path = field(default=Path(), compare=False)
