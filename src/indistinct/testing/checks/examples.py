@@ -92,7 +92,11 @@ ALGORITHM_EXAMPLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "optimal": ("optimal", "optimal:metric=discernibility", "optimal:metric=entropy"),
         "tds": ("tds", "tds:score=ig", "tds:score=igpl-original", "tds:siblings=true"),
         "value-suppression": ("value-suppression",),
-        "cell-suppression": ("cell-suppression", 'cell-suppression:start="optimal:metric=discernibility"'),
+        "cell-suppression": (
+            "cell-suppression",
+            'cell-suppression:start="optimal:metric=discernibility"',
+            "cell-suppression:search=optimal,nodes=1",
+        ),
         "kaca": ("kaca", "kaca:stub=false"),
         "top-down-kaca": ("top-down-kaca", "top-down-kaca:stub=false"),
         "two-level": ("two-level", "two-level:rule=literal"),
