@@ -101,6 +101,7 @@ ALGORITHM_EXAMPLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "top-down-kaca": ("top-down-kaca", "top-down-kaca:stub=false"),
         "two-level": ("two-level", "two-level:rule=literal"),
         "refine": ("refine", "refine:start=mondrian"),
+        "mdav": ("mdav", "mdav:numeric=mean", "mdav:split=false"),
         "anatomy": ("anatomy:l=2", "anatomy:l=3,form=permuted"),
         "multiset": ("multiset:l=2", "multiset:l=3,try_all_dims=true"),
         "slicing": (
