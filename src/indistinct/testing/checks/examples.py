@@ -78,6 +78,8 @@ ALGORITHM_EXAMPLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "mondrian:choose=loss",
             "mondrian:choose=loss,trees=set",
             "mondrian:choose=loss,extent=region",
+            "mondrian:missing=pattern",
+            "mondrian:choose=loss,missing=pattern",
         ),
         "single-dimensional": (
             "single-dimensional",
