@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 @share_options(
     *(*ROLES, "model", "algorithm", "hierarchy", "transform", "pseudonym", "suppression", "target", "population"),
+    "sample",
     *(*READING, *EARLIER, "smallest_count", *DATABASE, "output_table", *WRITING, *ENGINE, *SCREEN),
 )
 def command(

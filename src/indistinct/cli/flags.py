@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 # What a comparison varies: with --instead these flags take the place of what a policy says.
 VARIED = ("model", "algorithm", "suppression")
 # What a policy says, so that no flag may say it again.
-JOB = (*ROLES, "model", "algorithm", "hierarchy", "transform", "pseudonym", "suppression", "target", *READING)
+JOB = (*ROLES, "model", "algorithm", "hierarchy", "transform", "pseudonym", "suppression", "target", "sample", *READING)
 
 
 def place_of(text: str | None, table: str | None = None, query: str | None = None) -> "Path | DatabaseTable | None":
@@ -133,7 +133,7 @@ def policy_of(
     from indistinct.job.policy import read_policy
 
     if policy is None:
-        return _beside_population(_from_flags(table, flags, schema, reading), flags)
+        return _beside_population(_sampled(_from_flags(table, flags, schema, reading), flags), flags)
     repeated = [
         f"--{name.replace('_', '-')}" for name in JOB if name not in beside and getattr(flags, name) is not None
     ]
@@ -144,6 +144,15 @@ def policy_of(
         )
     written = _beside_population(read_policy(policy), flags)
     return replace(written, models=models_of(flags.model)) if flags.model else written
+
+
+def _sampled(policy: "Policy", flags: Flags) -> "Policy":
+    """Return a policy of a share of the rows, if flags name one."""
+    if flags.sample is None:
+        return policy
+    from indistinct.job.sampling import check_share
+
+    return replace(policy, input=replace(policy.input, sample=check_share(flags.sample)))
 
 
 def _beside_population(policy: "Policy", flags: Flags) -> "Policy":

@@ -47,6 +47,7 @@ def anonymize(
     smallest_count: int = SMALLEST,
     writing: Writing | None = None,
     population: Any = None,
+    sample: float | None = None,
     transformations: Mapping[str, Transformation] | None = None,
     pseudonyms: Mapping[str, Pseudonym] | None = None,
     engine: str = "auto",
@@ -56,7 +57,8 @@ def anonymize(
 
     What is published: a `table`, its roles in `schema`, and `hierarchies` of its columns. `transformations` say what is
     published of columns that are not recoded, and `pseudonyms` what stands in place of identifiers. `target` is a
-    column whose classification is measured, `population` everybody from whom the table was drawn.
+    column whose classification is measured, `population` everybody from whom the table was drawn. Of a `sample`, such
+    as 0.1, only that share of rows is published, drawn by the operating system; the table is its population then.
 
     What must hold, and how it is searched: the `model`; `suppression`, how many rows, or people, may be
     dropped, as a share (0.05, "4/30") or as a number ("4 rows", "4 people"); the `algorithm`. Without one several are
@@ -88,6 +90,7 @@ def anonymize(
             transformations=transformations or {},
             pseudonyms=pseudonyms or {},
             population=population,
+            sample=sample,
             destination=Destination(output, overwrite, save_recoding, smallest_count, writing or Writing()),
             history=History(previous, previous_input, ledger, accept_overlap, fresh),
             engine=engine,
