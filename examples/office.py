@@ -1,4 +1,4 @@
-"""What statistical offices ask for, on an invented survey: the fewest stars, microaggregation, missing patterns, a sample.
+"""What statistical offices ask for, on an invented survey: fewest stars, microaggregation, missing patterns, a sample.
 
     .venv/bin/python examples/office.py
 
