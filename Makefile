@@ -10,7 +10,7 @@ WORKERS ?= 2
 # Tests start some hundred processes: what Python compiled once is kept beside the source for the next.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-integration laws queries fuzz kills lint bench engines growth docs lock clean
+.PHONY: demo test test-integration laws queries fuzz kills lint bench engines growth lighthouse docs lock clean
 .NOTPARALLEL:
 
 demo: $(RUNTIME)
@@ -60,6 +60,13 @@ engines: $(if $(filter bench,$(MAKECMDGOALS)),,bench)
 growth: $(DEV)
 	$(BIN)/python -m benchmarks growth-all
 
+# Airbnb's Mondrian on Adult, whose figures `reproduce lighthouse` prints: it wants NumPy below 2, and so an environment of
+# its own. Needs Python below 3.13, the network, and INDISTINCT_DATA.
+lighthouse:
+	$(PYTHON) -m venv .venv-lighthouse
+	.venv-lighthouse/bin/python -m pip install --quiet project-lighthouse-anonymize==1.0.0
+	.venv-lighthouse/bin/python benchmarks/lighthouse_child.py
+
 docs: $(DEV)
 	$(BIN)/python tools/reference_pages.py docs/reference
 
@@ -78,4 +85,4 @@ $(VENV)/%.ready: %.lock pyproject.toml
 	@touch $@
 
 clean:
-	rm -rf $(VENV) build dist demo-output .pytest_cache .ruff_cache .mypy_cache
+	rm -rf $(VENV) .venv-lighthouse build dist demo-output .pytest_cache .ruff_cache .mypy_cache

@@ -10,9 +10,9 @@ import pytest
 
 from indistinct.errors import ParameterError
 from indistinct.reproduce import REPRODUCTIONS
-from indistinct.reproduce.scoreboards import NIST_COLUMNS, NIST_TABLES
 from indistinct.reproduce.mondrian_quality import below_everywhere
 from indistinct.reproduce.mondrian_synthetic import BASELINES, judge_greedy_claim
+from indistinct.reproduce.scoreboards import NIST_COLUMNS, NIST_TABLES
 
 DATA = Path(os.environ.get("INDISTINCT_DATA") or Path(__file__).parents[3] / "shared" / "data")
 needs_adult = pytest.mark.skipif(
@@ -144,7 +144,7 @@ def test_scoreboards_say_which_table_is_missing(monkeypatch, tmp_path: Path, run
     monkeypatch.setenv("INDISTINCT_DATA", str(tmp_path))
     for name in ("lighthouse", "nist-crc"):
         ran = run("reproduce", name)
-        assert ran.code == 3, ran.err
+        assert ran.code == 1, ran.err
         assert "INDISTINCT_DATA" in ran.err
 
 
