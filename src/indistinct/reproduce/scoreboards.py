@@ -26,7 +26,7 @@ STAR = "*"
 NIST_TABLES = ("ma2019", "tx2019", "national2019")
 NIST_COLUMNS = ("PUMA", "AGEP", "SEX", "MSP", "HISP", "RAC1P", "HOUSING_TYPE", "OWN_RENT", "EDU", "PINCP_DECILE")
 LIGHTHOUSE_NAMES = ("sex", "race", "marital-status", "education", "native-country", "workclass", "occupation")
-# Shares of starred categorical cells of project-lighthouse-anonymize 1.0.0 on these rows, as `make lighthouse` prints them.
+# Shares of starred categorical cells of project-lighthouse-anonymize 1.0.0, as `make lighthouse` prints them.
 LIGHTHOUSE = {2: 0.0392, 5: 0.0890, 10: 0.1319}
 
 
