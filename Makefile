@@ -14,7 +14,7 @@ VERSION = $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' src/indistinct/__init_
 # Tests start some hundred processes: what Python compiled once is kept beside the source for the next.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-integration test-dbt laws queries fuzz kills lint bench engines growth kernels wheel check-wheel sbom check-files image docs site lock clean
+.PHONY: demo test test-integration test-dbt laws queries fuzz kills lint bench engines growth lighthouse kernels wheel check-wheel sbom check-files image docs site lock clean
 .NOTPARALLEL:
 
 demo: $(RUNTIME)
@@ -86,6 +86,13 @@ wheel: kernels
 	$(BIN)/python -m hatchling build -t sdist -t wheel
 	INDISTINCT_KERNELS=$(KERNELS)/indistinct $(BIN)/python -m hatchling build -t wheel
 
+# Airbnb's Mondrian on Adult, whose figures `reproduce lighthouse` prints: it wants NumPy below 2, and so an environment of
+# its own. Needs Python below 3.13, the network, and INDISTINCT_DATA.
+lighthouse:
+	$(PYTHON) -m venv .venv-lighthouse
+	.venv-lighthouse/bin/python -m pip install --quiet project-lighthouse-anonymize==1.0.0
+	.venv-lighthouse/bin/python benchmarks/lighthouse_child.py
+
 docs: $(DEV)
 	$(BIN)/python tools/reference_pages.py docs/reference
 
@@ -137,4 +144,4 @@ $(VENV)/%.ready: %.lock pyproject.toml
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .venv-dbt build dist site demo-output .pytest_cache .ruff_cache .mypy_cache
+	rm -rf $(VENV) .venv-dbt .venv-lighthouse build dist site demo-output .pytest_cache .ruff_cache .mypy_cache

@@ -7,6 +7,7 @@ from .algorithms.bucket.anatomy import Anatomy as Anatomy
 from .algorithms.bucket.multiset import Multiset as Multiset
 from .algorithms.bucket.slicing import Slicing as Slicing
 from .algorithms.cluster.kaca import KACA as KACA
+from .algorithms.cluster.mdav import MDAV as MDAV
 from .algorithms.cluster.refine import Refine as Refine
 from .algorithms.cluster.top_down import TopDown as TopDown
 from .algorithms.cluster.top_down_kaca import TopDownKACA as TopDownKACA

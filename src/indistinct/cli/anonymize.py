@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @share_options(
     *(*ROLES, "model", "algorithm", "hierarchy", "transform", "pseudonym", "suppression", "importance", "levels"),
-    *("target", "population"),
+    *("target", "population", "sample"),
     *(*READING, *EARLIER, "smallest_count", "ranges", *DATABASE, "output_table", *WRITING, *ENGINE, *SCREEN),
 )
 def command(

@@ -37,7 +37,7 @@ VARIED = ("model", "algorithm", "suppression")
 # What a policy says, so that no flag may say it again.
 JOB = (
     *(*ROLES, "model", "algorithm", "hierarchy", "transform", "pseudonym", "suppression", "importance", "levels"),
-    *("target", *READING),
+    *("target", "sample", *READING),
 )
 
 
@@ -138,7 +138,7 @@ def policy_of(
     from indistinct.job.policy import read_policy
 
     if policy is None:
-        return _beside_population(_from_flags(table, flags, schema, reading), flags)
+        return _beside_population(_sampled(_from_flags(table, flags, schema, reading), flags), flags)
     repeated = [
         f"--{name.replace('_', '-')}" for name in JOB if name not in beside and getattr(flags, name) is not None
     ]
@@ -149,6 +149,15 @@ def policy_of(
         )
     written = _beside_population(read_policy(policy), flags)
     return replace(written, models=models_of(flags.model)) if flags.model else written
+
+
+def _sampled(policy: "Policy", flags: Flags) -> "Policy":
+    """Return a policy of a share of the rows, if flags name one."""
+    if flags.sample is None:
+        return policy
+    from indistinct.job.sampling import check_share
+
+    return replace(policy, input=replace(policy.input, sample=check_share(flags.sample)))
 
 
 def _beside_population(policy: "Policy", flags: Flags) -> "Policy":

@@ -124,6 +124,15 @@ class Flags:
             help="Everybody from whom the table was drawn, for models that compare with them, such as k-map.",
         ),
     ] = None
+    sample: Annotated[
+        float | None,
+        typer.Option(
+            "--sample",
+            metavar="SHARE",
+            help="Publish this share of the rows, such as 0.1, drawn by the operating system; the table is the "
+            "population of what is drawn.",
+        ),
+    ] = None
     previous: Annotated[
         Path | None,
         typer.Option("--previous", metavar="FILE", help="The recoding of an earlier release of the same people."),

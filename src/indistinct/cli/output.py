@@ -118,6 +118,8 @@ def _parts(summary: "Summary") -> "Iterator[str | Table]":
             yield ""
         if certificate.population_size is not None:
             yield f"compared with a population of {certificate.population_size:,}\n"
+        if certificate.sample is not None:
+            yield f"a random sample of {certificate.sample:g}: the original is what was drawn\n"
         if certificate.overlap is not None:
             yield from (*beside_earlier(certificate.overlap).splitlines(), "")
     if summary.metrics is not None:

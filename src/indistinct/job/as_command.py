@@ -197,6 +197,8 @@ def _others(policy: Policy) -> Flags:
     population = policy.input.population
     if population is not None:
         yield ("--population", _spelled(population))
+    if policy.input.sample is not None:
+        yield ("--sample", f"{policy.input.sample!r}")
     database = policy.input.database
     if database is not None and database.table:
         yield ("--table", str(database.table))

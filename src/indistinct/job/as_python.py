@@ -135,6 +135,7 @@ def _options(policy: Policy) -> dict[str, str]:
         "suppression": policy.suppression.plain if policy.suppression else None,
         "target": policy.target,
         "population": policy.input.population,
+        "sample": policy.input.sample,
         "ledger": policy.output.ledger,
         "fresh": policy.fresh or None,
         "importance": dict(policy.importance.weights) or None,

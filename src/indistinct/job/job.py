@@ -44,8 +44,9 @@ class Job:
 
     `table` and `population` are anything that can be opened; a table that is not open yet is read as `reading` says. A
     job with a `recoding` applies it; any other searches with its `algorithm`. A `suppression` of None is what the
-    recoding allowed. `ranges` says whether ranges are published as labels or as columns of their ends. With `hold_back`
-    people whom earlier releases would leave among too few are left out first.
+    recoding allowed. `ranges` says whether ranges are published as labels or as columns of their ends. A `sample` is the
+    share of rows that is drawn first. With `hold_back` people whom earlier releases would leave among too few are left
+    out first.
 
     >>> job = Job("people.csv", Schema(quasi=["age"]), model="k-anonymity:k=5")
     >>> job.engine, job.destination.output, job.budget
@@ -63,6 +64,7 @@ class Job:
     transformations: Mapping[str, Transformation] = field(default_factory=dict)
     pseudonyms: Mapping[str, Pseudonym] = field(default_factory=dict)
     population: Any = None
+    sample: float | None = None
     reading: Reading | None = None
     destination: Destination = Destination()  # noqa: RUF009 (a frozen value)
     history: History = History()  # noqa: RUF009 (a frozen value)
@@ -142,7 +144,8 @@ def job_of_policy(policy: Policy, **changes: Unpack[Changes]) -> Job:
         target=policy.target,
         transformations=policy.transformations,
         pseudonyms=policy.located_pseudonyms,
-        population=policy.population,
+        population=None if policy.input.population is None else policy.locate(policy.input.population),
+        sample=policy.input.sample,
         reading=_reading(policy, changes),
         destination=_destination(policy, changes),
         history=_history(policy, changes),

@@ -179,6 +179,7 @@ def _required(beyond: BeyondMemory, request: Request, search: Search) -> tuple[L
     refused = {
         "relaxed=true": found.relaxed,
         "choose=loss": found.choose == "loss",
+        "missing=pattern": found.missing == "pattern",
         "a workload": found.workload is not None,
         f"numeric={found.numeric}": "mean" in found.numeric,
         "people (role person)": any(PERSON in key for key in request.keys),

@@ -51,6 +51,7 @@ def anonymize(
     smallest_count: int = SMALLEST,
     writing: Writing | None = None,
     population: Any = None,
+    sample: float | None = None,
     transformations: Mapping[str, Transformation] | None = None,
     pseudonyms: Mapping[str, Pseudonym] | None = None,
     ranges: RangeForm = "labels",
@@ -63,7 +64,8 @@ def anonymize(
 
     What is published: a `table`, its roles in `schema`, and `hierarchies` of its columns. `transformations` say what is
     published of columns that are not recoded, and `pseudonyms` what stands in place of identifiers. `target` is a
-    column whose classification is measured, `population` everybody from whom the table was drawn.
+    column whose classification is measured, `population` everybody from whom the table was drawn. Of a `sample`, such
+    as 0.1, only that share of rows is published, drawn by the operating system; the table is its population then.
 
     How it is published: `ranges` of numbers and dates are labels such as [18-21], or columns of their ends such as
     age_from and age_to; labels that are no ranges stay.
@@ -100,6 +102,7 @@ def anonymize(
             transformations=transformations or {},
             pseudonyms=pseudonyms or {},
             population=population,
+            sample=sample,
             destination=Destination(output, overwrite, save_recoding, smallest_count, writing or Writing()),
             history=History(previous, previous_input, ledger, accept_overlap, fresh),
             importance=importance_of(importance),

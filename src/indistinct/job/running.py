@@ -18,6 +18,7 @@ from indistinct.hierarchy import Hierarchy
 from indistinct.job.by_part import apply_by_part, check_by_part, publish_by_part
 from indistinct.job.job import Job, check_job, problem_of
 from indistinct.job.parts import Found, LevelPlan, Search, plan_by_levels, search_by_levels
+from indistinct.job.sampling import check_share, draw_sample, require_enough
 from indistinct.machine.randomness import Secret
 from indistinct.machine.stages import enter
 from indistinct.models import Model
@@ -60,13 +61,25 @@ def run_job(job: Job) -> Release:
     """
     began = time.perf_counter()
     job = replace(job, pseudonyms=check_pseudonyms(job.pseudonyms, job.schema))
-    with using_source(job.table, job.reading, engine=job.engine, memory=job.memory) as (engine, source):
+    with using_source(job.table, job.reading, engine=job.engine, memory=job.memory) as (engine, table):
+        job, source = (job, table) if job.sample is None else _draw(job, engine, table)
         if job.recoding is None:
             release = _publish_by_search(job, engine, source, began=began)
         else:
             release = _publish_by_recoding(job, job.recoding, engine, source, began=began)
     job.report(1.0)
     return release
+
+
+def _draw(job: Job, engine: Engine, table: Source) -> tuple[Job, Source]:
+    """Return a job and a sample of its table, which is the population where one is needed and none is given."""
+    share = check_share(job.sample)
+    job.schema.check(table.columns)
+    sampled = draw_sample(table, share, schema=job.schema, engine=engine.name)
+    model = promised_model(job.model, _algorithm_of(job), job.schema)
+    require_enough(sampled, share, model)
+    whole = table if job.population is None and model.needs_population else job.population
+    return replace(job, population=whole), sampled
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -282,6 +295,7 @@ def _publication(opened: _OpenJob, found: Found, recoding: Recoding) -> Publicat
         spell(algorithm),
         (*found.warnings, *unused_ones),
         population=opened.population,
+        sample=job.sample,
         pseudonyms=job.pseudonyms,
     )
 
@@ -343,5 +357,6 @@ def _fit(opened: _OpenJob, recoding: Recoding, secret: Secret, *, held: int) -> 
         warnings=warnings,
         assignment=assignment,
         population=others,
+        sample=job.sample,
         pseudonyms=job.pseudonyms,
     )

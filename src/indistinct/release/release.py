@@ -237,7 +237,8 @@ class Publication:
 
     `budget` is the number of rows, or people, that may be dropped. `warnings` are what readers must know. `assignment`
     is what the recoding makes of the table, where that is known already, and `overlap` what was found beside earlier
-    releases; `record` is what a ledger is to remember of it. `population` is whom the model compares with.
+    releases; `record` is what a ledger is to remember of it. `population` is whom the model compares with,
+    and `sample` the share of rows that was drawn before.
     `pseudonyms` are published in place of the identifiers that they name.
     """
 
@@ -255,6 +256,7 @@ class Publication:
     overlap: Overlap | None = None
     record: Record | None = None
     population: Source | None = None
+    sample: float | None = None
     pseudonyms: Mapping[str, Pseudonym] = field(default_factory=dict)
 
     def publish(self, assignment: Assignment, sink: Sink) -> None:
@@ -284,7 +286,7 @@ def publish(
     seeded = job.secret.seed is not None
     kinds = {name: each.kind for name, each in job.pseudonyms.items()}
     about = About(job.algorithm, digest(job.recoding), seeded=seeded, warnings=job.warnings, overlap=job.overlap)
-    about = replace(about, pseudonyms=kinds)
+    about = replace(about, pseudonyms=kinds, sample=job.sample)
     buckets = assignment.layout.buckets
     others = None
     if job.population is not None:

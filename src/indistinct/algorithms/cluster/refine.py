@@ -107,7 +107,7 @@ class Refine(Algorithm):
         metric, begun = weigh_metric(cell_metric(self.metric), problem.importance, problem.frequencies.names), []
         for each in starts:
             assignment = assign(problem.frequencies, each)
-            begun.append((each, assignment, LocalSearch(problem, each, assignment, metric=metric)))
+            begun.append((each, assignment, LocalSearch(problem, assignment, metric=metric)))
         start, before, search = min(begun, key=lambda each: each[2].cost())
         search.run(seconds=self.seconds, rounds=self.rounds)
         found = search.recoding()

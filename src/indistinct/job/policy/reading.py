@@ -18,6 +18,7 @@ from indistinct.engines.base import DatabaseTable, is_address
 from indistinct.errors import IndistinctError, ParameterError, PolicyError
 from indistinct.hierarchy import Hierarchy, hierarchy_from_json
 from indistinct.job.policy.value import Input, Output, Policy, Statement, predicted_column
+from indistinct.job.sampling import check_share
 from indistinct.metrics import parse_metric
 from indistinct.metrics.importance import importance_of
 from indistinct.models.registry import parse_model
@@ -82,6 +83,7 @@ TABLES: dict[str, dict[str, Accepts]] = {
         "table": TEXT,
         "query": TEXT,
         "population": TEXT,
+        "sample": NUMBER,
         "delimiter": TEXT,
         "encoding": TEXT,
         "missing": TEXTS_OR_TABLE,
@@ -123,7 +125,7 @@ TABLES: dict[str, dict[str, Accepts]] = {
 }
 WRITTEN = ("delimiter", "decimal", "encoding", "bom", "spreadsheet")
 # The keys of [input] that say where the tables are.
-PLACE = ("path", "table", "query", "population")
+PLACE = ("path", "table", "query", "population", "sample")
 TRANSFORMATION: dict[str, Accepts] = {
     "round": NUMBER,
     "top": NUMBER,
@@ -211,7 +213,11 @@ def policy_from_toml(text: str, *, base: Path) -> Policy:
 def _input(given: Mapping[str, Any], schema: Schema) -> Input:
     reading = _reading({key: value for key, value in given.items() if key not in PLACE}, schema)
     others, database = Path(given["population"]) if "population" in given else None, _database(given, "[input]")
-    return Input(Path() if database else Path(given["path"]), reading, others, database)
+    sample = None
+    if "sample" in given:
+        with _at("[input]"):
+            sample = check_share(given["sample"])
+    return Input(Path() if database else Path(given["path"]), reading, others, database, sample)
 
 
 def _output(given: Mapping[str, Any]) -> Output:

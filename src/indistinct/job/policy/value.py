@@ -29,13 +29,14 @@ from indistinct.tables.value import Reading
 class Input:
     """The file that is read, and how; `population` is a table of everybody from whom it was drawn, read alike.
 
-    Where a table of a `database` is read, there is no path.
+    Where a table of a `database` is read, there is no path. Of a `sample` only that share of rows is published.
     """
 
     path: Path
     reading: Reading = Reading()  # noqa: RUF009 (a frozen value)
     population: Path | None = None
     database: DatabaseTable | None = None
+    sample: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +126,10 @@ class Policy:
 
     @property
     def population(self) -> Path | None:
-        """Return the file of the population, if there is one."""
-        return None if self.input.population is None else self.locate(self.input.population)
+        """Return the file of the population, if there is one; a sample is drawn from its own file."""
+        sampled = self.input.path if self.input.sample is not None and self.input.database is None else None
+        named = self.input.population or sampled
+        return None if named is None else self.locate(named)
 
     @property
     def used_hierarchies(self) -> dict[str, Hierarchy]:

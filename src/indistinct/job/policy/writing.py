@@ -50,6 +50,7 @@ def policy_to_toml(policy: Policy, *, heading: str = "", notes: Mapping[str, str
         "input": {
             **_place(policy.input.database, policy.input.path),
             "population": policy.input.population and _spelled(policy.input.population),
+            "sample": policy.input.sample,
             **to_options(policy.input.reading),
         },
         "columns": {name: _column(policy, name) for name in policy.schema.columns},

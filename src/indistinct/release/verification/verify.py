@@ -89,6 +89,7 @@ def verify(
         people=people,
         overlap=told.overlap,
         pseudonyms=told.pseudonyms,
+        sample=told.sample,
         population_size=None if evidence.population is None else evidence.population.size,
         own_values=tuple(OwnValues(names, rows) for names, rows in pointing.items()),
     )
