@@ -80,16 +80,27 @@ class Levels:
 
         Those that are `named` are numbers or dates as names, all of which must be known.
         """
-        kinds, found = {name: self.source.arrow.field(name).type for name in columns}, {}
-        for name, kind in kinds.items():
-            by_keys = has_keys(plain_type(name, kind)) and name not in named
-            most = self.room.numbers if by_keys else self.room.texts
-            found[name] = ColumnValues.nothing(name, kind, most, keyed=by_keys)
-        began = time.perf_counter()
+        found, began = nothing_known(self.source.arrow, columns, self.room, named=named), time.perf_counter()
         for batch in self.source.batches(columns):
             found = values_of(found, batch, columns)
         LOG.info("a pass over rows: values; %.3f s", time.perf_counter() - began)
         return found
+
+    def passes(self, columns: tuple[KeyColumn, ...], keys: Mapping[Key, Domain]) -> "RowPasses":
+        """Return passes that see columns as keys, and codes of what a model looks at."""
+        return RowPasses(self.source, columns, keys)
+
+
+def nothing_known(
+    kinds: pa.Schema, columns: Sequence[str], room: Room, *, named: Collection[str]
+) -> dict[str, ColumnValues]:
+    """Return what is known of columns before the first row: how many values of each there is room for."""
+    found = {}
+    for name in columns:
+        kind = kinds.field(name).type
+        by_keys = has_keys(plain_type(name, kind)) and name not in named
+        found[name] = ColumnValues.nothing(name, kind, room.numbers if by_keys else room.texts, keyed=by_keys)
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -222,6 +233,10 @@ class PartedRows:
             arrays = [column.to_numpy(zero_copy_only=False) for column in batch.columns]
             keys = np.stack([each.astype(np.uint64) for each in arrays[: len(self.columns)]], axis=1)
             yield keys, dict(zip(self.keys, arrays[len(self.columns) :], strict=True))
+
+    def finish(self, work: Callable[["PartedRows", int], Answer]) -> Iterator[Answer]:
+        """Yield what is made of each part, from the first to the last."""
+        return (work(self, part) for part in range(len(self.files)))
 
     def all(self, part: int) -> tuple[Codes, dict[Key, Codes]]:
         """Return the rows of a part."""

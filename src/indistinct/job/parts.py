@@ -94,7 +94,7 @@ def search_by_levels(beyond: BeyondMemory, request: Request, search: Search) -> 
     known = levels.values(tuple(dict.fromkeys([*request.quasi, *judged])), named=names)
     domains = {key: level_domain(known[key[0]], request) for key in request.keys}
     columns = level_columns([known[name] for name in request.quasi], request, search.hierarchies)
-    passes = RowPasses(levels.source, tuple(column.keys for column in columns), domains)
+    passes = levels.passes(tuple(column.keys for column in columns), domains)
     whole = count_whole(passes, domains, request)
     wanted, counters = search.model.sampled(whole.rows), Counter(scans=1)
     nothing = FrequencySet(tuple(request.quasi), np.zeros((0, len(columns)), dtype=np.int32), Classes(np.zeros(0, int)))
@@ -225,22 +225,33 @@ def _finished(
     numbered, files = top.keyed(leaves), _files([top.rows[leaf] for leaf in leaves], judge.fits)
     for first in range(0, len(files), MOST_FILES):
         some = files[first : first + MOST_FILES]
+        work = _Finishing(numbered, some, [leaves[own[0]] in top.whole for own in some], columns, judge)
         with passes.parted(_by_file(numbered, some), len(some)) as rows:
-            for file, own in enumerate(some):
-                if leaves[own[0]] in top.whole:
-                    yield _one_class(rows, file, columns, judge)
-                    continue
-                keys, codes = rows.all(file)
-                owners = numbered.parts_of(keys)
-                for leaf in own:
-                    chosen = np.flatnonzero(owners == leaf)
-                    yield finish_part(
-                        columns,
-                        keys[chosen],
-                        {key: each[chosen] for key, each in codes.items()},
-                        judge,
-                        counters=counters,
-                    )
+            for parts, tried in rows.finish(work):
+                counters.update(tried)
+                yield from parts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Finishing:
+    """How the leaves of a file of rows are cut to their ends, wherever that file lies; `whole` ones are one class."""
+
+    numbered: KeyTree
+    files: Sequence[Sequence[int]]
+    whole: Sequence[bool]
+    columns: Sequence[LevelColumn]
+    judge: Judge
+
+    def __call__(self, rows: PartedRows, file: int) -> tuple[list[FinishedPart], Counter[str]]:
+        if self.whole[file]:
+            return [_one_class(rows, file, self.columns, self.judge)], Counter()
+        keys, codes = rows.all(file)
+        owners, counters, found = self.numbered.parts_of(keys), Counter[str](), []
+        for leaf in self.files[file]:
+            chosen = np.flatnonzero(owners == leaf)
+            own = {key: each[chosen] for key, each in codes.items()}
+            found.append(finish_part(self.columns, keys[chosen], own, self.judge, counters=counters))
+        return found, counters
 
 
 def _by_file(numbered: KeyTree, files: Sequence[Sequence[int]]) -> KeyTree:

@@ -119,10 +119,14 @@ def java_version(java: str) -> int | None:
 
 def most_bytes(session: Any) -> int:
     """Return how many bytes of results the driver can take: what it may hold, or what Spark lets it fetch."""
-    told = session.sparkContext.getConf()
-    largest, whole = (_bytes(told.get(f"spark.driver.{name}", "1g")) for name in ("maxResultSize", "memory"))
-    share = int(SHARE_OF_DRIVER * whole)
+    largest = _bytes(session.sparkContext.getConf().get("spark.driver.maxResultSize", "1g"))
+    share = int(SHARE_OF_DRIVER * driver_bytes(session))
     return min(largest, share) if largest else share
+
+
+def driver_bytes(session: Any) -> int:
+    """Return how many bytes of memory the driver may take."""
+    return _bytes(session.sparkContext.getConf().get("spark.driver.memory", "1g"))
 
 
 def _bytes(text: str) -> int:

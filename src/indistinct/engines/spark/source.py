@@ -70,15 +70,21 @@ class SparkTable(SourceDetails):
         """Return how workers read some columns of files; None where Spark reads."""
         return None if not self.pieces or not columns else Pieces(self.pieces, self.schema_of(columns))
 
-    def numbers_of_pieces(self) -> Any:
-        """Return a frame with the number of every piece, each for a task of its own."""
+    def rows_of_tasks(self, columns: Sequence[str], *, most: int | None = None) -> tuple[Any, int | None]:
+        """Return a frame that gives tasks their rows, or the numbers of the pieces that they read, and how many tasks.
+
+        Of frames nobody knows how many; of pieces there are at most so many.
+        """
+        if self.pieces_of(columns) is None:
+            return self.select(columns), None
         size = len(self.pieces or ())
-        return self.session.range(0, size, 1, size)
+        tasks = size if most is None else min(size, most)
+        return self.session.range(0, size, 1, tasks), tasks
 
     def groups(self, columns: Sequence[str]) -> Groups:
         """Return the distinct combinations of some columns, and how many rows have each: the one thing collected."""
         pieces = self.pieces_of(columns)
-        if pieces is not None and self.rows <= self._most(columns):
+        if pieces is not None and self.rows <= self.most_groups(columns):
             return self._groups_of_pieces(pieces)
         return self._groups_of_frame(columns)
 
@@ -89,7 +95,8 @@ class SparkTable(SourceDetails):
             return pieces.count(numbers)
 
         with settings_of(self.session), shorten_errors("count the combinations of values"):
-            counted = self.numbers_of_pieces().mapInArrow(work, PARCELS_OF_SPARK).toArrow()
+            numbers, _ = self.rows_of_tasks(pieces.schema.names)
+            counted = numbers.mapInArrow(work, PARCELS_OF_SPARK).toArrow()
         _, found = unpack_parcels(counted.to_batches())
         if found is None:
             return Groups(pieces.schema.empty_table(), np.zeros(0, dtype=np.int64))
@@ -109,7 +116,7 @@ class SparkTable(SourceDetails):
 
     def _collected(self, grouped: Any, columns: Sequence[str]) -> pa.Table:
         """Return groups, unless there are more than the driver can take; as long as rows are fewer, nobody counts."""
-        most = self._most(columns)
+        most = self.most_groups(columns)
         if self.rows <= most:
             return grouped.toArrow()
         kept = grouped.persist()
@@ -121,9 +128,9 @@ class SparkTable(SourceDetails):
         finally:
             kept.unpersist()
 
-    def _most(self, columns: Sequence[str]) -> int:
+    def most_groups(self, columns: Sequence[str]) -> int:
         """Return how many groups of some columns the driver can take."""
-        return most_bytes(self.session) // (BYTES_OF_VALUE * (len(columns) + 1))
+        return most_bytes(self.session) // bytes_of_groups(1, columns)
 
     def table(self) -> pa.Table:
         """Return the whole table in the driver's memory."""
@@ -148,6 +155,11 @@ class SparkTable(SourceDetails):
         counted = some.groupBy(*some.columns).count()
         with shorten_errors("count combinations of values that one row alone has"):
             return int(counted.where(counted["count"] == 1).count())
+
+
+def bytes_of_groups(groups: int, columns: Sequence[str]) -> int:
+    """Return how many bytes groups of some columns take at least."""
+    return groups * BYTES_OF_VALUE * (len(columns) + 1)
 
 
 def too_many(groups: int, most: int) -> InputError:
