@@ -31,8 +31,8 @@ from indistinct.tables import Reading
 
 __all__ = ["Spark"]
 
-# Numbers of a column are all known up to so many, and go by keys beyond; a text that is known takes so many bytes of the
-# driver, and every published value of a class so many.
+# Numbers of a column are all known up to so many, and go by keys beyond; of the driver's memory a text that is known
+# takes so many bytes, and every published value of a class so many.
 NUMBERS, VALUE, LABEL = 1 << 16, 256, 310
 
 LOG = logging.getLogger("indistinct.count")
