@@ -43,8 +43,6 @@ from indistinct.machine.arrays import Codes
 from indistinct.tables.domain import Domain
 
 LOG = logging.getLogger("indistinct.levels")
-# Tasks of a pass for every core: each sends an answer, and what all of them send comes to the driver.
-TASKS = 2
 # Answers that the driver adds up itself; where there may be more, workers add up some of them first.
 MOST_ANSWERS = 32
 
@@ -172,7 +170,7 @@ def ask_rows(source: SparkTable, columns: Sequence[str], question: Question, mer
     parallel = int(source.session.sparkContext.defaultParallelism)
     with settings_of(source.session), shorten_errors("look at the rows of the table"):
         try:
-            frame, tasks = source.rows_of_tasks(columns, most=TASKS * parallel)
+            frame, tasks = source.rows_of_tasks(columns)
             answers = sender.run(frame, asking, "answer", PARCELS_OF_SPARK)
             if tasks is None or tasks > MOST_ANSWERS:
                 answers = sender.run(answers.repartition(parallel), asking, "add_up", PARCELS_OF_SPARK)

@@ -22,6 +22,8 @@ from indistinct.tables.value import Reading, SourceDetails, Table, choose, is_ta
 
 # What a group takes at least: its number, and as much for each column.
 BYTES_OF_VALUE = 8
+# Tasks that read files, for every core, and rows that one reads at most, about.
+TASKS, ROWS_OF_TASK = 2, 4_000_000
 # Groups that a worker unites at a time, about.
 GROUPS_OF_PART = 2_000_000
 
@@ -72,15 +74,17 @@ class SparkTable(SourceDetails):
         """Return how workers read some columns of files; None where Spark reads."""
         return None if not self.pieces or not columns else Pieces(self.pieces, self.schema_of(columns))
 
-    def rows_of_tasks(self, columns: Sequence[str], *, most: int | None = None) -> tuple[Any, int | None]:
+    def rows_of_tasks(self, columns: Sequence[str]) -> tuple[Any, int | None]:
         """Return a frame that gives tasks their rows, or the numbers of the pieces that they read, and how many tasks.
 
-        Of frames nobody knows how many; of pieces there are at most so many.
+        Of frames nobody knows how many. A task of Spark takes some time before its first row: of files there are a few
+        for each core, and more only where they would be large.
         """
         if self.pieces_of(columns) is None:
             return self.select(columns), None
         size = len(self.pieces or ())
-        tasks = size if most is None else min(size, most)
+        few = TASKS * int(self.session.sparkContext.defaultParallelism)
+        tasks = min(size, max(few, -(-self.rows // ROWS_OF_TASK)))
         return self.session.range(0, size, 1, tasks), tasks
 
     def groups(self, columns: Sequence[str]) -> Groups:
