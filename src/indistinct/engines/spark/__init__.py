@@ -26,6 +26,7 @@ from indistinct.engines.spark.source import (
 from indistinct.frequencies.count import Counted, Request
 from indistinct.machine.memory import needs_memory
 from indistinct.machine.randomness import Secret
+from indistinct.machine.stages import enter
 from indistinct.recoding.outputs import Assignment
 from indistinct.tables import Reading
 
@@ -75,6 +76,7 @@ class Spark:
         most = source.most_groups(columns) if self.room is None else self.room.cells
         if request.published or not request.quasi or source.rows <= most:
             return None
+        enter("counting")
         known = source.learned.setdefault("estimates", {})
         if columns not in known:
             known[columns] = estimate_distinct(source, columns)
@@ -97,6 +99,8 @@ class Spark:
     def count(self, source: SparkTable, request: Request) -> Counted:
         """Return the cells of a table: its groups, collected once."""
         began = time.perf_counter()
+        if not request.published:
+            enter("counting")
         counted, learned = count_source(source, request)
         cells, seconds = counted.frequencies, time.perf_counter() - began
         LOG.info("counted %d rows: %d cells of %d columns; %.3f s", source.rows, len(cells), len(cells.names), seconds)
