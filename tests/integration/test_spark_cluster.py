@@ -101,7 +101,7 @@ class SlowWriting(publish.Writing):
             time.sleep(0.05)
 
 
-class LostParting(passes.Parting):
+class LostParts(passes.PartsOfWorkers):
     def finish_parts(self, batches, partition):
         if partition == 1:
             lose_power(Path(os.environ["PYTHONPATH"].split(os.pathsep)[-1]))
@@ -130,7 +130,7 @@ def by_levels(folder):
 
 def worker_is_lost_by_levels(folder):
     by_levels(folder)
-    passes.Parting = LostParting
+    passes.PartsOfWorkers = LostParts
 '''
 # A Python without the package, for workers: it finds all others.
 WITHOUT_PACKAGE = """

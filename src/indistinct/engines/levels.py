@@ -9,11 +9,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from mmap import ACCESS_READ, mmap
-from typing import IO, Any, Protocol, TypeVar
+from typing import IO, Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
+from indistinct.engines.base import Sink
+from indistinct.engines.part_rows import Finish, Keep, Parting, publish_parts
 from indistinct.engines.partitions import Rows
 from indistinct.errors import UnseenValueError
 from indistinct.frequencies.levels import (
@@ -37,6 +39,7 @@ from indistinct.frequencies.levels import (
 )
 from indistinct.frequencies.value import Key
 from indistinct.machine.arrays import Codes, spread, workers
+from indistinct.machine.randomness import Secret
 from indistinct.machine.spill import disk_errors, nameless_file
 from indistinct.recoding.kinds import Cuts
 from indistinct.tables.domain import Domain
@@ -51,12 +54,16 @@ WRITTEN = 1 << 19
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """How much is held at once: rows of a part, distinct numbers or texts of a column, and classes of the release."""
+    """How much is held at once: rows of a part, distinct numbers or texts of a column, and classes of the release.
+
+    Rows that wait for their part take `waiting` bytes.
+    """
 
     cells: int
     numbers: int
     texts: int
     classes: int
+    waiting: int = 1 << 24
 
 
 class TypedRows(Rows, Protocol):
@@ -70,6 +77,9 @@ class TypedRows(Rows, Protocol):
 @dataclass(frozen=True, slots=True, eq=False)
 class Levels:
     """A source that is passed over again and again; `learned` takes how its rows find their class."""
+
+    by_part: ClassVar[bool] = True
+    """Whether a release can be made part by part, so that classes need not fit together."""
 
     source: "TypedRows"
     room: Room
@@ -87,8 +97,12 @@ class Levels:
         return found
 
     def passes(self, columns: tuple[KeyColumn, ...], keys: Mapping[Key, Domain]) -> "RowPasses":
-        """Return passes that see columns as keys, and codes of what a model looks at."""
+        """Return passes over the rows, as keys of quasi-identifiers and codes of what a model looks at."""
         return RowPasses(self.source, columns, keys)
+
+    def publish_parts(self, parting: Parting, finish: Finish, keep: Keep, sink: Sink, *, secret: Secret) -> None:
+        """Give a sink the table of a release that is made part by part; see `part_rows.publish_parts`."""
+        publish_parts(self.source, parting, finish, keep, sink, secret=secret, memory=self.room.waiting)
 
 
 def nothing_known(

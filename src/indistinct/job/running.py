@@ -14,12 +14,14 @@ from indistinct.engines.base import Engine, Source, transform_source
 from indistinct.errors import InfeasibleError, VerificationError
 from indistinct.frequencies.count import Counted, Request
 from indistinct.hierarchy import Hierarchy
+from indistinct.job.by_part import check_by_part, publish_by_part
 from indistinct.job.job import Job, check_job, problem_of
-from indistinct.job.parts import Found, Search, search_by_levels
+from indistinct.job.parts import Found, LevelPlan, Search, plan_by_levels, search_by_levels
 from indistinct.machine.randomness import Secret
 from indistinct.machine.stages import enter
 from indistinct.models import Model
 from indistinct.recoding.assign import keys_of
+from indistinct.recoding.by_part import ByPart
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import Recoding, with_hierarchies
 from indistinct.recoding.storage import NAMES as KIND_NAMES
@@ -94,7 +96,11 @@ def _publish_by_search(job: Job, engine: Engine, table: Source, *, began: float)
     earlier = earlier_releases(job.history, schema=job.schema, suppression=job.suppression)
     with using_population(job.population, model, engine, source, schema=job.schema) as population:
         opened = replace(opened, population=population)
-        found = _search(opened, algorithm, request)
+        search, plan = _plan(opened, algorithm, request)
+        if plan is not None and plan.goes_by_part:
+            release = _publish_by_part(opened, plan, table, transformed.declared, began=began)
+            return replace(release, declared=hierarchies)
+        found = _search(opened, search, plan, request)
         recoding = _recoding_to_keep(opened, found, table, transformed.declared)
         publication = _publication(opened, found, recoding)
         counters = {**found.problem.counters, "seconds": time.perf_counter() - began}
@@ -136,8 +142,8 @@ def _request(opened: _OpenJob, algorithm: Algorithm) -> Request:
     return Request((*schema.quasi, *schema.insensitive), keys, hierarchies, joint=bool(keys))
 
 
-def _search(opened: _OpenJob, algorithm: Algorithm, request: Request) -> Found:
-    """Return what a search finds in cells, or level by level where the cells do not fit in memory."""
+def _plan(opened: _OpenJob, algorithm: Algorithm, request: Request) -> tuple[Search, LevelPlan | None]:
+    """Return what is searched for, and the parts into which a table was cut whose cells do not fit in memory."""
     job, source, model = opened.job, opened.source, opened.model
     known = (*opened.hierarchies, *source.reading.text)
 
@@ -146,10 +152,46 @@ def _search(opened: _OpenJob, algorithm: Algorithm, request: Request) -> Found:
 
     search = Search(algorithm, model, opened.hierarchies, job.budget, check, job.report)
     beyond = opened.engine.cells_beyond_memory(source, request)
-    if beyond is not None:
-        return search_by_levels(beyond, request, search)
-    counted = count_beside(opened.population, opened.engine, source, request=request, schema=job.schema)
+    return search, None if beyond is None else plan_by_levels(beyond, request, search)
+
+
+def _search(opened: _OpenJob, search: Search, plan: LevelPlan | None, request: Request) -> Found:
+    """Return what a search finds in cells, or below the upper cuts where the cells do not fit in memory."""
+    if plan is not None:
+        return search_by_levels(plan)
+    job = opened.job
+    counted = count_beside(opened.population, opened.engine, opened.source, request=request, schema=job.schema)
     return _search_cells(search, counted, job)
+
+
+def _publish_by_part(
+    opened: _OpenJob, plan: LevelPlan, table: Source, declared: Mapping[str, Transformation], *, began: float
+) -> Release:
+    """Return a release that is made part by part."""
+    job = opened.job
+    check_by_part(job, plan)
+    problem = replace(plan.problem, columns=tuple(column.quasi for column in plan.columns))
+    unused_ones = unused_settings(plan.mondrian, problem, hierarchies=opened.hierarchies, suppression=job.budget)
+    recoding = ByPart(
+        (),
+        plan.problem.frequencies.names,
+        {name: each for name, each in opened.hierarchies.items() if name in plan.problem.frequencies.names},
+        schema=job.schema,
+        promise=opened.model.spec(),
+        suppression=job.budget.plain,
+        reading=settle_reading(table, job.schema.published),
+        transformations=declared or None,
+    )
+    return publish_by_part(
+        job,
+        opened.engine,
+        opened.source,
+        plan,
+        recoding,
+        transformations=declared,
+        warnings=(*plan.warnings, *unused_ones),
+        counters={**dict.fromkeys(COUNTERS, 0), **plan.problem.counters, "seconds": time.perf_counter() - began},
+    )
 
 
 def _search_cells(search: Search, counted: Counted, job: Job) -> Found:

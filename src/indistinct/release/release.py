@@ -257,7 +257,7 @@ def publish(
         others = count_people(Population(job.engine, job.population, job.schema, job.recoding))
     check = Check(job.engine, job.schema, job.model, buckets, job.counted, assignment, about=about, population=others)
     check = replace(check, transformations=job.recoding.transformations or {})
-    origin, labels = job.source.path, _labels(job)
+    origin, labels = job.source.path, labels_of(job.source, job.schema)
     place, names = destination.place, tuple(assignment.layout.tables)
     if place is None:
         kept = _Kept()
@@ -288,11 +288,10 @@ def publish(
     return Release(certificate, job.recoding, check, counters or {}, lies, origin, record=job.record, labels=labels)
 
 
-def _labels(job: Publication) -> dict[str, Labels]:
+def labels_of(source: Source, schema: Schema) -> dict[str, Labels]:
     """Return what is said of the columns of a source; one that is recoded is no category any more."""
     return {
-        name: replace(each, category=None) if name in job.schema.quasi else each
-        for name, each in job.source.labels.items()
+        name: replace(each, category=None) if name in schema.quasi else each for name, each in source.labels.items()
     }
 
 

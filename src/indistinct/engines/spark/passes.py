@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial, reduce
 from itertools import chain, groupby
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -97,7 +97,7 @@ class Asking:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Parting:
+class PartsOfWorkers:
     """How workers send rows, as keys and codes, to the part that they lie in, and finish a part that came together."""
 
     read: pa.Schema
@@ -185,6 +185,9 @@ def ask_rows(source: SparkTable, columns: Sequence[str], question: Question, mer
 class SparkLevels:
     """A table on a cluster that is passed over again and again; `learned` takes how its rows find their class."""
 
+    by_part: ClassVar[bool] = False
+    """Classes of all parts come together in the driver."""
+
     source: SparkTable
     room: Room
     learned: dict[str, Any] = field(default_factory=dict)
@@ -255,7 +258,7 @@ class SparkParts:
         """Yield what is made of each part, from the first to the last."""
         source, names = self.passes.source, self.passes._names()
         began, sender = time.perf_counter(), Sender(source.session)
-        parting = Parting(
+        parting = PartsOfWorkers(
             source.schema_of(names), source.pieces_of(names), self.passes.columns, self.passes.keys, self.tree, work
         )
         with settings_of(source.session), shorten_errors("finish parts of the table"):
