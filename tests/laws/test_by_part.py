@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import Phase, assume, given, settings
@@ -67,3 +69,47 @@ def test_measurements(model, data, tmp_path_factory):
         except InfeasibleError:
             assume(False)
     require_equal(*found)
+
+
+@few
+@given(data=st.data())
+def test_another_table_under_a_recoding_by_parts(data, tmp_path_factory):
+    table, folder = data.draw(measurements()), tmp_path_factory.mktemp("parts")
+    schema = ind.Schema(quasi=table.column_names[:-1], sensitive=["disease"])
+    chosen = np.random.default_rng(data.draw(st.integers(0, 100))).integers(0, len(table), 2 * len(table))
+    other = table.take(pa.array(chosen))
+    room = Room(data.draw(st.integers(100, 160)), data.draw(st.sampled_from([0, 10])), 100, 0)
+    options = {"model": f"k-anonymity:k={data.draw(st.integers(2, 5))}", "algorithm": "mondrian"}
+    with pytest.MonkeyPatch.context() as patch:
+        by_levels(room, patch)
+        try:
+            memory = ind.anonymize(table, schema, engine="memory", seed=1, **options)
+        except InfeasibleError:
+            assume(False)
+        places = {"output": folder / "release.parquet", "save_recoding": folder / "recoding.json"}
+        ind.anonymize(table, schema, engine="duckdb", seed=1, **places, **options)
+        assume("by-part" in places["save_recoding"].read_text())
+        wanted = ind.apply(memory.recoding, other, suppression=1.0, seed=1)
+        again = folder / "again.parquet"
+        found = ind.apply(places["save_recoding"], other, suppression=1.0, seed=1, engine="duckdb", output=again)
+    assert rows_of(pq.read_table(again)) == rows_of(wanted.table)
+    assert found.certificate.suppressed_rows == wanted.certificate.suppressed_rows
+    assert [each.achieved for each in found.certificate.verdicts] == [e.achieved for e in wanted.certificate.verdicts]
+
+
+@few
+@given(data=st.data())
+def test_what_adds_up_is_what_memory_measures(data, tmp_path_factory):
+    table = data.draw(measurements())
+    schema = ind.Schema(quasi=table.column_names[:-1], sensitive=["disease"])
+    with pytest.MonkeyPatch.context() as patch:
+        by_levels(Room(100, 10, 100, 0), patch)
+        try:
+            memory, parts, _ = answers(
+                table, schema, tmp_path_factory.mktemp("parts"), model="k-anonymity:k=3", algorithm="mondrian"
+            )
+        except InfeasibleError:
+            assume(False)
+    wanted = ind.measure(memory)
+    for name, value in ind.measure(parts).items():
+        assert value == pytest.approx(wanted[name], rel=1e-9), name

@@ -34,6 +34,7 @@ from indistinct.cli import (
     warm_up,
 )
 from indistinct.cli.failures import run_guarded, run_in_process
+from indistinct.cli.screen import say_preparing
 from indistinct.machine.arrow_alone import keep_arrow_from_pandas
 from indistinct.machine.memory import address_space, check_address_space
 from indistinct.machine.spill import remove_leftovers
@@ -100,7 +101,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             remove_leftovers()
             if argv is None:
                 keep_arrow_from_pandas()
-        return command.main(args=arguments, prog_name="indistinct", standalone_mode=False)
+        with say_preparing():
+            return command.main(args=arguments, prog_name="indistinct", standalone_mode=False)
 
     if argv is None and address_space() is not None:
         return run_in_process(lambda: run_guarded(run, arguments), arguments)

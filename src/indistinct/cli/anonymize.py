@@ -44,12 +44,13 @@ def command(
     wanted = place_of(output, flags.output_table) or policy.place
     path = checked_path(wanted, recoding=save_recoding, overwrite=overwrite, sources=read)
     page = checked_report(policy, path, recoding=save_recoding, overwrite=overwrite, sources=read)
+    from indistinct.cli.kernels import compile_aside
     from indistinct.job import running
     from indistinct.job.job import job_of_policy
     from indistinct.study.measure import measuring
     from indistinct.study.summary import summary_of_release
 
-    with progress("anonymizing") as share:
+    with progress("anonymizing") as share, compile_aside(policy.algorithm):
         changes: Changes = {
             **run_options(flags, policy),
             "table": source_of(policy, flags),

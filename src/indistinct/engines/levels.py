@@ -100,9 +100,18 @@ class Levels:
         """Return passes over the rows, as keys of quasi-identifiers and codes of what a model looks at."""
         return RowPasses(self.source, columns, keys)
 
-    def publish_parts(self, parting: Parting, finish: Finish, keep: Keep, sink: Sink, *, secret: Secret) -> None:
+    def publish_parts(
+        self, parting: Parting, finish: Finish, keep: Keep, done: Callable[[], None], sink: Sink, *, secret: Secret
+    ) -> None:
         """Give a sink the table of a release that is made part by part; see `part_rows.publish_parts`."""
-        publish_parts(self.source, parting, finish, keep, sink, secret=secret, memory=self.room.waiting)
+        publish_parts(self.source, parting, finish, keep, done, sink, secret=secret, memory=self.room.waiting)
+
+    def rows_of_parts(self, tree: KeyTree, columns: tuple[KeyColumn, ...], parts: int) -> Codes:
+        """Return how many rows each part has."""
+        rows, every = np.zeros(parts, dtype=np.int64), range(len(columns))
+        for batch in self.source.batches(tuple(column.name for column in columns)):
+            rows += np.bincount(tree.parts_of(key_matrix(batch, columns, every)), minlength=parts)
+        return rows
 
 
 def nothing_known(

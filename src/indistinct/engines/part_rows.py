@@ -42,8 +42,8 @@ class Finished(Protocol):
         """Return its classes with their rows."""
 
 
-Finish = Callable[[pa.Table], Any]
-"""What finishes a part, given its rows."""
+Finish = Callable[[int, pa.Table], Any]
+"""What finishes a part, given its number and its rows."""
 Keep = Callable[[Any], None]
 """What is told of every finished part, in their order."""
 
@@ -63,9 +63,20 @@ class Parting:
 
 
 def publish_parts(
-    source: Rows, parting: Parting, finish: Finish, keep: Keep, sink: Sink, *, secret: Secret, memory: int
+    source: Rows,
+    parting: Parting,
+    finish: Finish,
+    keep: Keep,
+    done: Callable[[], None],
+    sink: Sink,
+    *,
+    secret: Secret,
+    memory: int,
 ) -> None:
-    """Give a sink the table of a release that `finish` makes part by part; rows in waiting take `memory` bytes."""
+    """Give a sink the table of a release that `finish` makes part by part; rows in waiting take `memory` bytes.
+
+    `keep` is told of every part, and `done` called when there is no further one, before anything is written.
+    """
     with closing(ClassRuns()) as runs:
         with closing(Partitions(starts_of(parting.sizes), memory)) as partitions:
             _deal_rows(source, parting, partitions, secret)
@@ -75,6 +86,7 @@ def publish_parts(
                 runs.add(part.classes)
                 give_memory_back(int(parting.sizes.sum()))
             LOG.info("finished %d parts; %.3f s", len(parting.sizes), time.perf_counter() - began)
+        done()
         rows = max(min(BLOCK, memory // WIDTH), 1)
         sink.accept(MAIN, (publish_block(block, secret) for block in runs.merged(rows)))
 
@@ -110,8 +122,9 @@ def _finish_several(rows: pa.Table, parts: Sequence[int], finish: Finish) -> lis
     owners = rows[GROUP].to_numpy()
     own = rows.drop_columns([GROUP])
     if len(parts) == 1:
-        return [finish(own)]
-    return [finish(own.take(pa.array(np.flatnonzero(owners == part)))) for part in parts]
+        return [finish(parts[0], own)]
+    chosen = ((part, np.flatnonzero(owners == part)) for part in parts)
+    return [finish(part, own.take(pa.array(rows))) for part, rows in chosen if len(rows)]
 
 
 def publish_block(block: ClassRows, secret: Secret) -> pa.Table:

@@ -14,7 +14,7 @@ from indistinct.engines.base import Engine, Source, transform_source
 from indistinct.errors import InfeasibleError, VerificationError
 from indistinct.frequencies.count import Counted, Request
 from indistinct.hierarchy import Hierarchy
-from indistinct.job.by_part import check_by_part, publish_by_part
+from indistinct.job.by_part import apply_by_part, check_by_part, publish_by_part
 from indistinct.job.job import Job, check_job, problem_of
 from indistinct.job.parts import Found, LevelPlan, Search, plan_by_levels, search_by_levels
 from indistinct.machine.randomness import Secret
@@ -174,8 +174,7 @@ def _publish_by_part(
     unused_ones = unused_settings(plan.mondrian, problem, hierarchies=opened.hierarchies, suppression=job.budget)
     recoding = ByPart(
         (),
-        plan.problem.frequencies.names,
-        {name: each for name, each in opened.hierarchies.items() if name in plan.problem.frequencies.names},
+        declared={name: each for name, each in opened.hierarchies.items() if name in plan.problem.frequencies.names},
         schema=job.schema,
         promise=opened.model.spec(),
         suppression=job.budget.plain,
@@ -256,6 +255,11 @@ def _publish_by_recoding(job: Job, recoding: Recoding, engine: Engine, table: So
     check_same_kinds(recoding, table)
     require_rows_here(table, job.pseudonyms)
     source, _ = transform_source(table, schema, hierarchies, recoding.transformations)
+    if isinstance(recoding, ByPart):
+        counters = {**dict.fromkeys(COUNTERS, 0), "scans": 1, "seconds": time.perf_counter() - began}
+        job = replace(job, schema=schema)
+        made = apply_by_part(job, engine, source, recoding, model, hierarchies=hierarchies, counters=counters)
+        return replace(made, declared=hierarchies)
     earlier = earlier_releases(job.history, schema=schema, suppression=job.suppression)
     with using_population(job.population, model, engine, source, schema=schema) as population:
         opened = _OpenJob(replace(job, schema=schema), engine, source, model, hierarchies, population)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from indistinct.engines import groups
-from indistinct.engines.base import EVERY_RECODING, BeyondMemory, Sink
+from indistinct.engines.base import BY_PART, EVERY_RECODING, BeyondMemory, Sink
 from indistinct.engines.duckdb.opening import (
     bytes_in_memory,
     can_open,
@@ -54,7 +54,7 @@ class DuckDB:
     `room` says how much is held at once of a table whose cells do not fit; without it that follows from `memory`.
     """
 
-    supports: ClassVar[frozenset[str]] = EVERY_RECODING
+    supports: ClassVar[frozenset[str]] = EVERY_RECODING | {BY_PART}
 
     memory: int = 1 << 30
     name: str = "duckdb"
@@ -125,8 +125,11 @@ class DuckDB:
         if needed <= allowed and (self.room is None or cells <= self.room.cells):
             return None
         widest = dict(sorted(values.items(), key=lambda each: -each[1])[:3])
-        levels = Levels(source, self.room or self._room(len(columns)), source.learned)
-        return BeyondMemory(cells, needed, allowed, widest, levels)
+        return BeyondMemory(cells, needed, allowed, widest, self.levels(source, len(columns)))
+
+    def levels(self, source: DuckTable, columns: int) -> Levels:
+        """Return passes over the rows of a table with so many quasi-identifiers."""
+        return Levels(source, self.room or self._room(columns), source.learned)
 
     def _room(self, columns: int) -> Room:
         """Return how much is held at once of a table with so many quasi-identifiers."""

@@ -55,6 +55,8 @@ UNLINK = (
 )
 
 LOG = logging.getLogger("indistinct.verify")
+# From so many rows on, the classes of a file that lists them in order are judged some at a time.
+MANY_ROWS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,8 +67,8 @@ class Check:
     published; the last two where they are known. `hierarchies` are those of columns that the model looks at, and
     `population` whom it compares with. `transformations` are those that the published columns must show, and `compared`
     says how their rows differ from the original's, where these were compared. `by_class` says that a file lists classes
-    in the order of what they show, so that some are judged at a time. `recoding_digest` gives the digest of a recoding
-    that is known once all rows are written.
+    in the order of what they show, so that some are judged at a time. `later` gives what is to be said once all rows
+    are written, where that is not known before.
     """
 
     engine: Engine
@@ -81,7 +83,7 @@ class Check:
     transformations: Mapping[str, Transformation] = field(default_factory=dict)
     compared: RowComparison | None = None
     by_class: bool = False
-    recoding_digest: Callable[[], str] | None = None
+    later: Callable[[], About] | None = None
 
     @property
     def pseudonyms(self) -> tuple[str, ...]:
@@ -153,17 +155,17 @@ class Check:
 
     def certify_sources(self, engine: Engine, sources: Mapping[str, Source]) -> Certificate:
         """Return the certificate of a release that lies in an engine, whichever made it: it is counted there."""
-        return replace(self, engine=engine).certify_promise(sources)
+        about = self.about if self.later is None else self.later()
+        return replace(self, engine=engine).certify_promise(sources, about=about)
 
     def certify_files(self, staged: StagedTables) -> Certificate:
         """Return the certificate of a release as it was written to files that have no name yet."""
         files = staged.names
         digests = {name: each.digest for name, each in files.items()}
         others = {name: digest for name, digest in digests.items() if name != MAIN}
-        warnings = (*self.about.warnings, *staged.warnings)
-        about = replace(self.about, output_digest=digests[MAIN], other_digests=others, warnings=warnings)
-        if self.recoding_digest is not None:
-            about = replace(about, recoding_digest=self.recoding_digest())
+        told = self.about if self.later is None else self.later()
+        warnings = (*told.warnings, *staged.warnings)
+        about = replace(told, output_digest=digests[MAIN], other_digests=others, warnings=warnings)
         sources = {name: self._read_back(staged, name) for name in files}
         enter("verifying")
         here = all(source.in_memory is not None for source in sources.values())
@@ -219,7 +221,7 @@ class Check:
             require_columns(hidden, main.columns)
         person = self.schema.person if people else ()
         request = Request(schema.quasi, tuple(keys), self._orders(keys), person=person, published=True)
-        if self.by_class and rows and isinstance(main, Listed):
+        if rows and isinstance(main, Listed) and self._judges_some_at_a_time(keys, rows):
             judged = self._judge_by_class(main, request, coarse=coarse)
             if judged is not None:
                 return schema, Evidence(NOTHING, rows, self.reference, coarse=coarse, judged=judged)
@@ -232,6 +234,11 @@ class Check:
         if self.population is None:
             raise no_population(self.model)
         return schema, replace(evidence, population=population_by_class(self.population, counted))
+
+    def _judges_some_at_a_time(self, keys: Sequence[Key], rows: int) -> bool:
+        """Return whether classes are judged as a large table lists them, without all of them in memory."""
+        alone = self.assignment is None and self.model.traits.class_wise and not self.model.needs_population
+        return self.by_class or (alone and rows >= MANY_ROWS and not any(PERSON in key for key in keys))
 
     def _judge_by_class(self, main: Listed, request: Request, *, coarse: bool) -> JudgedClasses | None:
         """Return what the model says of classes that stand in order, some at a time; None where they do not."""
