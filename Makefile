@@ -14,7 +14,7 @@ VERSION = $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' src/indistinct/__init_
 # Tests start some hundred processes: what Python compiled once is kept beside the source for the next.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-integration laws queries fuzz kills lint bench engines growth kernels wheel check-wheel sbom check-files image docs site lock clean
+.PHONY: demo test test-integration test-dbt laws queries fuzz kills lint bench engines growth kernels wheel check-wheel sbom check-files image docs site lock clean
 .NOTPARALLEL:
 
 demo: $(RUNTIME)
@@ -26,6 +26,15 @@ test: lint
 # Whatever starts Spark, PostgreSQL or a browser, or kills processes; it skips what needs a program that is not there.
 test-integration: $(DEV)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q tests/integration
+
+# The tests that `indistinct dbt` writes, run by dbt itself on DuckDB, from an environment of its own.
+test-dbt: $(DEV) .venv-dbt/ready
+	$(BIN)/python -m pytest -q tests/integration/test_dbt.py
+
+.venv-dbt/ready: requirements-dbt.lock
+	$(PYTHON) -m venv .venv-dbt
+	.venv-dbt/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
+	@touch $@
 
 # The laws on examples that were not drawn before, and every algorithm with every model: run it often, it need not find
 # the same twice.
@@ -89,6 +98,7 @@ lock: $(DEV)
 	$(COMPILE) --all-extras --group dev --constraint requirements.lock --output-file requirements-dev.lock
 	$(COMPILE) --group docs --constraint requirements-dev.lock --output-file requirements-docs.lock
 	$(COMPILE) --group packaging --constraint requirements-dev.lock --output-file requirements-packaging.lock
+	$(filter-out pyproject.toml,$(COMPILE)) --group dbt --output-file requirements-dbt.lock
 
 # The wheel with kernels is installed into a fresh environment, and its first release compiles nothing.
 check-wheel:
@@ -127,4 +137,4 @@ $(VENV)/%.ready: %.lock pyproject.toml
 	@touch $@
 
 clean:
-	rm -rf $(VENV) build dist site demo-output .pytest_cache .ruff_cache .mypy_cache
+	rm -rf $(VENV) .venv-dbt build dist site demo-output .pytest_cache .ruff_cache .mypy_cache

@@ -17,7 +17,9 @@ from indistinct.cli import (
     assess,
     attack,
     classify,
+    codebook,
     compare,
+    dbt,
     distributions,
     explore,
     generate,
@@ -72,6 +74,7 @@ app.command("explore")(explore.command)
 app.command("anonymize")(anonymize.command)
 app.command("apply")(apply.command)
 app.command("verify")(verify.command)
+app.command("codebook")(codebook.command)
 app.command("measure")(measure.command)
 app.command("distributions")(distributions.command)
 app.command("classify")(classify.command)
@@ -80,6 +83,7 @@ app.command("assess")(assess.command)
 app.command("attack")(attack.command)
 app.command("report")(report.command)
 app.command("scan")(scan.command)
+app.command("dbt")(dbt.command)
 app.command("serve")(serve.command)
 app.command("ledger")(ledger.command)
 app.command("generate")(generate.command)

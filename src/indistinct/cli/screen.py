@@ -134,10 +134,10 @@ def print_json(document: Mapping[str, Any]) -> None:
 @contextmanager
 def progress(what: str) -> Iterator[Callable[[float], None]]:
     """Show a bar on stderr while a share from 0 to 1 is reported; none where nobody watches."""
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     console = screen(stderr=True)
-    parts = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
+    parts = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     with Progress(*parts, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(printable(what), total=1.0)
         entered = [""]

@@ -34,6 +34,7 @@ from indistinct.release.verification.evidence import (
     NotTransformed,
     RowComparison,
     appearance_of,
+    columns_by_quasi,
     published_schema,
     require_columns,
     require_rows,
@@ -226,7 +227,8 @@ class Check:
             if judged is not None:
                 return schema, Evidence(NOTHING, rows, self.reference, coarse=coarse, judged=judged)
         counted = self.engine.count(main, request) if rows else NOTHING
-        evidence = Evidence(counted, rows, self.reference, self.assignment, coarse=coarse)
+        columns = columns_by_quasi(self.schema, schema.quasi)
+        evidence = Evidence(counted, rows, self.reference, self.assignment, coarse=coarse, columns=columns)
         if rows:
             evidence.require_agreement(keys)
         if not self.model.needs_population:
