@@ -16,8 +16,8 @@ STAR = "*"
 
 def main() -> None:
     import pandas as pd
-    from project_lighthouse_anonymize.gtrees import make_flat_default_gtree
-    from project_lighthouse_anonymize.wrappers.k_anonymize import k_anonymize
+    from project_lighthouse_anonymize.gtrees import make_flat_default_gtree  # type: ignore[import-not-found]
+    from project_lighthouse_anonymize.wrappers.k_anonymize import k_anonymize  # type: ignore[import-not-found]
 
     folder = Path(os.environ.get("INDISTINCT_DATA") or "../shared/data")
     table = pd.read_csv(folder / "adult-arx" / "adult.csv", sep=";")[["age", *NAMES]]

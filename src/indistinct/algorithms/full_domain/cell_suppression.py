@@ -90,7 +90,7 @@ class CellSuppression(Algorithm):
 
     @property
     def _optimal(self) -> bool:
-        return self.search == "optimal"  # type: ignore[comparison-overlap]
+        return self.search == "optimal"
 
     def beginning(self) -> Algorithm:
         """Return the search that finds the node."""

@@ -88,13 +88,10 @@ class _Tree:
         members = None
         if self.sets:
             members = (starts_of([len(each) for each in self.sets]), np.concatenate(self.sets).astype(np.int32))
-        arrays = (
-            np.array(self.axis, np.int16),
-            *(np.array(row, np.int32) for row in (self.cut, self.left, self.right)),
-        )
+        cut, left, right = (np.array(row, np.int32) for row in (self.cut, self.left, self.right))
         bases = np.cumsum([0, *(part.cuts.classes for part in self.parts)])
         return Partition(
-            Cuts(*arrays, members),
+            Cuts(np.array(self.axis, np.int16), cut, left, right, members),
             np.concatenate([part.ranks for part in self.parts]),
             np.concatenate([part.class_ids + base for part, base in zip(self.parts, bases, strict=False)]).astype(
                 np.int32
