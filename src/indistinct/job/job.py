@@ -45,8 +45,8 @@ class Job:
     `table` and `population` are anything that can be opened; a table that is not open yet is read as `reading` says. A
     job with a `recoding` applies it; any other searches with its `algorithm`. A `suppression` of None is what the
     recoding allowed. `ranges` says whether ranges are published as labels or as columns of their ends. A `sample` is
-    the share of rows that is drawn first. With `hold_back` people whom earlier releases would leave among too few are left
-    out first.
+    the share of rows that is drawn first. With `hold_back` people whom earlier releases would leave among too few are
+    left out first.
 
     >>> job = Job("people.csv", Schema(quasi=["age"]), model="k-anonymity:k=5")
     >>> job.engine, job.destination.output, job.budget
