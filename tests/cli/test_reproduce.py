@@ -12,6 +12,7 @@ from indistinct.errors import ParameterError
 from indistinct.reproduce import REPRODUCTIONS
 from indistinct.reproduce.mondrian_quality import below_everywhere
 from indistinct.reproduce.mondrian_synthetic import BASELINES, judge_greedy_claim
+from indistinct.reproduce.scoreboards import NIST_COLUMNS, NIST_TABLES
 
 DATA = Path(os.environ.get("INDISTINCT_DATA") or Path(__file__).parents[3] / "shared" / "data")
 needs_adult = pytest.mark.skipif(
@@ -133,9 +134,32 @@ def test_an_unknown_figure_has_a_nearest_one(run) -> None:
     assert "mondrian-quality" in ran.err
     assert set(REPRODUCTIONS) == {
         *("incognito-nodes", "incognito-times", "inference-attacks", "local-recoding", "slicing"),
-        *("examples", "high-dimensional", "slicing-classification"),
+        *("examples", "high-dimensional", "slicing-classification", "lighthouse", "nist-crc"),
         *(f"mondrian-{part}" for part in ("attributes", "bounds", "cuts", "k", "sigma")),
         *(f"mondrian-{part}" for part in ("passes", "predicates", "quality", "workload")),
+    }
+
+
+def test_scoreboards_say_which_table_is_missing(monkeypatch, tmp_path: Path, run) -> None:
+    monkeypatch.setenv("INDISTINCT_DATA", str(tmp_path))
+    for name in ("lighthouse", "nist-crc"):
+        ran = run("reproduce", name)
+        assert ran.code == 1, ran.err
+        assert "INDISTINCT_DATA" in ran.err
+
+
+def test_a_scoreboard_publishes_and_scores(monkeypatch, tmp_path: Path, run) -> None:
+    columns = ",".join(NIST_COLUMNS)
+    rows = "\n".join(",".join(str(row // 8 % (2 + place)) for place in range(len(NIST_COLUMNS))) for row in range(64))
+    for name in NIST_TABLES:
+        (tmp_path / "nist-crc").mkdir(exist_ok=True)
+        (tmp_path / "nist-crc" / f"{name}.csv").write_text(f"{columns}\n{rows}\n")
+    monkeypatch.setenv("INDISTINCT_DATA", str(tmp_path))
+    ran = run("reproduce", "nist-crc", "--sizes", "6", "--json")
+    assert ran.code == 0, ran.err
+    made = json.loads(ran.out)["rows"]
+    assert {(row["k-marginal"], row["unique exact matches"], row["stars"], row["rows kept"]) for row in made} == {
+        (1000, 0, 0.0, 1.0)
     }
 
 

@@ -9,7 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import indistinct as ind
-from indistinct.engines.spark import Spark, publish, worker
+from indistinct.engines.spark import Spark, files, publish, worker
+from indistinct.engines.spark import source as of_spark
 from indistinct.engines.spark.files import Piece, Pieces, unite_groups
 from indistinct.engines.spark.parcels import pack_parts, pack_table, unpack_parcels
 from indistinct.errors import InputError, OutputError
@@ -62,10 +63,43 @@ def test_workers_read_the_values_that_spark_reads(tmp_path):
     opened = Spark().open(place, Reading())
     assert len(opened.pieces) == 2
     for name in KINDS:
-        mine, theirs = opened._groups_of_pieces(opened.pieces_of([name])), opened._groups_of_frame([name])
+        mine, theirs = opened.groups([name]), opened._groups_of_frame([name])
         assert sorted_groups(mine) == sorted_groups(theirs), name
         kind = mine.table[name].type
         assert (kind.value_type if isinstance(kind, pa.DictionaryType) else kind) == theirs.table[name].type, name
+
+
+@needs_java
+def test_groups_beyond_the_rows_that_a_driver_takes_are_united_by_workers(tmp_path, monkeypatch):
+    spark()
+    place = tmp_path / "people.parquet"
+    pq.write_table(people(), place, row_group_size=60)
+    opened = Spark().open(place, Reading())
+    direct = opened.groups(["age", "town"])
+    monkeypatch.setattr(of_spark, "most_bytes", lambda _session: of_spark.bytes_of_groups(100, ["age", "town"]))
+    united = opened.groups(["age", "town"])
+    assert len(direct.counts) == 66
+    assert sorted_groups(united) == sorted_groups(direct)
+    with pytest.raises(InputError, match=r"there are 400 combinations of values, and the driver can take about 150"):
+        opened.groups(["note"])
+
+
+def test_a_large_row_group_is_read_by_several_tasks(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "BATCH", 100)
+    place = tmp_path / "people.parquet"
+    pq.write_table(people(), place, row_group_size=350)
+    whole = (Piece(str(place), 0, 350), Piece(str(place), 1, 50))
+    pieces = files.split_pieces(whole, 6)
+    assert [(each.row_group, each.first, each.rows) for each in pieces] == [
+        (0, 0, 116),
+        (0, 116, 117),
+        (0, 233, 117),
+        (1, 0, 50),
+    ]
+    assert files.split_pieces(whole, 2) == whole
+    numbers = [pa.record_batch({"id": range(len(pieces))})]
+    read = pa.Table.from_batches(Pieces(pieces, pa.schema([("note", pa.string())])).read(numbers))
+    assert read["c0"].to_pylist() == people()["note"].to_pylist()
 
 
 @needs_java

@@ -3,12 +3,9 @@
 import json
 import os
 import re
-import socket
 import stat
 import subprocess
 import sys
-import time
-from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +20,8 @@ from indistinct.engines.spark import Spark, session, source, worker
 from indistinct.errors import InputError, MissingExtraError, OutputError, ParameterError
 from indistinct.tables import Reading
 from references.engine_runs import rows_of
+from references.spark_cluster import SETTINGS as CLUSTER
+from references.spark_cluster import options_of, running_cluster
 from references.spark_session import QUIET, needs_java, spark
 
 pytestmark = [*QUIET, pytest.mark.xdist_group("spark")]
@@ -327,60 +326,17 @@ def test_chunks_keep_classes_whole(monkeypatch):
 # A cluster.
 
 
-def listens(port):
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
-
-
 @needs_java
 def test_the_guide_runs_on_a_cluster_of_two_workers(tmp_path):
     """One master and two workers, each a process; spark-submit runs the job that the guide shows."""
-    import pyspark
-
-    home = Path(pyspark.__file__).parent
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    environment = {
-        **os.environ,
-        "SPARK_LOCAL_IP": "127.0.0.1",
-        "PYSPARK_PYTHON": sys.executable,
-        "SPARK_HOME": str(home),
-    }
-    environment |= {"SPARK_DAEMON_MEMORY": "256m", "PYTHONPATH": str(Path(ind.__file__).parents[1])}
-    command = [str(home / "bin" / "spark-class"), "org.apache.spark.deploy"]
-    address = f"spark://127.0.0.1:{port}"
     pq.write_table(visits(), tmp_path / "visits.parquet", row_group_size=100)
     (job,) = re.findall(r"^```py\n(.*?)^```", GUIDE.read_text(encoding="utf-8"), re.M | re.S)
     (tmp_path / "release_visits.py").write_text(job)
-    with ExitStack() as stack:
-
-        def start(name, *arguments):
-            line = [command[0], f"{command[1]}.{name}", *arguments]
-            log = stack.enter_context((tmp_path / "log").open("a"))
-            process = subprocess.Popen(line, env=environment, stdout=log, stderr=log, cwd=tmp_path)
-            stack.callback(process.wait)
-            stack.callback(process.terminate)
-
-        start("master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", "0")
-        for _ in range(1200):
-            if listens(port):
-                break
-            time.sleep(0.1)
-        for number in range(2):
-            small = ["--cores", "1", "--memory", "512m", "--webui-port", "0"]
-            start("worker.Worker", *small, "--work-dir", str(tmp_path / f"work{number}"), address)
-        submit = [str(home / "bin" / "spark-submit"), "--master", address, "--driver-memory", "512m"]
-        for setting in ("executor.memory=512m", "executor.cores=1", "ui.enabled=false", "driver.host=127.0.0.1"):
-            submit += ["--conf", f"spark.{setting}"]
-        submit += [
-            "--conf",
-            "spark.scheduler.minRegisteredResourcesRatio=1.0",
-            "--conf",
-            "spark.sql.shuffle.partitions=4",
-        ]
-        places = [str(tmp_path / name) for name in ("release_visits.py", "visits.parquet", "release.parquet")]
-        done = subprocess.run([*submit, *places], env=environment, capture_output=True, text=True, cwd=tmp_path)
+    places = [str(tmp_path / name) for name in ("release_visits.py", "visits.parquet", "release.parquet")]
+    with running_cluster(tmp_path) as cluster:
+        submit = [str(cluster.home / "bin" / "spark-submit"), "--master", cluster.address, "--driver-memory", "512m"]
+        line = [*submit, *options_of(CLUSTER), *places]
+        done = subprocess.run(line, env=cluster.environment, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stderr[-3000:]
     executors = {path.parent.name for path in tmp_path.glob("work*/app-*/*")}
     assert len(list(tmp_path.glob("work*/app-*/*"))) >= 2, executors

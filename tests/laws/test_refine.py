@@ -66,7 +66,7 @@ def test_what_is_known_of_classes_stays_true(sample, model, start):
         recoding = algorithm._starters()[0].search(problem)
     except InfeasibleError:
         return
-    search = LocalSearch(problem, recoding, assign(problem.frequencies, recoding), metric=cell_metric("gcp"))
+    search = LocalSearch(problem, assign(problem.frequencies, recoding), metric=cell_metric("gcp"))
     cost = search.cost()
     search.run(seconds=60, rounds=4)
     state = search.state

@@ -46,8 +46,8 @@ class Proof:
     best 200, none below 150, gap 25 %, 1,024 nodes
     """
 
-    best: int
-    bound: int
+    best: float
+    bound: float
     nodes: int
 
     @property

@@ -9,6 +9,7 @@ from indistinct.algorithms.bucket.anatomy import Anatomy
 from indistinct.algorithms.bucket.multiset import Multiset
 from indistinct.algorithms.bucket.slicing import Slicing
 from indistinct.algorithms.cluster.kaca import KACA
+from indistinct.algorithms.cluster.mdav import MDAV
 from indistinct.algorithms.cluster.refine import Refine
 from indistinct.algorithms.cluster.top_down import TopDown
 from indistinct.algorithms.cluster.top_down_kaca import TopDownKACA
@@ -48,6 +49,7 @@ ALGORITHMS: Mapping[str, type[Algorithm]] = MappingProxyType(
             TopDownKACA,
             TwoLevel,
             Refine,
+            MDAV,
             Anatomy,
             Multiset,
             Slicing,

@@ -12,7 +12,9 @@ from indistinct.cli.spelled import (
     by_column,
     date_formats_of,
     hierarchies_of,
+    importance_of_flags,
     items_of,
+    levels_of_flags,
     models_of,
     names_of,
     node_of,
@@ -33,7 +35,10 @@ if TYPE_CHECKING:
 # What a comparison varies: with --instead these flags take the place of what a policy says.
 VARIED = ("model", "algorithm", "suppression")
 # What a policy says, so that no flag may say it again.
-JOB = (*ROLES, "model", "algorithm", "hierarchy", "transform", "pseudonym", "suppression", "target", *READING)
+JOB = (
+    *(*ROLES, "model", "algorithm", "hierarchy", "transform", "pseudonym", "suppression", "importance", "levels"),
+    *("target", "sample", *READING),
+)
 
 
 def place_of(text: str | None, table: str | None = None, query: str | None = None) -> "Path | DatabaseTable | None":
@@ -133,7 +138,7 @@ def policy_of(
     from indistinct.job.policy import read_policy
 
     if policy is None:
-        return _beside_population(_from_flags(table, flags, schema, reading), flags)
+        return _beside_population(_sampled(_from_flags(table, flags, schema, reading), flags), flags)
     repeated = [
         f"--{name.replace('_', '-')}" for name in JOB if name not in beside and getattr(flags, name) is not None
     ]
@@ -144,6 +149,15 @@ def policy_of(
         )
     written = _beside_population(read_policy(policy), flags)
     return replace(written, models=models_of(flags.model)) if flags.model else written
+
+
+def _sampled(policy: "Policy", flags: Flags) -> "Policy":
+    """Return a policy of a share of the rows, if flags name one."""
+    if flags.sample is None:
+        return policy
+    from indistinct.job.sampling import check_share
+
+    return replace(policy, input=replace(policy.input, sample=check_share(flags.sample)))
 
 
 def _beside_population(policy: "Policy", flags: Flags) -> "Policy":
@@ -185,6 +199,8 @@ def _from_flags(
         transformations=transformations_of(flags.transform),
         pseudonyms=pseudonyms_of(flags.pseudonym),
         fresh=tuple(names_of(flags.fresh)),
+        importance=importance_of_flags(flags.importance),
+        levels=levels_of_flags(flags.levels),
     )
 
 
@@ -297,6 +313,8 @@ def run_options(flags: Flags, policy: "Policy") -> "Changes":
 
     A table of an earlier release is read as its recoding says.
     """
+    from indistinct.recoding.range_columns import check_form
+
     return {
         "previous": flags.previous,
         "previous_input": flags.previous_input,
@@ -304,6 +322,7 @@ def run_options(flags: Flags, policy: "Policy") -> "Changes":
         "accept_overlap": bool(flags.accept_overlap),
         "fresh": names_of(flags.fresh),
         "smallest_count": flags.smallest_count,
+        "ranges": None if flags.ranges is None else check_form(flags.ranges),
         "writing": writing_of(flags, policy),
         "memory": flags.memory,
     }

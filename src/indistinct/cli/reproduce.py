@@ -46,6 +46,7 @@ def command(
     incognito-nodes: the nodes that bottom-up and Incognito search on Adult, which INDISTINCT_DATA must lead to.
     incognito-times: seconds, checks and scans of searches on Adult and on generated orders; has a picture.
     inference-attacks: what deFinetti, downcoding and combinatorial refinement infer from releases of a generated table.
+    lighthouse: starred cells of Adult beside Airbnb's Mondrian; INDISTINCT_DATA must lead to the table.
     local-recoding: time, distortion and discernibility of clustering, on Adult or on a generated table; has a picture.
     mondrian-k, mondrian-sigma, mondrian-attributes: partitioning of uniform and normal tables; each has a picture.
     mondrian-bounds: the largest class beside its bound, and tables on which single-dimensional classes grow.
@@ -54,6 +55,7 @@ def command(
     mondrian-predicates: the error of counts whose predicates name several attributes; has a picture.
     mondrian-quality: multi- and single-dimensional partitioning of Adult, or of a generated table; has a picture.
     mondrian-workload: the error of counts over partitioned tables, beside the published one.
+    nist-crc: k-marginals of NIST's community excerpts, which INDISTINCT_DATA must lead to.
     slicing: fake tuples and matching buckets of sliced and bucketized Adult, or of a generated table; has a picture.
     slicing-classification: what is learned from generalized, bucketized and sliced Adult, or from a generated table.
     all: everything, as one page without a script; takes minutes.

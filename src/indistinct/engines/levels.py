@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from mmap import ACCESS_READ, mmap
-from typing import IO, Any, Protocol, TypeVar
+from typing import IO, Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -78,6 +78,9 @@ class TypedRows(Rows, Protocol):
 class Levels:
     """A source that is passed over again and again; `learned` takes how its rows find their class."""
 
+    by_part: ClassVar[bool] = True
+    """Whether a release can be made part by part, so that classes need not fit together."""
+
     source: "TypedRows"
     room: Room
     learned: dict[str, Any] = field(default_factory=dict)
@@ -87,12 +90,7 @@ class Levels:
 
         Those that are `named` are numbers or dates as names, all of which must be known.
         """
-        kinds, found = {name: self.source.arrow.field(name).type for name in columns}, {}
-        for name, kind in kinds.items():
-            by_keys = has_keys(plain_type(name, kind)) and name not in named
-            most = self.room.numbers if by_keys else self.room.texts
-            found[name] = ColumnValues.nothing(name, kind, most, keyed=by_keys)
-        began = time.perf_counter()
+        found, began = nothing_known(self.source.arrow, columns, self.room, named=named), time.perf_counter()
         for batch in self.source.batches(columns):
             found = values_of(found, batch, columns)
         LOG.info("a pass over rows: values; %.3f s", time.perf_counter() - began)
@@ -114,6 +112,18 @@ class Levels:
         for batch in self.source.batches(tuple(column.name for column in columns)):
             rows += np.bincount(tree.parts_of(key_matrix(batch, columns, every)), minlength=parts)
         return rows
+
+
+def nothing_known(
+    kinds: pa.Schema, columns: Sequence[str], room: Room, *, named: Collection[str]
+) -> dict[str, ColumnValues]:
+    """Return what is known of columns before the first row: how many values of each there is room for."""
+    found = {}
+    for name in columns:
+        kind = kinds.field(name).type
+        by_keys = has_keys(plain_type(name, kind)) and name not in named
+        found[name] = ColumnValues.nothing(name, kind, room.numbers if by_keys else room.texts, keyed=by_keys)
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -246,6 +256,10 @@ class PartedRows:
             arrays = [column.to_numpy(zero_copy_only=False) for column in batch.columns]
             keys = np.stack([each.astype(np.uint64) for each in arrays[: len(self.columns)]], axis=1)
             yield keys, dict(zip(self.keys, arrays[len(self.columns) :], strict=True))
+
+    def finish(self, work: Callable[["PartedRows", int], Answer]) -> Iterator[Answer]:
+        """Yield what is made of each part, from the first to the last."""
+        return (work(self, part) for part in range(len(self.files)))
 
     def all(self, part: int) -> tuple[Codes, dict[Key, Codes]]:
         """Return the rows of a part."""

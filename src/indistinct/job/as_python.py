@@ -135,8 +135,11 @@ def _options(policy: Policy) -> dict[str, str]:
         "suppression": policy.suppression.plain if policy.suppression else None,
         "target": policy.target,
         "population": policy.input.population,
+        "sample": policy.input.sample,
         "ledger": policy.output.ledger,
         "fresh": policy.fresh or None,
+        "importance": dict(policy.importance.weights) or None,
+        "levels": dict(policy.levels.bounds) or None,
     }
     return given | {key: _literal(value) for key, value in plain.items() if value is not None}
 

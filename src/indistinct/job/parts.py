@@ -108,7 +108,8 @@ class LevelPlan:
     @property
     def goes_by_part(self) -> bool:
         """Whether there may be more classes than fit together, so that every part is published by itself."""
-        return self.judge.whole.rows // max(self.judge.model.smallest, 1) > self.levels.room.classes
+        most = self.judge.whole.rows // max(self.judge.model.smallest, 1)
+        return self.levels.by_part and most > self.levels.room.classes
 
     @property
     def counted(self) -> Counted:
@@ -179,6 +180,7 @@ def _required(beyond: BeyondMemory, request: Request, search: Search) -> tuple[L
     refused = {
         "relaxed=true": found.relaxed,
         "choose=loss": found.choose == "loss",
+        "missing=pattern": found.missing == "pattern",
         "a workload": found.workload is not None,
         f"numeric={found.numeric}": "mean" in found.numeric,
         "people (role person)": any(PERSON in key for key in request.keys),
@@ -265,23 +267,34 @@ def _finished(
     numbered, files = top.keyed(leaves), _files([top.rows[leaf] for leaf in leaves], judge.fits)
     for first in range(0, len(files), MOST_FILES):
         some = files[first : first + MOST_FILES]
+        work = _Finishing(numbered, some, [leaves[own[0]] in top.whole for own in some], columns, judge)
         with passes.parted(_by_file(numbered, some), len(some)) as rows:
-            for file, own in enumerate(some):
-                if leaves[own[0]] in top.whole:
-                    yield _one_class(rows, file, columns, judge)
-                    continue
-                keys, codes = rows.all(file)
-                owners = numbered.parts_of(keys)
-                for leaf in own:
-                    chosen = np.flatnonzero(owners == leaf)
-                    part, _ = finish_part(
-                        columns,
-                        keys[chosen],
-                        {key: each[chosen] for key, each in codes.items()},
-                        judge,
-                        counters=counters,
-                    )
-                    yield part
+            for parts, tried in rows.finish(work):
+                counters.update(tried)
+                yield from parts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Finishing:
+    """How the leaves of a file of rows are cut to their ends, wherever that file lies; `whole` ones are one class."""
+
+    numbered: KeyTree
+    files: Sequence[Sequence[int]]
+    whole: Sequence[bool]
+    columns: Sequence[LevelColumn]
+    judge: Judge
+
+    def __call__(self, rows: PartedRows, file: int) -> tuple[list[FinishedPart], Counter[str]]:
+        if self.whole[file]:
+            return [_one_class(rows, file, self.columns, self.judge)], Counter()
+        keys, codes = rows.all(file)
+        owners, counters, found = self.numbered.parts_of(keys), Counter[str](), []
+        for leaf in self.files[file]:
+            chosen = np.flatnonzero(owners == leaf)
+            own = {key: each[chosen] for key, each in codes.items()}
+            part, _ = finish_part(self.columns, keys[chosen], own, self.judge, counters=counters)
+            found.append(part)
+        return found, counters
 
 
 def _by_file(numbered: KeyTree, files: Sequence[Sequence[int]]) -> KeyTree:

@@ -9,14 +9,16 @@ from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.base import Algorithm, run_search, unused_settings
 from indistinct.algorithms.explanation import Explanation
 from indistinct.algorithms.registry import parse_algorithm
+from indistinct.algorithms.within_levels import bounded_problem, find_within
 from indistinct.engines import check_support, closes_sources, using_source
 from indistinct.engines.base import Engine, Source, transform_source
-from indistinct.errors import InfeasibleError, VerificationError
+from indistinct.errors import InfeasibleError, ParameterError, VerificationError
 from indistinct.frequencies.count import Counted, Request
 from indistinct.hierarchy import Hierarchy
 from indistinct.job.by_part import apply_by_part, check_by_part, publish_by_part
 from indistinct.job.job import Job, check_job, problem_of
 from indistinct.job.parts import Found, LevelPlan, Search, plan_by_levels, search_by_levels
+from indistinct.job.sampling import check_share, draw_sample, require_enough
 from indistinct.machine.randomness import Secret
 from indistinct.machine.stages import enter
 from indistinct.models import Model
@@ -24,6 +26,7 @@ from indistinct.recoding.assign import keys_of
 from indistinct.recoding.by_part import ByPart
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import Recoding, with_hierarchies
+from indistinct.recoding.range_columns import check_form, require_free_names
 from indistinct.recoding.storage import NAMES as KIND_NAMES
 from indistinct.recoding.transformations import Transformation, kept_hierarchies
 from indistinct.release.fit import Fit, explain_failure, fit, suppressed_within, within_budget
@@ -45,7 +48,7 @@ from indistinct.release.promise import (
 from indistinct.release.pseudonyms.making import check_pseudonyms, require_rows_here
 from indistinct.release.release import Publication, Release
 from indistinct.release.verification.population import Population, count_beside, fit_beside, unused, using_population
-from indistinct.spelling import spell
+from indistinct.spelling import arguments_of, spell
 
 COUNTERS = ("checks", "scans", "rollups", "merges")
 
@@ -58,13 +61,25 @@ def run_job(job: Job) -> Release:
     """
     began = time.perf_counter()
     job = replace(job, pseudonyms=check_pseudonyms(job.pseudonyms, job.schema))
-    with using_source(job.table, job.reading, engine=job.engine, memory=job.memory) as (engine, source):
+    with using_source(job.table, job.reading, engine=job.engine, memory=job.memory) as (engine, table):
+        job, source = (job, table) if job.sample is None else _draw(job, engine, table)
         if job.recoding is None:
             release = _publish_by_search(job, engine, source, began=began)
         else:
             release = _publish_by_recoding(job, job.recoding, engine, source, began=began)
     job.report(1.0)
     return release
+
+
+def _draw(job: Job, engine: Engine, table: Source) -> tuple[Job, Source]:
+    """Return a job and a sample of its table, which is the population where one is needed and none is given."""
+    share = check_share(job.sample)
+    job.schema.check(table.columns)
+    sampled = draw_sample(table, share, schema=job.schema, engine=engine.name)
+    model = promised_model(job.model, _algorithm_of(job), job.schema)
+    require_enough(sampled, share, model)
+    whole = table if job.population is None and model.needs_population else job.population
+    return replace(job, population=whole), sampled
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,6 +103,7 @@ def _publish_by_search(job: Job, engine: Engine, table: Source, *, began: float)
     hierarchies = kept_hierarchies(job.hierarchies, transformed.declared)
     algorithm = _algorithm_of(job)
     check_support(engine, algorithm.traits.recodings)
+    _check_ranges(job, algorithm)
     model = promised_model(job.model, algorithm, job.schema)
     if not job.budget:
         job = replace(job, suppression=algorithm.own_budget(model, "people" if job.schema.person else "rows"))
@@ -126,6 +142,20 @@ def _algorithm_of(job: Job) -> Algorithm:
     return algorithm.for_reuse() if job.keeps_recoding else algorithm
 
 
+def _check_ranges(job: Job, algorithm: Algorithm) -> None:
+    """Raise where ranges cannot be published as columns: in buckets, or beside another form of numbers."""
+    if check_form(job.ranges) == "labels":
+        return
+    require_free_names(job.schema)
+    form = arguments_of(algorithm).get("numeric", "interval")
+    if algorithm.traits.buckets or "interval" not in form:
+        what = "publishes values as they are" if algorithm.traits.buckets else f"publishes numbers as numeric={form}"
+        raise ParameterError(
+            f"ranges=columns needs ranges; {algorithm.name} {what}",
+            hint="leave out `ranges` (--ranges), or use numeric=interval",
+        )
+
+
 def _request(opened: _OpenJob, algorithm: Algorithm) -> Request:
     """Return what a search needs; whoever breaks links needs every column, and the sensitive ones together.
 
@@ -135,6 +165,13 @@ def _request(opened: _OpenJob, algorithm: Algorithm) -> Request:
     extra = (*algorithm.keys, *([(target,)] if target else []))
     check_job(opened.source, schema, opened.model, hierarchies, extra=extra)
     algorithm.require_columns(schema)
+    opened.job.importance.check(schema.quasi)
+    opened.job.levels.require_columns(schema.quasi)
+    if opened.job.levels and algorithm.traits.buckets:
+        raise ParameterError(
+            f"{algorithm.name} publishes values as they are, so that no levels bound them",
+            hint="leave out levels, or use an algorithm that recodes",
+        )
     keys = tuple(dict.fromkeys([*opened.model.table_keys, *extra]))
     if not algorithm.traits.buckets:
         return Request(schema.quasi, keys, hierarchies, joint=algorithm.traits.splits, person=schema.person)
@@ -152,7 +189,20 @@ def _plan(opened: _OpenJob, algorithm: Algorithm, request: Request) -> tuple[Sea
 
     search = Search(algorithm, model, opened.hierarchies, job.budget, check, job.report)
     beyond = opened.engine.cells_beyond_memory(source, request)
-    return search, None if beyond is None else plan_by_levels(beyond, request, search)
+    if beyond is None:
+        return search, None
+    _require_cells(job)
+    return search, plan_by_levels(beyond, request, search)
+
+
+def _require_cells(job: Job) -> None:
+    """Raise for what a search needs the cells of a table for, where these do not fit in memory."""
+    given = [name for name in ("importance", "levels") if getattr(job, name)]
+    if given:
+        raise ParameterError(
+            f"the cells of the table do not fit in memory, and {' and '.join(given)} need them",
+            hint="allow more memory, leave out quasi-identifiers, or make values coarser before",
+        )
 
 
 def _search(opened: _OpenJob, search: Search, plan: LevelPlan | None, request: Request) -> Found:
@@ -203,11 +253,12 @@ def _search_cells(search: Search, counted: Counted, job: Job) -> Found:
     )
     names = job.schema.sensitive if algorithm.traits.buckets else ()
     sensitive = tuple(QuasiColumn(counted.known[name]) for name in names)
-    problem = replace(problem, sensitive=sensitive, counters=Counter(scans=1), seed=job.seed)
+    problem = replace(problem, sensitive=sensitive, counters=Counter(scans=1), seed=job.seed, importance=job.importance)
+    problem = bounded_problem(problem, job.levels) if job.levels else problem
     enter("searching")
     explanations: list[Explanation] = []
     watched = replace(problem, progress=lambda share: search.progress(0.2 + 0.4 * share), explain=explanations.append)
-    recoding = run_search(algorithm, watched)
+    recoding = run_search(algorithm, watched, find_within)
     why = explanations[-1] if explanations else None
     chosen = algorithm if why is None else parse_algorithm(why.algorithm)
     return Found(counted, problem, recoding, chosen, model, warnings, why)
@@ -225,6 +276,7 @@ def _recoding_to_keep(
         suppression=job.budget.plain,
         reading=settle_reading(table, (*job.schema.published, *job.pseudonyms)),
         transformations=transformations or None,
+        ranges="columns" if job.ranges == "columns" else None,
     )
 
 
@@ -243,6 +295,7 @@ def _publication(opened: _OpenJob, found: Found, recoding: Recoding) -> Publicat
         spell(algorithm),
         (*found.warnings, *unused_ones),
         population=opened.population,
+        sample=job.sample,
         pseudonyms=job.pseudonyms,
     )
 
@@ -304,5 +357,6 @@ def _fit(opened: _OpenJob, recoding: Recoding, secret: Secret, *, held: int) -> 
         warnings=warnings,
         assignment=assignment,
         population=others,
+        sample=job.sample,
         pseudonyms=job.pseudonyms,
     )

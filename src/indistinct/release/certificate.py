@@ -86,6 +86,7 @@ class About:
     warnings: tuple[str, ...] = ()
     overlap: Overlap | None = None
     pseudonyms: Mapping[str, str] = field(default_factory=dict)
+    sample: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,8 @@ class Certificate:
     judged are people. `overlap` is there where the release was compared with earlier ones, and `population_size`
     where a model compared it with a population of so many people. `pseudonyms` are the columns that show some, and of
     which kind: keyed, which link releases under the same key, or random. `own_values` are columns that no recoding
-    touched, where at least half of the rows have a value of their own. `warnings` are what a reader must know before
+    touched, where at least half of the rows have a value of their own. `sample` is the share of rows that was drawn at
+    random before: the original is what was drawn. `warnings` are what a reader must know before
     trusting the release. In the form for others, `hidden` are the figures that are left out because they are smaller
     than `smallest_count`, or tell such a one; both are empty where nothing is.
     """
@@ -128,6 +130,7 @@ class Certificate:
     population_size: int | None = None
     pseudonyms: Mapping[str, str] = field(default_factory=dict)
     own_values: tuple[OwnValues, ...] = ()
+    sample: float | None = None
 
     @property
     def holds(self) -> bool:
@@ -254,6 +257,8 @@ def counted_grid(told: Document) -> Grid:
         )
     if told.at("population_size"):
         rows.append(("people of the population", told.figure("population_size")))
+    if told.at("sample"):
+        rows.append(("share of rows that was drawn at random", told.figure("sample")))
     return grid("What was counted", ("counted", "number"), rows, right=("number",))
 
 

@@ -17,6 +17,7 @@ from indistinct.reproduce.mondrian_predicates import reproduce_mondrian_predicat
 from indistinct.reproduce.mondrian_quality import reproduce_mondrian_quality
 from indistinct.reproduce.mondrian_synthetic import reproduce_by_attributes, reproduce_by_k, reproduce_by_sigma
 from indistinct.reproduce.mondrian_workload import reproduce_mondrian_workload
+from indistinct.reproduce.scoreboards import LIGHTHOUSE, reproduce_lighthouse, reproduce_nist
 from indistinct.reproduce.slicing import reproduce_slicing
 from indistinct.reproduce.slicing_classification import reproduce_slicing_classification
 
@@ -29,6 +30,7 @@ REPRODUCTIONS: Mapping[str, Figure] = MappingProxyType(
         "incognito-nodes": Figure(tuple(PUBLISHED), "quasi-identifiers", reproduce_incognito_nodes),
         "incognito-times": Figure((3, 4, 5, 6, 7, 8, 9), "columns", reproduce_incognito_times),
         "inference-attacks": Figure((2, 4, 6), "values of k and l", reproduce_inference_attacks),
+        "lighthouse": Figure(tuple(LIGHTHOUSE), "values of k", reproduce_lighthouse),
         "local-recoding": Figure((3, 4, 5, 6, 7), "quasi-identifiers", reproduce_local_recoding),
         "mondrian-attributes": Figure((2, 3, 4, 5, 6, 7, 8), "attributes", reproduce_by_attributes),
         "mondrian-bounds": Figure((10, 50, 250, 1_000), "rows along an axis", reproduce_mondrian_bounds),
@@ -39,6 +41,7 @@ REPRODUCTIONS: Mapping[str, Figure] = MappingProxyType(
         "mondrian-quality": Figure((2, 5, 10, 25, 50, 100, 250, 500, 1_000), "values of k", reproduce_mondrian_quality),
         "mondrian-sigma": Figure((1, 2, 3, 4, 5), "tenths of sigma", reproduce_by_sigma),
         "mondrian-workload": Figure((10, 25, 50), "values of k", reproduce_mondrian_workload),
+        "nist-crc": Figure((6, 12), "values of k", reproduce_nist),
         "slicing": Figure((5, 10, 20, 50, 100), "bucket sizes", reproduce_slicing),
         "slicing-classification": Figure((2, 5), "values of l", reproduce_slicing_classification),
     }

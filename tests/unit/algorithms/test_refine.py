@@ -54,7 +54,7 @@ def test_the_charges_of_classes_are_those_of_the_metric(metric, pairs, monkeypat
     start = ind.Mondrian().search(problem)
     before = assign(problem.frequencies, start)
     chosen = cell_metric(metric)
-    search = LocalSearch(problem, start, before, metric=chosen)
+    search = LocalSearch(problem, before, metric=chosen)
     totals = sum(
         float(chosen.charge(column)[before.values[:, place]] @ before.classes.sizes)
         for place, column in enumerate(before.columns)
@@ -76,7 +76,7 @@ def test_two_pairs_that_were_crossed_change_places():
     problem = problem_of(table, {}, KAnonymity(2))
     start = ind.Mondrian().search(problem)
     before = assign(problem.frequencies, start)
-    search = LocalSearch(problem, start, before, metric=cell_metric("gcp"))
+    search = LocalSearch(problem, before, metric=cell_metric("gcp"))
     from indistinct.algorithms.cluster._refine_kernels import fill
 
     fill(search.units, search.charges, search.state, np.array([0, 1, 0, 1]), 2)
@@ -90,7 +90,7 @@ def test_one_class_is_split():
     problem = problem_of(table, {}, KAnonymity(3))
     problem_all = problem_of(table, {}, KAnonymity(6))
     start = ind.Mondrian().search(problem_all)
-    search = LocalSearch(problem, start, assign(problem.frequencies, start), metric=cell_metric("gcp"))
+    search = LocalSearch(problem, assign(problem.frequencies, start), metric=cell_metric("gcp"))
     search.run(seconds=60, rounds=2)
     assert sorted(np.bincount(search.state.class_id).tolist())[-2:] == [3, 3]
     assert problem.counters["splits"] == 1

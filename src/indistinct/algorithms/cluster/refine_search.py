@@ -32,7 +32,7 @@ WORTH, RESTING = 1 / 8, 3
 class LocalSearch:
     """The state of a search: units, their classes, and what they cost."""
 
-    def __init__(self, problem: Problem, start: Recoding, assignment: Assignment, *, metric: CellMetric) -> None:
+    def __init__(self, problem: Problem, assignment: Assignment, *, metric: CellMetric) -> None:
         self.problem, self.cells, self.counts = problem, assignment.cells, assignment.counts
         self.joint, self.divided = assignment.joint, assignment.split
         self.ranks = ranks_of(problem.columns, problem.frequencies.vectors)[assignment.cells].astype(np.int32)

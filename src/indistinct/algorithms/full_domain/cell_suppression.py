@@ -1,76 +1,130 @@
-"""Cell suppression (Fung et al. 2010): outlier rows of a full-domain recoding lose single cells instead of all of them.
+"""Cell suppression (Fung et al. 2010): rows that stand out lose single cells instead of all of them.
 
 A full-domain search with a suppression budget leaves rows outside: their classes break the model. Here such a row is
 published with stars in a few columns, so that it falls together with other outliers, and only what cannot be placed
-that way is dropped.
+that way is dropped. The search for the optimum stars raw values instead, and proves how many stars it takes.
 """
 
-import heapq
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import combinations, islice
 from types import MappingProxyType
-from typing import ClassVar
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
 from indistinct.algorithms.full_domain.bottom_up import BottomUp
 from indistinct.algorithms.full_domain.datafly import Datafly
+from indistinct.algorithms.full_domain.fewest_stars import NODES, find_fewest_stars, why_not_proven
 from indistinct.algorithms.full_domain.incognito import Incognito
 from indistinct.algorithms.full_domain.nodes import FullDomain, recoded_column
 from indistinct.algorithms.full_domain.optimal import Optimal
 from indistinct.algorithms.full_domain.samarati import Samarati
-from indistinct.algorithms.full_domain.subtrees import SubtreeCut, group_equal
+from indistinct.algorithms.full_domain.starred_sets import place_by_sets
+from indistinct.algorithms.full_domain.stars import Units, place_units
+from indistinct.algorithms.full_domain.subtrees import SubtreeCut
 from indistinct.errors import Feasible, InfeasibleError, ParameterError
 from indistinct.figures import share_above
-from indistinct.frequencies.encode import pack
 from indistinct.frequencies.lattice import Node
-from indistinct.frequencies.value import Classes, Key
-from indistinct.machine.arrays import Codes
+from indistinct.frequencies.value import Key
+from indistinct.metrics.importance import NO_IMPORTANCE, Importance, importance_of
+from indistinct.models.base import Model
 from indistinct.recoding.kinds import ByCell, ByColumn, Recoding
+from indistinct.schema import Schema
 from indistinct.spelling import parse
 
 STARTS: Mapping[str, type[Algorithm]] = MappingProxyType(
     {kind.name: kind for kind in (Optimal, Samarati, BottomUp, Incognito, Datafly)}
 )
-# Sets of columns that are tried for each number of stars; with up to twelve columns these are all of them.
-MASKS = 1000
-
-Mask = tuple[int, ...]
+StarSearch = Literal["greedy", "optimal"]
 
 
 @dataclass(frozen=True, slots=True)
 class CellSuppression(Algorithm):
     """Star single cells of the rows that another full-domain search, `start`, would suppress.
 
-    Sets of columns are tried by their number, and among equally many those first that place most rows. Never drops
-    more rows than `start`, and never has a larger loss.
+    Sets of columns are tried by what they cost, and among equally costly ones those first that place most rows. A local
+    search then takes away stars, and both are done again from other orders. Never drops more rows than `start`, and
+    never has a larger loss. `importance` weighs stars by column ({"age": 3}): a column of importance 3 is starred only
+    where that saves three stars of others.
+
+    With `search="optimal"` raw values are published or starred, whatever `start` says, and the stars are the fewest by
+    weight; the budget bounds the rows that are dropped, and a dropped row counts as one full of stars. Equal rows may
+    be parted. That search is stopped after `nodes` nodes of an integer program (0 sets no limit) or after `seconds`,
+    and returns the best stars so far. The explanation of the release, and the counters `proven`, `bound` and `gap`, say
+    how good they are at least.
     """
 
     name: ClassVar[str] = "cell-suppression"
+    spelled: ClassVar[tuple[str, ...]] = ("importance",)
     start: str = "optimal:metric=loss"
+    search: StarSearch = "greedy"  # type: ignore[assignment]
+    importance: Importance = NO_IMPORTANCE
+    nodes: int = NODES
+    seconds: float | None = None
 
     def __post_init__(self) -> None:
         self.beginning()
+        object.__setattr__(self, "importance", importance_of(self.importance))
+        if self.search not in get_args(StarSearch):
+            raise ParameterError.of(
+                "CellSuppression",
+                "search",
+                f"must be one of {', '.join(get_args(StarSearch))}; got {self.search!r}",
+                hint="greedy suits tables of any size, optimal is proven and for small ones",
+            )
+        if self.nodes < 0:
+            hint = "0 sets no limit"
+            raise ParameterError.of("CellSuppression", "nodes", f"must be 0 or above; got {self.nodes}", hint=hint)
+        if self.seconds is not None and not self.seconds > 0:
+            hint = "leave it out for none"
+            raise ParameterError.of("CellSuppression", "seconds", f"must be above 0; got {self.seconds}", hint=hint)
+        for limit, is_set in (("nodes", self.nodes != NODES), ("seconds", self.seconds is not None)):
+            if is_set and not self._optimal:
+                raise ParameterError.of(
+                    "CellSuppression",
+                    limit,
+                    "limits the search for the optimum alone",
+                    hint="add search=optimal, or leave it out",
+                )
+
+    @property
+    def _optimal(self) -> bool:
+        return self.search == "optimal"
 
     def beginning(self) -> Algorithm:
         """Return the search that finds the node."""
         return parse(self.start, STARTS, what="full-domain algorithm")
 
+    def require_columns(self, schema: Schema) -> None:
+        """Raise where a column is important that is no quasi-identifier."""
+        self.importance.check(schema.quasi)
+
     @property
     def traits(self) -> AlgorithmTraits:  # type: ignore[override]
-        """The same value may be shown in one row and starred in another."""
+        """The same value may be shown in one row and starred in another; the fewest stars may part equal rows."""
+        if self._optimal:
+            return AlgorithmTraits(
+                local=True, hierarchies=True, monotone=True, splits=True, suppresses=True, reusable=False
+            )
         monotone = self.beginning().traits.monotone
-        return AlgorithmTraits(local=True, hierarchies=True, monotone=monotone, suppresses=True)
+        return AlgorithmTraits(local=True, hierarchies=True, monotone=monotone, suppresses=True, column_sets=True)
 
     @property
     def keys(self) -> tuple[Key, ...]:
         """The histograms of the search that finds the node."""
-        return self.beginning().keys
+        return () if self._optimal else self.beginning().keys
 
-    def search(self, problem: Problem) -> Recoding:
-        """Return the recoding of the node with starred outliers; by column if no cell is starred."""
+    def refusal(self, model: Model, *, suppression: bool) -> str | None:
+        """Return why the search cannot work for a model: the fewest stars are known for numbers of rows alone."""
+        reason = Algorithm.refusal(self, model, suppression=suppression)
+        return reason or (why_not_proven(model) if self._optimal else None)
+
+    def find(self, problem: Problem) -> Recoding:
+        """Return the recoding of the node with starred outliers, by column if no cell is starred; or the optimum."""
+        self.require(problem)
+        if self._optimal:
+            return find_fewest_stars(problem, self.importance, nodes=self.nodes, seconds=self.seconds, spec=self)
         found = self.beginning().find(problem)
         if not isinstance(found, ByColumn) or found.levels is None:
             raise ParameterError.of(
@@ -81,9 +135,9 @@ class CellSuppression(Algorithm):
             )
         space = FullDomain(problem)
         levels = tuple(found.levels[column.name] for column in space.columns)
-        outliers = Outliers(space, levels)
+        outliers = Outliers(space, levels, self.importance or problem.importance)
         outliers.place()
-        dropped = outliers.rest.members_of(np.ones(len(outliers.rest), dtype=bool))
+        dropped = outliers.dropped_members()
         if dropped > problem.suppression:
             raise InfeasibleError(
                 f"{dropped} row(s) stand out whichever cells are starred, and {problem.suppression} may be dropped",
@@ -96,65 +150,51 @@ class CellSuppression(Algorithm):
 class Outliers:
     """The classes of a node that break the model, and the columns that are starred in each.
 
-    `values` are the published nodes of every class and `stars` what is starred of them; `remaining` are the classes
-    that have no place yet, and `rest` is what the model sees of them.
+    `values` are the published nodes of every class and `stars` what is starred of them; `kept` says which classes are
+    published.
     """
 
-    def __init__(self, space: FullDomain, levels: Node) -> None:
-        self.space, self.levels = space, levels
+    def __init__(self, space: FullDomain, levels: Node, importance: Importance) -> None:
+        self.space, self.levels, self.importance = space, levels, importance
         lengths = [len(column.domain) for column in space.columns]
         self.cut = SubtreeCut(
             space, tuple(np.full(n, level, dtype=np.int32) for n, level in zip(lengths, levels, strict=True))
         )
-        first = np.full(len(self.cut.classes), len(self.cut.class_ids))
-        np.minimum.at(first, self.cut.class_ids, np.arange(len(self.cut.class_ids)))
-        vectors = space.problem.frequencies.vectors[first]
-        self.values = np.stack([group[vectors[:, j]] for j, group in enumerate(self.cut.groups)], axis=1)
+        self.values = self.cut.values
         self.stars = np.zeros(self.values.shape, dtype=bool)
+        self.kept = ~self.cut.broken
         self.remaining = np.flatnonzero(self.cut.broken)
         self.rest = self.cut.classes.take(self.remaining)
 
     def place(self) -> None:
-        """Star as few columns as it takes, the most telling ones first where there are too many choices."""
-        free = [
-            j for j, (level, top) in enumerate(zip(self.levels, self.space.lattice.heights, strict=True)) if level < top
-        ]
-        telling = sorted(free, key=lambda j: (-len(np.unique(self.values[self.remaining, j])), j))
-        for stars in range(1, len(free) + 1):
-            if self.rest.rows < self.space.problem.model.smallest:
-                return
-            self._place_with([tuple(mask) for mask in islice(combinations(telling, stars), MASKS)])
-            self.space.problem.progress(stars / len(free))
+        """Star what the outliers need to fall together; drop those for which that fails."""
+        problem = self.space.problem
+        if problem.model.needs_labels:
+            place_by_sets(self)
+            self.kept[:] = True
+            self.kept[self.remaining] = False
+            return
+        outside = self.remaining
+        units = Units(
+            self.values[outside],
+            self.rest,
+            tuple(self.free),
+            tuple(self.importance.of(column.name) for column in self.space.columns),
+            problem.model,
+        )
+        found = place_units(units, counters=problem.counters, progress=problem.progress)
+        self.stars[outside], self.kept[outside] = found.stars & found.placed[:, None], found.placed
 
-    def _place_with(self, masks: list[Mask]) -> None:
-        """Place rows with sets of columns, always with the set that places most; equals go in the order given.
+    @property
+    def free(self) -> list[int]:
+        """Return the columns that may be starred: those below the root, unless a most level lies below it."""
+        heights, forest = self.space.lattice.heights, self.space.problem.forest
+        tops = zip(self.levels, heights, self.space.columns, strict=True)
+        return [j for j, (level, top, column) in enumerate(tops) if level < top and column.name not in forest]
 
-        Under an absorbing model a set only places fewer rows as others place some, so a count that is still the largest
-        when it is made again is the largest of all; under other models that is taken for granted.
-        """
-        queue = [(-self.rest.rows, place) for place in range(len(masks))]
-        while queue and len(self.remaining):
-            known, place = heapq.heappop(queue)
-            class_ids, satisfied, rows = self._tried(masks[place])
-            if -rows > known and queue and (-rows, place) > queue[0]:
-                if rows:
-                    heapq.heappush(queue, (-rows, place))
-                continue
-            if rows:
-                settled = satisfied[class_ids]
-                self.stars[np.ix_(self.remaining[settled], np.array(masks[place]))] = True
-                self.remaining, self.rest = self.remaining[~settled], self.rest.take(np.flatnonzero(~settled))
-
-    def _tried(self, mask: Mask) -> tuple[Codes, Codes, int]:
-        """Return the group of each remaining class under some stars, which groups satisfy the model, and their rows."""
-        self.space.problem.counters["checks"] += 1
-        shown = [j for j in range(self.values.shape[1]) if j not in mask]
-        codes = [self.values[self.remaining, j] for j in shown]
-        words = pack(codes, [int(code.max()) + 1 for code in codes])[0] if codes else np.zeros(len(self.remaining))
-        class_ids, _, sizes = group_equal(words, self.rest.sizes)
-        together: Classes = self.rest.regroup(class_ids, len(sizes))
-        satisfied = ~self.space.problem.model.violations(together)
-        return class_ids, satisfied, int(sizes[satisfied].sum())
+    def dropped_members(self) -> int:
+        """Return how many rows, or people, are dropped."""
+        return self.cut.classes.members_of(~self.kept)
 
     def recoding(self) -> ByCell:
         """Return the recoding that publishes the node, its outliers with stars, and drops what has no place."""
@@ -163,10 +203,8 @@ class Outliers:
             starred = self.stars[:, j]
             columns.append(recoded_column(column, level, starred=bool(starred.any()))[0])
             shown[starred, j] = len(columns[-1].summary.published) - 1
-        kept = np.ones(len(shown), dtype=bool)
-        kept[self.remaining] = False
-        values, places = np.unique(shown[kept], axis=0, return_inverse=True)
+        values, places = np.unique(shown[self.kept], axis=0, return_inverse=True)
         classes = np.full(len(shown), -1, dtype=np.int32)
-        classes[kept] = places.reshape(-1)
+        classes[self.kept] = places.reshape(-1)
         vectors = np.ascontiguousarray(self.space.problem.frequencies.vectors)
         return ByCell(tuple(columns), vectors, classes[self.cut.class_ids], values)

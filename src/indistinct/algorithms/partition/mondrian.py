@@ -12,11 +12,14 @@ import numpy as np
 
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
 from indistinct.algorithms.partition.by_loss import Costs, partition_by_loss
+from indistinct.algorithms.partition.by_pattern import partition_by_pattern
 from indistinct.algorithms.partition.by_workload import partition_by_workload
 from indistinct.algorithms.partition.layout import Layout, layout_of, ranks_of, summarize
 from indistinct.algorithms.partition.relaxed import halve_by_rounds, halve_by_size
 from indistinct.algorithms.partition.strict import Partition, partition_strictly
 from indistinct.errors import ParameterError
+from indistinct.frequencies.value import Classes
+from indistinct.machine.arrays import Codes
 from indistinct.metrics.queries.boxes import boxes_of_workload
 from indistinct.metrics.queries.value import check_columns
 from indistinct.metrics.queries.workload import Workload
@@ -25,7 +28,15 @@ from indistinct.recoding.summary import Extent, NumericForm, Style, TreeForm
 from indistinct.schema import Schema
 
 Choice = Literal["width", "loss"]
+Missing = Literal["value", "pattern"]
 MOST_POSITIONS = 99
+
+
+CHOICES = (
+    ("choose", get_args(Choice), "width is the rule of the paper, loss takes the cut after which least is lost"),
+    ("trees", get_args(TreeForm), "node publishes a node of the tree, set the values of a class"),
+    ("missing", get_args(Missing), "value takes missing for a value, pattern parts rows by what they miss first"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +48,8 @@ class Mondrian(Algorithm):
 
     `numeric` is the summary statistic of the paper that classes show of numbers and dates: their range as one text
     (`interval`) or as two columns (`bounds`), their `mean`, or both (`interval+mean`). It holds for all columns alike.
-    `extent` is the range of the rows of a class, or the region between cuts.
+    `extent` is the range of the rows of a class, or the region between cuts. With `missing="pattern"` rows are first
+    parted by which quasi-identifiers they miss, as far as the model allows; else missing is a value like others.
 
     Guarantees: every class satisfies the model, no row is suppressed, and no class could be cut once more.
     """
@@ -50,6 +62,7 @@ class Mondrian(Algorithm):
     positions: int = 5
     trees: TreeForm = "node"
     workload: Workload | None = None
+    missing: Missing = "value"
 
     def __post_init__(self) -> None:
         Style(self.extent, self.numeric)
@@ -60,14 +73,10 @@ class Mondrian(Algorithm):
                 "must be range when it is relaxed: halves by rows have no regions",
                 hint="leave out relaxed=true, or extent=region",
             )
-        for field, known in (("choose", get_args(Choice)), ("trees", get_args(TreeForm))):
+        for field, known, hint in CHOICES:
             if getattr(self, field) not in known:
-                raise ParameterError.of(
-                    "Mondrian",
-                    field,
-                    f"must be one of {', '.join(known)}; got {getattr(self, field)!r}",
-                    hint="choose=width is the rule of the paper, choose=loss takes the cut after which least is lost",
-                )
+                problem = f"must be one of {', '.join(known)}; got {getattr(self, field)!r}"
+                raise ParameterError.of("Mondrian", field, problem, hint=hint)
         if not 1 <= self.positions <= MOST_POSITIONS:
             raise ParameterError.of(
                 "Mondrian",
@@ -78,6 +87,13 @@ class Mondrian(Algorithm):
         self._check_choice()
 
     def _check_choice(self) -> None:
+        if self.missing == "pattern" and (self.relaxed or self.extent == "region"):
+            raise ParameterError.of(
+                "Mondrian",
+                "missing",
+                "must be value when it is relaxed or publishes regions: patterns take strict cuts of their own",
+                hint="leave out missing=pattern, or the other one",
+            )
         if self.relaxed and self.choose == "loss":
             raise ParameterError.of(
                 "Mondrian",
@@ -92,8 +108,7 @@ class Mondrian(Algorithm):
                 "decides every cut: it goes neither with relaxed=true nor with choose=loss",
                 hint="leave out the other one",
             )
-        chooses = self.choose == "loss" or self.workload is not None
-        if self.trees == "set" and (not chooses or self.extent == "region"):
+        if self.trees == "set" and (not self._chooses or self.extent == "region"):
             raise ParameterError.of(
                 "Mondrian",
                 "trees",
@@ -122,15 +137,20 @@ class Mondrian(Algorithm):
         return self._relaxed(problem) if self.relaxed else self._strict(problem)
 
     def _strict(self, problem: Problem) -> Recoding:
-        frequencies, model = problem.frequencies, problem.model
-        layout = layout_of(problem.columns)
-        if self.workload is not None:
-            found = self._by_workload(problem, layout, self.workload)
-        elif self.choose == "loss":
-            found = self._by_loss(problem, layout)
+        layout = layout_of(problem.columns, problem.importance)
+        order: Literal["C", "F"] = "C" if self._chooses else "F"
+        ranks, classes = (
+            ranks_of(problem.columns, problem.frequencies.vectors, order=order),
+            problem.frequencies.classes,
+        )
+
+        def find(ranks: Codes, classes: Classes) -> Partition:
+            return self._partition(problem, layout, ranks, classes)
+
+        if self.missing == "pattern":
+            found = partition_by_pattern(problem.columns, ranks, classes, model=problem.model, find=find)
         else:
-            ranks, classes = ranks_of(problem.columns, frequencies.vectors, order="F"), frequencies.classes
-            found = partition_strictly(ranks, classes, layout=layout, model=model, counters=problem.counters)
+            found = find(ranks, classes)
         problem.progress(0.7)
         columns, values = summarize(
             problem.columns,
@@ -143,20 +163,32 @@ class Mondrian(Algorithm):
         )
         return ByRegion(columns, found.cuts, values)
 
-    def _by_loss(self, problem: Problem, layout: Layout) -> Partition:
-        frequencies, rows = problem.frequencies, problem.frequencies.rows
-        in_order = self.extent == "region"
-        return partition_by_loss(
-            ranks_of(problem.columns, frequencies.vectors),
-            frequencies.classes,
-            layout=layout,
-            costs=Costs.of(problem.columns, layout, rows=rows, trees=self.trees, in_order=in_order),
-            model=problem.model,
-            positions=self.positions,
-            counters=problem.counters,
-        )
+    @property
+    def _chooses(self) -> bool:
+        """Whether every cut is weighed."""
+        return self.choose == "loss" or self.workload is not None
 
-    def _by_workload(self, problem: Problem, layout: Layout, workload: Workload) -> Partition:
+    def _partition(self, problem: Problem, layout: Layout, ranks: Codes, classes: Classes) -> Partition:
+        """Return the cuts of some cells."""
+        model, counters, in_order = problem.model, problem.counters, self.extent == "region"
+        if self.workload is not None:
+            return self._by_workload(problem, layout, ranks, classes, self.workload)
+        if self.choose == "loss":
+            rows = problem.frequencies.rows
+            return partition_by_loss(
+                ranks,
+                classes,
+                layout=layout,
+                costs=Costs.of(problem.columns, layout, rows=rows, trees=self.trees, in_order=in_order),
+                model=model,
+                positions=self.positions,
+                counters=counters,
+            )
+        return partition_strictly(ranks, classes, layout=layout, model=model, counters=counters)
+
+    def _by_workload(
+        self, problem: Problem, layout: Layout, ranks: Codes, classes: Classes, workload: Workload
+    ) -> Partition:
         names = [column.name for column in problem.columns]
         if not any(name in names for name in workload.columns):
             raise ParameterError(
@@ -164,8 +196,8 @@ class Mondrian(Algorithm):
                 hint=f"a cut can serve conditions on {', '.join(names)}",
             )
         return partition_by_workload(
-            ranks_of(problem.columns, problem.frequencies.vectors),
-            problem.frequencies.classes,
+            ranks,
+            classes,
             columns=problem.columns,
             layout=layout,
             boxes=boxes_of_workload(workload, [column.domain for column in problem.columns]),
@@ -177,7 +209,7 @@ class Mondrian(Algorithm):
 
     def _relaxed(self, problem: Problem) -> Recoding:
         frequencies, model = problem.frequencies, problem.model
-        layout, ranks = layout_of(problem.columns), ranks_of(problem.columns, frequencies.vectors)
+        layout, ranks = layout_of(problem.columns, problem.importance), ranks_of(problem.columns, frequencies.vectors)
         if model.traits.sizes_only and frequencies.joint is None:
             pieces = halve_by_size(ranks, frequencies.counts, layout=layout, k=model.smallest)
         else:

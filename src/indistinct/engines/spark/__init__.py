@@ -9,18 +9,32 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from indistinct.engines import groups
-from indistinct.engines.base import EVERY_RECODING, Sink
+from indistinct.engines.base import EVERY_RECODING, BeyondMemory, Sink
 from indistinct.engines.finding import Learned
-from indistinct.engines.spark.publish import publish_frame
-from indistinct.engines.spark.session import session_for
-from indistinct.engines.spark.source import SparkTable, is_spark_frame, open_folder, open_spark, parquet_files
+from indistinct.engines.levels import Room
+from indistinct.engines.spark.passes import SparkLevels, estimate_distinct
+from indistinct.engines.spark.publish import MOST_ROWS, publish_frame
+from indistinct.engines.spark.session import driver_bytes, most_bytes, session_for
+from indistinct.engines.spark.source import (
+    SparkTable,
+    bytes_of_groups,
+    is_spark_frame,
+    open_folder,
+    open_spark,
+    parquet_files,
+)
 from indistinct.frequencies.count import Counted, Request
 from indistinct.machine.memory import needs_memory
 from indistinct.machine.randomness import Secret
+from indistinct.machine.stages import enter
 from indistinct.recoding.outputs import Assignment
 from indistinct.tables import Reading
 
 __all__ = ["Spark"]
+
+# Numbers of a column are all known up to so many, and go by keys beyond; of the driver's memory a text that is known
+# takes so many bytes, and every published value of a class so many.
+NUMBERS, VALUE, LABEL = 1 << 16, 256, 310
 
 LOG = logging.getLogger("indistinct.count")
 
@@ -29,13 +43,15 @@ LOG = logging.getLogger("indistinct.count")
 class Spark:
     """Counts and publishes on the cluster of a running session, or of a local one that it starts.
 
-    `memory` bounds what the driver of a local one takes, in bytes; a running session has its own limits.
+    `memory` bounds what the driver of a local one takes, in bytes; a running session has its own limits. `room` says
+    how much is held at once of a table whose cells do not fit; without it that follows from the driver's memory.
     """
 
     supports: ClassVar[frozenset[str]] = EVERY_RECODING
 
     memory: int | None = None
     name: str = "spark"
+    room: Room | None = None
 
     def open(self, source: Any, reading: Reading) -> SparkTable | None:
         """Return a source of a frame or of Parquet files, None for anything else."""
@@ -49,8 +65,27 @@ class Spark:
         """Return whether a source is of a kind that this engine reads where it lies."""
         return self.owns(source) or bool(parquet_files(source))
 
-    def cells_beyond_memory(self, source: Any, request: Request) -> None:
-        """Return None: there are no passes over the rows of a cluster."""
+    @needs_memory("counting cells")
+    def cells_beyond_memory(self, source: SparkTable, request: Request) -> BeyondMemory | None:
+        """Return how many combinations there are if the driver could not take them; small tables are not looked at.
+
+        Published classes were counted before.
+        """
+        wanted = [*request.quasi, *(name for key in request.keys for name in key), *request.person]
+        columns = tuple(name for name in dict.fromkeys(wanted) if name in source.columns)
+        most = source.most_groups(columns) if self.room is None else self.room.cells
+        if request.published or not request.quasi or source.rows <= most:
+            return None
+        enter("counting")
+        known = source.learned.setdefault("estimates", {})
+        if columns not in known:
+            known[columns] = estimate_distinct(source, columns)
+        cells, values = known[columns]
+        if cells <= most:
+            return None
+        widest = dict(sorted(values.items(), key=lambda each: -each[1])[:3])
+        levels = SparkLevels(source, self.room or _room(source, len(request.quasi)), source.learned)
+        return BeyondMemory(cells, bytes_of_groups(cells, columns), most_bytes(source.session), widest, levels)
 
     def size_of(self, source: Any) -> int:
         """Return 0: what lives on a cluster is never read into memory."""
@@ -64,6 +99,8 @@ class Spark:
     def count(self, source: SparkTable, request: Request) -> Counted:
         """Return the cells of a table: its groups, collected once."""
         began = time.perf_counter()
+        if not request.published:
+            enter("counting")
         counted, learned = count_source(source, request)
         cells, seconds = counted.frequencies, time.perf_counter() - began
         LOG.info("counted %d rows: %d cells of %d columns; %.3f s", source.rows, len(cells), len(cells.names), seconds)
@@ -74,6 +111,12 @@ class Spark:
     def publish(self, source: SparkTable, assignment: Assignment, sink: Sink, *, secret: Secret) -> None:
         """Give a sink the published tables; one that takes folders lets workers write them."""
         publish_frame(source, assignment, sink, secret=secret, learned=source.learned.get("rows"))
+
+
+def _room(source: SparkTable, columns: int) -> Room:
+    """Return how much is held at once: rows of a part by a worker, values and classes by the driver."""
+    whole = driver_bytes(source.session)
+    return Room(MOST_ROWS, NUMBERS, whole // VALUE, whole // (LABEL * columns))
 
 
 def count_source(source: SparkTable, request: Request) -> tuple[Counted, Learned | None]:

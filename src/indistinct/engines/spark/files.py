@@ -4,15 +4,18 @@ The values must be those that Spark would read. Where that is not certain, `find
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from indistinct.engines.spark.parcels import join_tables, pack_table
+from indistinct.engines.spark.estimating import join_words, words_of
+from indistinct.engines.spark.parcels import PART, join_tables, pack_parts, pack_table, unpack_parcels
 from indistinct.errors import InputError
 
 NUMBER = "rows"
@@ -33,11 +36,12 @@ CALENDAR = "spark.sql.parquet.datetimeRebaseModeInRead"
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What one task reads: a row group of a file."""
+    """What one task reads: a row group of a file, or `rows` of it from `first` on."""
 
     path: str
     row_group: int
     rows: int
+    first: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +59,20 @@ class Pieces:
 
     def count(self, numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield, as parcels, the distinct combinations of values of each piece, and how many rows have each."""
+        counted = self._count_rows(numbers)
+        if counted is not None:
+            yield from pack_table(counted, part=0)
+
+    def count_by_part(self, numbers: Iterable[pa.RecordBatch], parts: int) -> Iterator[pa.RecordBatch]:
+        """Yield the same as parcels of parts, so that equal combinations of all pieces come together in one."""
+        counted = self._count_rows(numbers)
+        if counted is not None:
+            words = join_words([words_of(column, place) for place, column in enumerate(counted.columns[:-1])])
+            yield from pack_parts(counted, (words % np.uint64(parts)).astype(np.int32))
+
+    def _count_rows(self, numbers: Iterable[pa.RecordBatch]) -> pa.Table | None:
         tables = [unite_groups([_with_ones(pa.Table.from_batches([batch]))]) for batch in self.read(numbers)]
-        if tables:
-            yield from pack_table(unite_groups(tables), part=0)
+        return unite_groups(tables) if tables else None
 
     def _read_piece(self, piece: Piece) -> Iterator[pa.RecordBatch]:
         texts = [field.name for field in self.schema if field.type in TEXTS]
@@ -66,7 +81,7 @@ class Pieces:
                 batches = file.iter_batches(
                     BATCH, row_groups=[piece.row_group], columns=self.schema.names, use_threads=False
                 )
-                for batch in batches:
+                for batch in rows_between(batches, piece.first, piece.first + piece.rows):
                     columns = [_as_spark_reads(batch[field.name], field.type) for field in self.schema]
                     names = [f"c{index}" for index in range(len(columns))]
                     yield pa.record_batch(columns, names=names)
@@ -80,6 +95,31 @@ class Pieces:
                 f"a worker of Spark could not read the file {Path(piece.path).name!r}",
                 hint="see that it is whole and that nobody writes to it, and run it again",
             ) from None
+
+
+def rows_between(batches: Iterable[pa.RecordBatch], first: int, last: int) -> Iterator[pa.RecordBatch]:
+    """Yield the rows from one place to another; what lies behind them is not read."""
+    before = 0
+    for batch in batches:
+        begin, end = max(first - before, 0), min(last - before, len(batch))
+        if begin < end:
+            yield batch.slice(begin, end - begin)
+        before += len(batch)
+        if before >= last:
+            return
+
+
+def split_pieces(pieces: Sequence[Piece], tasks: int) -> tuple[Piece, ...]:
+    """Return pieces for some tasks at least: large row groups are read in several, where there are few of them.
+
+    To reach its rows a task decodes those before them, which takes a tenth of the time that counting them does.
+    """
+    times = -(-tasks // max(len(pieces), 1))
+    found = []
+    for piece in pieces:
+        ends = np.linspace(0, piece.rows, max(min(times, piece.rows // BATCH), 1) + 1).astype(int).tolist()
+        found += [replace(piece, first=start, rows=end - start) for start, end in pairwise(ends)]
+    return tuple(found)
 
 
 def find_pieces(paths: Sequence[Path], wanted: pa.Schema, session: Any) -> tuple[Piece, ...] | None:
@@ -97,7 +137,7 @@ def find_pieces(paths: Sequence[Path], wanted: pa.Schema, session: Any) -> tuple
         except (OSError, pa.ArrowException):  # encrypted, or of a kind that Arrow does not know
             return None
         pieces += [Piece(str(path), number, rows) for number, rows in enumerate(sizes) if rows]
-    return tuple(pieces)
+    return split_pieces(pieces, int(session.sparkContext.defaultParallelism))
 
 
 def _reads_as_spark(file: pq.ParquetFile, wanted: pa.Schema) -> bool:
@@ -137,6 +177,15 @@ def _as_spark_reads(column: pa.Array, kind: pa.DataType) -> pa.Array:
 
 def _with_ones(table: pa.Table) -> pa.Table:
     return table.append_column(NUMBER, pa.repeat(pa.scalar(1, pa.int64()), len(table)))
+
+
+def unite_parcels(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield the combinations of values that came together, each once; parts of parcels add up to how many there are."""
+    _, found = unpack_parcels(batches)
+    if found is not None:
+        united = unite_groups([found])
+        for place, batch in enumerate(pack_table(united, part=0)):
+            yield batch.set_column(0, PART, pa.array([0 if place else len(united)], pa.int32()))
 
 
 def unite_groups(tables: Sequence[pa.Table]) -> pa.Table:

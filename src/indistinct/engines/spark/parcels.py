@@ -5,6 +5,7 @@ Java then carries a few large cells and looks at no row, and texts go as a dicti
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -49,6 +50,14 @@ def unpack_parcels(batches: Iterable[pa.RecordBatch]) -> tuple[int, pa.Table | N
             parts.append(part)
             tables.append(pa.ipc.open_stream(content.as_buffer()).read_all())
     return (min(parts), join_tables(tables)) if tables else (0, None)
+
+
+def part_frame(frame: Any, parts: int) -> Any:
+    """Return a frame of parcels whose partitions are the parts; before Spark 4.1 some share one, each in a row."""
+    by_number = getattr(frame, "repartitionById", None)
+    if by_number is None:
+        return frame.repartition(parts, PART).sortWithinPartitions(PART)
+    return by_number(parts, frame[PART])
 
 
 def join_tables(tables: Sequence[pa.Table]) -> pa.Table:

@@ -5,10 +5,8 @@ classes are, and no task sees the whole table. Nothing but the schema of a relea
 """
 
 import math
-import pickle
 import secrets
 import shutil
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -21,7 +19,8 @@ import pyarrow.parquet as pq
 from indistinct.engines.base import FolderSink, Sink
 from indistinct.engines.finding import CellFinder, Finder, Learned
 from indistinct.engines.memory.publish import Run
-from indistinct.engines.spark.parcels import PARCELS_OF_SPARK, PART, unpack_parcels
+from indistinct.engines.spark.parcels import PARCELS_OF_SPARK, PART, part_frame, unpack_parcels
+from indistinct.engines.spark.sending import Sender
 from indistinct.engines.spark.session import settings_of, shorten_errors
 from indistinct.engines.spark.source import SparkTable, as_read
 from indistinct.engines.spark.types import spark_schema, types_to_send
@@ -64,7 +63,7 @@ def publish_frame(
                         name, [_collect_table(job.run(arranged, writing, "publish", PARCELS_OF_SPARK), writing.schema)]
                     )
         finally:
-            job.forget()
+            job.sender.forget()
 
 
 def _collect_table(frame: Any, schema: pa.Schema) -> pa.Table:
@@ -121,7 +120,7 @@ class _Job:
     run_of: Run
     locating: Locating
     dealing: Dealing | None
-    sent: list[Any]
+    sender: Sender
 
     @classmethod
     def of(cls, source: SparkTable, assignment: Assignment, secret: Secret, learned: Learned | None) -> "_Job":
@@ -147,14 +146,13 @@ class _Job:
         if assignment.split:
             ends = starts_of(assignment.counts)[1:]
             dealing = Dealing(starts_of(counts), ends, assignment.class_ids, places, words)
-        return cls(source, assignment, secret, run, locating, dealing, [])
+        return cls(source, assignment, secret, run, locating, dealing, Sender(source.session))
 
     def arranged(self) -> Any:
         """Return the frame of all rows that are published, as parcels: a partition has those of a part."""
         from pyspark.sql import functions
 
-        in_files = self.locating.pieces is not None
-        frame = self.source.numbers_of_pieces() if in_files else self.source.select(self.locating.read.names)
+        frame, _ = self.source.rows_of_tasks(self.locating.read.names)
         if self.dealing is None:
             located = self.run(frame, self.locating, "classes", PARCELS_OF_SPARK)
         else:
@@ -163,7 +161,7 @@ class _Job:
             group = functions.shiftright(groups[KEY], WORD_BITS)
             together = groups.repartition(parts, group).sortWithinPartitions(KEY)
             located = self.run(together, self.dealing, "deal", PARCELS_OF_SPARK)
-        return _part_frame(located, self.locating.places.parts)
+        return part_frame(located, self.locating.places.parts)
 
     def writing(self, table: OutputTable) -> Writing:
         """Return how one table of the release is written."""
@@ -173,21 +171,7 @@ class _Job:
 
     def run(self, frame: Any, holder: Locating | Dealing | Writing, method: str, schema: Any) -> Any:
         """Return a frame whose rows workers make of another's, with a method of something that is sent to them."""
-        sent = self.source.session.sparkContext.broadcast(_Pickled(pickle.dumps(holder, pickle.HIGHEST_PROTOCOL)))
-        self.sent.append(sent)
-
-        def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            from pyspark import TaskContext
-
-            context = TaskContext.get()
-            return getattr(sent.value, method)(batches, 0 if context is None else context.partitionId())
-
-        return frame.mapInArrow(work, schema)
-
-    def forget(self) -> None:
-        """Remove from workers and driver what was sent."""
-        for each in self.sent:
-            each.destroy()
+        return self.sender.run(frame, holder, method, schema)
 
     def _carried_with_groups(self) -> pa.Schema:
         """Return the columns that travel with rows to where they are dealt out."""
@@ -199,37 +183,20 @@ class _Job:
         return pa.schema([*((name, kinds[name]) for name in names), *columns])
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class _Pickled:
-    """A value as bytes, which becomes the value itself where it is unpickled.
-
-    A session that encrypts takes bytes of any length for a broadcast, and no array above 64 KB.
-    """
-
-    content: bytes
-
-    def __reduce__(self) -> tuple[Callable[[bytes], Any], tuple[bytes]]:
-        return pickle.loads, (self.content,)
-
-
 def _parts(rows: int, parallel: int) -> int:
     """Return into how many parts rows go: enough that each is small, and that no task waits for work."""
     return max(math.ceil(rows / MOST_ROWS), min(parallel, math.ceil(rows / FEW_ROWS)), 1)
 
 
-def _part_frame(frame: Any, parts: int) -> Any:
-    """Return a frame whose partitions are the parts; before Spark 4.1 some share one, and their order is another."""
-    by_number = getattr(frame, "repartitionById", None)
-    return frame.repartition(parts, PART) if by_number is None else by_number(parts, frame[PART])
-
-
 def _finder(assignment: Assignment, learned: Learned | None) -> tuple[Finder, Codes | None, Codes, Codes]:
     """Return what finds the group of a row, where its entry stands, the rows of each group, and its cell."""
-    joint = assignment.frequencies.joint
-    if joint is None:
-        finder = CellFinder.of(assignment.domains, assignment.frequencies.vectors)
-        owners = np.arange(len(assignment.frequencies), dtype=np.int32)
-        return finder, None, assignment.frequencies.counts, owners
-    if learned is None or learned.vectors is not assignment.frequencies.vectors:
-        raise InputError("rows cannot be found again by their sensitive values", hint="search a new recoding")
-    return learned.finder, learned.entries, joint.histogram.counts, joint.histogram.owners().astype(np.int32)
+    counted, joint = assignment.frequencies, assignment.frequencies.joint
+    own = learned if learned is not None and learned.vectors is counted.vectors else None
+    if joint is not None:
+        if own is None:
+            raise InputError("rows cannot be found again by their sensitive values", hint="search a new recoding")
+        return own.finder, own.entries, joint.histogram.counts, joint.histogram.owners().astype(np.int32)
+    owners = np.arange(len(counted), dtype=np.int32)
+    if own is not None:  # a search by levels counted classes, and rows find theirs by cuts
+        return own.finder, own.entries, counted.counts, owners
+    return CellFinder.of(assignment.domains, counted.vectors), None, counted.counts, owners

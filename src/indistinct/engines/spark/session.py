@@ -19,6 +19,8 @@ PYTHON = "PYSPARK_PYTHON"
 UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 # Of the driver's memory, groups may take so much: they are there once as they come, and once as one table.
 SHARE_OF_DRIVER = 0.4
+# Rows go past Java, which would spend more on compiling its own code well than that code then takes.
+QUICK_START = "-XX:TieredStopAtLevel=1"
 # Errors of workers are known again by their names.
 KNOWN = {"UnseenValueError": UnseenValueError, "InputError": InputError}
 # What of a running session is set while the engine works in it: large batches, and moments that every reader knows.
@@ -64,6 +66,7 @@ def _start_session(pyspark: Any, memory: int | None) -> Any:
         "spark.log.level": "ERROR",
         "spark.sql.session.timeZone": "UTC",
         "spark.local.dir": str(directory_of_process()),
+        "spark.driver.extraJavaOptions": QUICK_START,
         "spark.io.encryption.enabled": "true",  # rows, and what goes to workers, that lie on disk for a while
     }
     builder = pyspark.sql.SparkSession.builder
@@ -119,10 +122,14 @@ def java_version(java: str) -> int | None:
 
 def most_bytes(session: Any) -> int:
     """Return how many bytes of results the driver can take: what it may hold, or what Spark lets it fetch."""
-    told = session.sparkContext.getConf()
-    largest, whole = (_bytes(told.get(f"spark.driver.{name}", "1g")) for name in ("maxResultSize", "memory"))
-    share = int(SHARE_OF_DRIVER * whole)
+    largest = _bytes(session.sparkContext.getConf().get("spark.driver.maxResultSize", "1g"))
+    share = int(SHARE_OF_DRIVER * driver_bytes(session))
     return min(largest, share) if largest else share
+
+
+def driver_bytes(session: Any) -> int:
+    """Return how many bytes of memory the driver may take."""
+    return _bytes(session.sparkContext.getConf().get("spark.driver.memory", "1g"))
 
 
 def _bytes(text: str) -> int:

@@ -1,7 +1,7 @@
 """A table that Spark reads where it lies: a frame, Parquet files, or an Arrow table."""
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from indistinct.engines.base import as_written, place_of
 from indistinct.engines.groups import Groups
-from indistinct.engines.spark.files import NUMBER, Piece, Pieces, find_pieces, unite_groups
-from indistinct.engines.spark.parcels import PARCELS_OF_SPARK, unpack_parcels
+from indistinct.engines.spark.files import NUMBER, Piece, Pieces, find_pieces, unite_groups, unite_parcels
+from indistinct.engines.spark.parcels import PARCELS_OF_SPARK, PART, part_frame, unpack_parcels
 from indistinct.engines.spark.session import import_pyspark, most_bytes, session_for, settings_of, shorten_errors
 from indistinct.engines.spark.types import arrow_schema, spark_schema, types_to_send
 from indistinct.errors import InputError, ParameterError
@@ -22,6 +22,10 @@ from indistinct.tables.value import Reading, SourceDetails, Table, choose, is_ta
 
 # What a group takes at least: its number, and as much for each column.
 BYTES_OF_VALUE = 8
+# Tasks that read files, for every core, and rows that one reads at most, about.
+TASKS, ROWS_OF_TASK = 2, 4_000_000
+# Groups that a worker unites at a time, about.
+GROUPS_OF_PART = 2_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -70,32 +74,56 @@ class SparkTable(SourceDetails):
         """Return how workers read some columns of files; None where Spark reads."""
         return None if not self.pieces or not columns else Pieces(self.pieces, self.schema_of(columns))
 
-    def numbers_of_pieces(self) -> Any:
-        """Return a frame with the number of every piece, each for a task of its own."""
+    def rows_of_tasks(self, columns: Sequence[str]) -> tuple[Any, int | None]:
+        """Return a frame that gives tasks their rows, or the numbers of the pieces that they read, and how many tasks.
+
+        Of frames nobody knows how many. A task of Spark takes some time before its first row: of files there are a few
+        for each core, and more only where they would be large.
+        """
+        if self.pieces_of(columns) is None:
+            return self.select(columns), None
         size = len(self.pieces or ())
-        return self.session.range(0, size, 1, size)
+        few = TASKS * int(self.session.sparkContext.defaultParallelism)
+        tasks = min(size, max(few, -(-self.rows // ROWS_OF_TASK)))
+        return self.session.range(0, size, 1, tasks), tasks
 
     def groups(self, columns: Sequence[str]) -> Groups:
         """Return the distinct combinations of some columns, and how many rows have each: the one thing collected."""
         pieces = self.pieces_of(columns)
-        if pieces is not None and self.rows <= self._most(columns):
-            return self._groups_of_pieces(pieces)
-        return self._groups_of_frame(columns)
-
-    def _groups_of_pieces(self, pieces: Pieces) -> Groups:
-        """Return groups that workers counted, piece by piece, and the driver unites."""
-
-        def work(numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            return pieces.count(numbers)
-
+        if pieces is None:
+            return self._groups_of_frame(columns)
         with settings_of(self.session), shorten_errors("count the combinations of values"):
-            counted = self.numbers_of_pieces().mapInArrow(work, PARCELS_OF_SPARK).toArrow()
-        _, found = unpack_parcels(counted.to_batches())
+            if self.rows <= self.most_groups(columns):
+                parcels = self._of_pieces(pieces.count, columns).toArrow()
+            else:
+                parcels = self._united_parcels(pieces)
+        _, found = unpack_parcels(parcels.to_batches())
         if found is None:
             return Groups(pieces.schema.empty_table(), np.zeros(0, dtype=np.int64))
         united = unite_groups([found])
         counts = united[NUMBER].to_numpy()
         return Groups(united.drop_columns([NUMBER]).rename_columns(pieces.schema.names), counts)
+
+    def _of_pieces(self, count: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]], columns: Any) -> Any:
+        """Return a frame of the groups that workers count in each piece."""
+        numbers, _ = self.rows_of_tasks(columns)
+        return numbers.mapInArrow(count, PARCELS_OF_SPARK)
+
+    def _united_parcels(self, pieces: Pieces) -> pa.Table:
+        """Return groups that workers united, unless there are more than the driver can take."""
+        from pyspark.sql import functions
+
+        most, columns = self.most_groups(pieces.schema.names), pieces.schema.names
+        parts = max(int(self.session.sparkContext.defaultParallelism), -(-most // GROUPS_OF_PART))
+        counted = self._of_pieces(lambda numbers: pieces.count_by_part(numbers, parts), columns)
+        kept = part_frame(counted, parts).mapInArrow(unite_parcels, PARCELS_OF_SPARK).persist()
+        try:
+            found = kept.agg(functions.sum(PART)).collect()[0][0] or 0
+            if found > most:
+                raise too_many(found, most)
+            return kept.toArrow()
+        finally:
+            kept.unpersist()
 
     def _groups_of_frame(self, columns: Sequence[str]) -> Groups:
         from pyspark.sql import functions
@@ -109,7 +137,7 @@ class SparkTable(SourceDetails):
 
     def _collected(self, grouped: Any, columns: Sequence[str]) -> pa.Table:
         """Return groups, unless there are more than the driver can take; as long as rows are fewer, nobody counts."""
-        most = self._most(columns)
+        most = self.most_groups(columns)
         if self.rows <= most:
             return grouped.toArrow()
         kept = grouped.persist()
@@ -121,9 +149,9 @@ class SparkTable(SourceDetails):
         finally:
             kept.unpersist()
 
-    def _most(self, columns: Sequence[str]) -> int:
+    def most_groups(self, columns: Sequence[str]) -> int:
         """Return how many groups of some columns the driver can take."""
-        return most_bytes(self.session) // (BYTES_OF_VALUE * (len(columns) + 1))
+        return most_bytes(self.session) // bytes_of_groups(1, columns)
 
     def table(self) -> pa.Table:
         """Return the whole table in the driver's memory."""
@@ -148,6 +176,11 @@ class SparkTable(SourceDetails):
         counted = some.groupBy(*some.columns).count()
         with shorten_errors("count combinations of values that one row alone has"):
             return int(counted.where(counted["count"] == 1).count())
+
+
+def bytes_of_groups(groups: int, columns: Sequence[str]) -> int:
+    """Return how many bytes groups of some columns take at least."""
+    return groups * BYTES_OF_VALUE * (len(columns) + 1)
 
 
 def too_many(groups: int, most: int) -> InputError:

@@ -6,7 +6,7 @@ What they must know comes by broadcast, the key of a release's randomness among 
 import hashlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -112,7 +112,7 @@ class Locating:
     def groups(self, batches: Iterable[pa.RecordBatch], partition: int) -> Iterator[pa.RecordBatch]:
         """Yield rows that part, with their group in the place of a class."""
         kinds = types_to_send(self.read)  # types of the source may be none of Spark's
-        for number, rows in enumerate(self._rows(batches)):
+        for number, rows in enumerate(read_rows(batches, self.pieces, self.read)):
             groups, contents = self._group(rows), self.words.of_contents(rows)
             if contents is None:
                 words = self.words.draw(len(rows), stage=MIXING, partition=partition, batch=number)
@@ -125,7 +125,7 @@ class Locating:
         """Yield the rows that are published, as parcels of parts, with the place of their class and a random word."""
         if self.class_ids is None:
             raise AssertionError("rows that part are dealt out first")
-        for number, read in enumerate(self._rows(batches)):
+        for number, read in enumerate(read_rows(batches, self.pieces, self.read)):
             rows, groups = read, self._group(read)
             classes = self.class_ids[groups]
             chosen = np.flatnonzero(classes >= 0)
@@ -134,10 +134,6 @@ class Locating:
             contents = self.words.of_contents(rows)
             parts, keys = sort_keys_of(self.places, self.words, classes, contents, partition=partition, batch=number)
             yield from pack_parts(self._carried(rows, keys, groups, contents), parts)
-
-    def _rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-        for table in in_chunks(batches if self.pieces is None else self.pieces.read(batches)):
-            yield under_names(table, self.read)
 
     def _group(self, rows: pa.Table) -> Codes:
         found = self.finder.find(rows)
@@ -310,6 +306,15 @@ def in_chunks(batches: Iterable[pa.RecordBatch], *, whole: bool = False) -> Iter
             yield table.slice(0, end)
     if kept:
         yield pa.Table.from_batches(kept).combine_chunks()
+
+
+def read_rows(batches: Iterable[pa.RecordBatch], pieces: Pieces | None, wanted: pa.Schema) -> Iterator[pa.Table]:
+    """Yield the rows of a task, some at a time, under the names of the source; batches hold rows, or numbers of pieces.
+
+    Of a piece no other columns are read than those that are wanted.
+    """
+    for table in in_chunks(batches if pieces is None else replace(pieces, schema=wanted).read(batches)):
+        yield under_names(table, wanted)
 
 
 def under_names(table: pa.Table, wanted: pa.Schema) -> pa.Table:

@@ -18,8 +18,12 @@ from indistinct.engines.base import DatabaseTable, is_address
 from indistinct.errors import IndistinctError, ParameterError, PolicyError
 from indistinct.hierarchy import Hierarchy, hierarchy_from_json
 from indistinct.job.policy.value import Input, Output, Policy, Statement, predicted_column
+from indistinct.job.sampling import check_share
 from indistinct.metrics import parse_metric
+from indistinct.metrics.importance import importance_of
 from indistinct.models.registry import parse_model
+from indistinct.recoding.levels import levels_of
+from indistinct.recoding.range_columns import check_form
 from indistinct.recoding.transformations import Transformation, check_role, transformation_from_options
 from indistinct.release.pseudonyms.making import Pseudonym, pseudonym_from_options
 from indistinct.release.writing.delimited import Writing
@@ -48,6 +52,10 @@ LEVELS: Accepts = (
     "a list of whole numbers",
     lambda value: isinstance(value, list) and all(isinstance(level, int) for level in value) and bool(value),
 )
+BOUNDS: Accepts = (
+    'two levels, such as "1..3" or [1, 3]',
+    lambda value: isinstance(value, str) or (isinstance(value, list) and len(value) == 2),
+)
 TABLE: Accepts = ("a table of keys", lambda value: isinstance(value, dict))
 DAY: Accepts = ("a date or a text", lambda value: isinstance(value, str | date))
 TRUTH: Accepts = ("true or false", lambda value: isinstance(value, bool))
@@ -75,6 +83,7 @@ TABLES: dict[str, dict[str, Accepts]] = {
         "table": TEXT,
         "query": TEXT,
         "population": TEXT,
+        "sample": NUMBER,
         "delimiter": TEXT,
         "encoding": TEXT,
         "missing": TEXTS_OR_TABLE,
@@ -112,11 +121,12 @@ TABLES: dict[str, dict[str, Accepts]] = {
         "bom": TRUTH,
         "spreadsheet": TRUTH,
         "formulas": TRUTH,
+        "ranges": TEXT,
     },
 }
 WRITTEN = ("delimiter", "decimal", "encoding", "bom", "spreadsheet", "formulas")
 # The keys of [input] that say where the tables are.
-PLACE = ("path", "table", "query", "population")
+PLACE = ("path", "table", "query", "population", "sample")
 TRANSFORMATION: dict[str, Accepts] = {
     "round": NUMBER,
     "top": NUMBER,
@@ -133,6 +143,8 @@ COLUMN: dict[str, Accepts] = {
     **TRANSFORMATION,
     "pseudonym": PSEUDONYM,
     "fresh": TRUTH,
+    "importance": NUMBER,
+    "levels": BOUNDS,
 }
 POLICY: dict[str, Accepts] = dict.fromkeys(("columns", *TABLES), TABLE)
 
@@ -186,6 +198,8 @@ def policy_from_toml(text: str, *, base: Path) -> Policy:
         transformations=_transformations(columns, schema),
         pseudonyms=_pseudonyms(columns),
         fresh=_fresh(columns),
+        importance=importance_of(_of_quasi(columns, "importance", importance_of)),
+        levels=levels_of(_of_quasi(columns, "levels", levels_of)),
         suppression=suppression,
         algorithm=algorithm,
         target=target,
@@ -200,7 +214,11 @@ def policy_from_toml(text: str, *, base: Path) -> Policy:
 def _input(given: Mapping[str, Any], schema: Schema) -> Input:
     reading = _reading({key: value for key, value in given.items() if key not in PLACE}, schema)
     others, database = Path(given["population"]) if "population" in given else None, _database(given, "[input]")
-    return Input(Path() if database else Path(given["path"]), reading, others, database)
+    sample = None
+    if "sample" in given:
+        with _at("[input]"):
+            sample = check_share(given["sample"])
+    return Input(Path() if database else Path(given["path"]), reading, others, database, sample)
 
 
 def _output(given: Mapping[str, Any]) -> Output:
@@ -208,8 +226,10 @@ def _output(given: Mapping[str, Any]) -> Output:
     named = [key for key in ("path", "report", "ledger") if key in given and not (key == "path" and database)]
     with _at("[output]"):
         writing = Writing(**{key: given[key] for key in WRITTEN if key in given})
+        ranges = None if "ranges" not in given else check_form(given["ranges"])
     paths = {key: Path(given[key]) for key in named}
-    return Output(**paths, smallest_count=given.get("smallest_count"), database=database, writing=writing)
+    smallest = given.get("smallest_count")
+    return Output(**paths, smallest_count=smallest, database=database, writing=writing, ranges=ranges)
 
 
 def _statement(given: Mapping[str, Any]) -> Statement:
@@ -350,6 +370,20 @@ def _pseudonyms(columns: Mapping[str, Mapping[str, Any]]) -> dict[str, Pseudonym
                         hint="give it the role identifier or person, or leave the pseudonym out",
                     )
                 found[name] = pseudonym_from_options(column["pseudonym"])
+    return found
+
+
+def _of_quasi(columns: Mapping[str, Mapping[str, Any]], key: str, check: Callable[[Any], Any]) -> dict[str, Any]:
+    """Return what a key says of quasi-identifiers; raise where it says so of other columns, or what makes no sense."""
+    found = {name: column[key] for name, column in columns.items() if key in column}
+    for name, given in found.items():
+        with _at(f"[columns] {name}"):
+            if columns[name]["role"] != Role.QUASI:
+                raise ParameterError(
+                    f"`{key}` is for quasi-identifiers; this column has the role {columns[name]['role']}",
+                    hint="leave it out, or give the column the role quasi",
+                )
+            check({name: given})
     return found
 
 

@@ -54,7 +54,7 @@ def load_adult(folder: str | Path | None = None, *, training_only: bool = False,
     Both have 48,842 rows, 45,222 without unknowns; the training file alone has 32,561 and 30,162. Unknown cells are
     null where they are not dropped. Numbers are int64, everything else is text.
     """
-    place = _folder(folder)
+    place = data_folder(folder)
     if (place / "adult.csv").is_file():
         table = _read(place / "adult.csv", delimiter=",")
         table = table.slice(0, ADULT_TRAINING_ROWS) if training_only else table
@@ -83,12 +83,13 @@ def adult_hierarchies(
     return {column: Hierarchy.read_csv(_find(f"adult-arx/{column}.csv", folder)) for column in ADULT_COLUMNS}
 
 
-def _folder(folder: str | Path | None) -> Path:
+def data_folder(folder: str | Path | None = None) -> Path:
+    """Return where tables lie that are not part of this package."""
     return Path(folder or os.environ.get("INDISTINCT_DATA") or "../shared/data")
 
 
 def _find(name: str, folder: str | Path | None) -> Path:
-    place = _folder(folder)
+    place = data_folder(folder)
     if not (place / name).is_file():
         raise InputError(f"there is no file {name!r} in the data folder {str(place)!r}", hint=WHERE)
     return place / name

@@ -8,10 +8,12 @@ from types import MappingProxyType
 from typing import Any
 
 from indistinct.engines import bytes_of
+from indistinct.engines.base import transformed_source
 from indistinct.errors import InputError
 from indistinct.hierarchy import Hierarchy
 from indistinct.machine.memory import Allowance, needs_memory
 from indistinct.recoding.outputs import SENSITIVE
+from indistinct.recoding.transformations import Transformation, check_transformations
 from indistinct.release.published import describe_release, is_release
 from indistinct.release.writing.files import table_path
 from indistinct.schema import Schema, require_schema
@@ -113,6 +115,7 @@ def scan(
     original: Any = None,
     schema: Schema | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
+    transformations: Mapping[str, Transformation] | None = None,
     reading: Reading | None = None,
     memory: str | int | None = None,
 ) -> Scan:
@@ -121,9 +124,10 @@ def scan(
     `published` is a path to delimited text, Parquet, Arrow or Feather, an Excel workbook, an open document, a file of
     SPSS, Stata or SAS, a zip archive or a pickle, which is not run; or a frame; or a `Release` or a `Published`, of
     which original, roles and hierarchies are known. Where cells were not read, the file is not called clean. With the
-    `original` and the `schema` of its roles more can be told; `hierarchies` are those that its labels come from.
-    `reading` says how a text file is read. Raises `InputError` for a file that is encrypted or cannot be read,
-    `OutOfMemoryError` for one that holds more than ten times its size and 2 GB, or than `memory`, such as "8GB".
+    `original` and the `schema` of its roles more can be told; `hierarchies` are those that its labels come from, and
+    columns that `transformations` name are compared with the original as these publish it. `reading` says how a text
+    file is read. Raises `InputError` for a file that is encrypted or cannot be read, `OutOfMemoryError` for one that
+    holds more than ten times its size and 2 GB, or than `memory`, such as "8GB".
 
         >>> import pyarrow as pa
         >>> found = scan(pa.table({"index": range(12), "age": ["20-29"] * 12}))
@@ -131,8 +135,16 @@ def scan(
         (False, ['invented-columns'])
     """
     if is_release(published):
-        given = describe_release(published, schema, original=original, hierarchies=hierarchies, memory=memory)
+        given = describe_release(
+            published,
+            schema,
+            original=original,
+            hierarchies=hierarchies,
+            transformations=transformations,
+            memory=memory,
+        )
         original, schema, hierarchies = given.raw, schema or given.schema, given.used_hierarchies
+        transformations = given.transformations
         published = given.path or open_table(given.main, published=True).data
     path = Path(published) if isinstance(published, str | Path) else None
     if path is not None:
@@ -147,6 +159,9 @@ def scan(
         file = replace(file, table=in_plain_types(file.table))
     whole = None if original is None else open_table(original, memory=allowed)
     subject = Subject(file, path, whole, schema, dict(hierarchies or {}))
+    if whole is not None and transformations:
+        known = check_transformations(transformations, schema, hierarchies or {}) if schema else transformations
+        subject = replace(subject, transformed=open_table(transformed_source(whole, known)[0]))
     return _run_checks(subject)
 
 

@@ -30,6 +30,7 @@ GRADES = Hierarchy.order(["none", "primary", "sec-ondary", "tertiary"])
 MODEL_EXAMPLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "k-anonymity": ("k-anonymity:k=1", "k-anonymity:k=3"),
+        "subset-anonymity": ("subset-anonymity:k=4,size=1", "subset-anonymity:k=5,size=1 & k-anonymity:k=2"),
         "alpha-k": (
             "alpha-k:sensitive=disease,alpha=0.6,k=2",
             "alpha-k:sensitive=disease,alpha=1/3,k=3,protected=HIV/AIDS|gastritis",
@@ -78,6 +79,8 @@ ALGORITHM_EXAMPLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "mondrian:choose=loss",
             "mondrian:choose=loss,trees=set",
             "mondrian:choose=loss,extent=region",
+            "mondrian:missing=pattern",
+            "mondrian:choose=loss,missing=pattern",
         ),
         "single-dimensional": (
             "single-dimensional",
@@ -92,11 +95,16 @@ ALGORITHM_EXAMPLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "optimal": ("optimal", "optimal:metric=discernibility", "optimal:metric=entropy"),
         "tds": ("tds", "tds:score=ig", "tds:score=igpl-original", "tds:siblings=true"),
         "value-suppression": ("value-suppression",),
-        "cell-suppression": ("cell-suppression", 'cell-suppression:start="optimal:metric=discernibility"'),
+        "cell-suppression": (
+            "cell-suppression",
+            'cell-suppression:start="optimal:metric=discernibility"',
+            "cell-suppression:search=optimal,nodes=1",
+        ),
         "kaca": ("kaca", "kaca:stub=false"),
         "top-down-kaca": ("top-down-kaca", "top-down-kaca:stub=false"),
         "two-level": ("two-level", "two-level:rule=literal"),
         "refine": ("refine", "refine:start=mondrian"),
+        "mdav": ("mdav", "mdav:numeric=mean", "mdav:split=false"),
         "anatomy": ("anatomy:l=2", "anatomy:l=3,form=permuted"),
         "multiset": ("multiset:l=2", "multiset:l=3,try_all_dims=true"),
         "slicing": (

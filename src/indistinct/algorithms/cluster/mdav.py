@@ -1,0 +1,285 @@
+"""MDAV, microaggregation: classes of a fixed size of nearest rows (Domingo-Ferrer and Mateo-Sanz 2002).
+
+The generic form for mixed columns (Domingo-Ferrer and Torra 2005): numbers are standardized by their deviation, names
+are as far apart as in their hierarchy. The mean of a class may be published, or the range of its rows.
+"""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem, Progress, fewest_rows
+from indistinct.algorithms.cluster import _mdav_kernels as _kernels
+from indistinct.algorithms.cluster._mdav_kernels import PIECES, ROWS, Space
+from indistinct.algorithms.partition.layout import ranks_of, summarize
+from indistinct.frequencies.pieces import Pieces, join_pieces
+from indistinct.frequencies.value import Classes
+from indistinct.hierarchy import Suppression, check_rooted
+from indistinct.machine.arrays import Codes, starts_of
+from indistinct.machine.ordering import distinct_with_places
+from indistinct.metrics.importance import NO_IMPORTANCE, Importance, importance_of
+from indistinct.recoding.columns import QuasiColumn
+from indistinct.recoding.kinds import ByCell, ByRow, Recoding
+from indistinct.recoding.summary import NumericForm, Style
+from indistinct.schema import Schema
+
+# Tables of more rows are cut into blocks of at most so many, because time grows with the square of the rows.
+BLOCK_ROWS = 50_000
+# Pairs of classes that are made between two reports of progress.
+TURNS = 64
+# The squared distance between a missing number and another one: what two rows have on average, in deviations.
+UNKNOWN = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class MDAV(Algorithm):
+    """Microaggregation: again and again the k rows nearest to the row farthest from the mean are a class.
+
+    And the k rows nearest to the row farthest from that one. `numeric` is what classes show of numbers and dates: their
+    range (`interval`, `bounds`), their `mean`, or both (`interval+mean`). `importance` weighs columns. Rows with equal
+    values may be parted; with `split=false` they stay together, and the recoding fits other tables, too.
+
+    Every class is compared with all rows: time grows with the square of their number. Above 50,000 rows the table is
+    first cut in blocks at medians, and classes are made inside each.
+
+    Guarantees: every class satisfies the model, no row is suppressed, and under k-anonymity alone classes have k to
+    2k - 1 rows where rows may be parted.
+    """
+
+    name: ClassVar[str] = "mdav"
+    spelled: ClassVar[tuple[str, ...]] = ("importance",)
+    numeric: NumericForm = "interval"
+    split: bool = True
+    importance: Importance = NO_IMPORTANCE
+
+    def __post_init__(self) -> None:
+        Style("range", self.numeric)
+        object.__setattr__(self, "importance", importance_of(self.importance))
+
+    def require_columns(self, schema: Schema) -> None:
+        """Raise where a column is important that is no quasi-identifier."""
+        self.importance.check(schema.quasi)
+
+    @property
+    def traits(self) -> AlgorithmTraits:  # type: ignore[override]
+        """Classes unite until a model holds, so that it must be monotone; parted rows fit one table only."""
+        return AlgorithmTraits(
+            local=True, monotone=True, splits=self.split, ranges=True, reusable=not self.split, tight=True
+        )
+
+    def search(self, problem: Problem) -> Recoding:
+        """Return the recoding of the classes of nearest rows."""
+        self.require(problem)
+        problem.model.check(problem.whole())
+        points = Points.of(problem, self.importance)
+        k, counts = fewest_rows(problem.model), problem.frequencies.counts.astype(np.int64)
+        made, done = [], 0
+        for block in points.blocks(counts, k):
+            share = counts[block].sum() / counts.sum()
+
+            def progress(part: float, before: float = done, share: float = share) -> None:
+                problem.progress(0.8 * (before + share * part))
+
+            made.append(points.classes_of(block, counts[block], k=k, whole=not self.split, progress=progress))
+            done += share
+        pieces = unite_with_nearest(problem, points, join_pieces(made), split=self.split)
+        problem.progress(0.9)
+        return self._recoding(problem, pieces)
+
+    def _recoding(self, problem: Problem, pieces: Pieces) -> Recoding:
+        distinct, class_ids = distinct_with_places(pieces.class_ids)
+        pieces = replace(pieces, class_ids=class_ids.astype(np.int32))
+        columns, values = summarize(
+            problem.columns,
+            ranks_of(problem.columns, problem.frequencies.vectors)[pieces.cells],
+            class_ids=pieces.class_ids,
+            counts=pieces.counts,
+            classes=len(distinct),
+            style=Style("range", self.numeric),
+        )
+        vectors = np.ascontiguousarray(problem.frequencies.vectors)
+        if not self.split:
+            by_cell = np.empty(len(vectors), dtype=np.int32)
+            by_cell[pieces.cells] = pieces.class_ids
+            return ByCell(columns, vectors, by_cell, values)
+        found = pieces.in_order()
+        return ByRow(columns, vectors, found.cells, found.joint, found.class_ids, found.counts, values)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Points:
+    """The cells of a problem as points: numbers, codes of names, how many of these there are, and their distances."""
+
+    numbers: Codes
+    codes: Codes
+    sizes: Codes
+    space: Space
+
+    @classmethod
+    def of(cls, problem: Problem, importance: Importance) -> "Points":
+        """Return the cells as points; a column is a number where it would be published as a range."""
+        vectors, counts = problem.frequencies.vectors, problem.frequencies.counts
+        ranged = [j for j, column in enumerate(problem.columns) if column.ranged]
+        others = [j for j in range(len(problem.columns)) if j not in ranged]
+        numbers = np.empty((len(vectors), len(ranged)))
+        weights = [importance.of(problem.columns[j].name) for j in ranged]
+        scale, unknown = np.zeros(len(ranged)), UNKNOWN * np.array(weights) ** 2
+        for place, j in enumerate(ranged):
+            numbers[:, place] = _numbers(problem.columns[j])[vectors[:, j]]
+            deviation = _deviation(numbers[:, place], counts)
+            scale[place] = weights[place] / deviation if deviation else 0.0
+        tables = [_ancestors(problem.columns[j]) for j in others]
+        steps = np.zeros((len(others), max((table.shape[1] for table in tables), default=1)))
+        for place, (j, table) in enumerate(zip(others, tables, strict=True)):
+            height = max(table.shape[1] - 1, 1)
+            steps[place, : table.shape[1]] = importance.of(problem.columns[j].name) * np.arange(table.shape[1]) / height
+        flat = np.concatenate([table.ravel() for table in tables]) if tables else np.zeros(0, dtype=np.int32)
+        offsets = starts_of([table.size for table in tables])[:-1].astype(np.int64)
+        strides = np.array([table.shape[1] for table in tables], dtype=np.int64)
+        space = Space(scale, unknown, flat.astype(np.int32), offsets, strides, steps)
+        sizes = np.array([len(problem.columns[j].domain) for j in others], dtype=np.int64)
+        return cls(numbers, np.ascontiguousarray(vectors[:, others], dtype=np.int32), sizes, space)
+
+    def blocks(self, counts: Codes, k: int) -> list[Codes]:
+        """Return the cells in blocks of at most 50,000 rows, each cut at the median of its widest number.
+
+        Without numbers a block is halved in the order of its vectors. Cells stay whole, and a block of fewer than 6k
+        rows is not cut.
+        """
+        made, waiting = [], [np.arange(len(counts))]
+        while waiting:
+            block = waiting.pop()
+            cut = self._cut_block(block, counts[block]) if counts[block].sum() > max(BLOCK_ROWS, 6 * k) else None
+            if cut is None or min(counts[side].sum() for side in cut) < 3 * k:
+                made.append(block)
+            else:
+                waiting += cut[::-1]
+        return made
+
+    def _cut_block(self, block: Codes, counts: Codes) -> tuple[Codes, Codes] | None:
+        spreads = [
+            _deviation(self.numbers[block, j], counts) * self.space.scale[j] for j in range(self.numbers.shape[1])
+        ]
+        order = np.arange(len(block))
+        if spreads and max(spreads) > 0:
+            order = np.argsort(self.numbers[block, int(np.argmax(spreads))], kind="stable")
+        running = np.cumsum(counts[order])
+        at = int(np.searchsorted(running, running[-1] / 2)) + 1
+        if at >= len(block):
+            at = len(block) - 1
+        return None if at < 1 else (np.sort(block[order[:at]]), np.sort(block[order[at:]]))
+
+    def classes_of(self, block: Codes, counts: Codes, *, k: int, whole: bool, progress: Progress) -> Pieces:
+        """Return the classes of the rows of some cells."""
+        if k == 1:
+            return Pieces(block, None, counts, np.arange(len(block), dtype=np.int32))
+        numbers, codes = np.ascontiguousarray(self.numbers[block]), np.ascontiguousarray(self.codes[block])
+        left, cells = counts.copy(), len(block)
+        known = ~np.isnan(numbers)
+        tally, nodes = self._scratch()
+        for j in range(len(self.sizes)):
+            np.add.at(tally[j], codes[:, j], counts)
+        state = (
+            (np.where(known, numbers, 0.0) * counts[:, None]).sum(axis=0),
+            (known * counts[:, None]).sum(axis=0),
+            tally,
+            nodes,
+            np.arange(cells),
+            np.empty(cells),
+            np.empty(cells + 1, dtype=np.int64),
+            np.empty(cells + 1),
+            np.empty((1, numbers.shape[1])),
+            np.empty((1, codes.shape[1]), dtype=np.int32),
+        )
+        marks = np.array([cells, counts.sum(), 0, 0], dtype=np.int64)
+        pieces = np.empty((3, cells + 2 * int(counts.sum()) // k + 2), dtype=np.int64)
+        total = int(counts.sum())
+        while marks[ROWS]:
+            _kernels.make_classes(self.space, numbers, codes, self.sizes, left, k, whole, state, marks, pieces, TURNS)
+            progress(1 - marks[ROWS] / total)
+        found = pieces[:, : marks[PIECES]]
+        return Pieces(block[found[0]], None, found[1].copy(), found[2].astype(np.int32))
+
+    def _scratch(self) -> tuple[Codes, Codes]:
+        """Return room for rows by column and name, and by level and node."""
+        most = int(self.sizes.max(initial=1))
+        return np.zeros((len(self.sizes), most), np.int64), np.zeros((self.space.steps.shape[1], most), np.int64)
+
+    def nearest_classes(self, pieces: Pieces, some: Codes) -> Codes:
+        """Return the class whose centre is nearest to that of each of some classes."""
+        order = np.argsort(pieces.class_ids, kind="stable")
+        size = pieces.size
+        starts = np.searchsorted(pieces.class_ids[order], np.arange(size + 1)).astype(np.int64)
+        tally, nodes = self._scratch()
+        centres = np.empty((size, self.numbers.shape[1]))
+        codes = np.empty((size, self.codes.shape[1]), dtype=np.int32)
+        cells, counts = pieces.cells[order].astype(np.int64), pieces.counts[order].astype(np.int64)
+        _kernels.centres_of(
+            self.space, self.numbers, self.codes, self.sizes, cells, counts, starts, tally, nodes, centres, codes
+        )
+        nearest = np.empty(len(some), dtype=np.int64)
+        _kernels.find_nearest_classes(self.space, centres, codes, some.astype(np.int64), nearest)
+        return nearest
+
+
+def unite_with_nearest(problem: Problem, points: Points, pieces: Pieces, *, split: bool) -> Pieces:
+    """Return classes that satisfy the model: in rounds, each that breaks it joins the one with the nearest centre."""
+    if split:
+        pieces = pieces.divided(problem.frequencies)
+    while True:
+        broken = np.flatnonzero(problem.model.violations(_classes(problem, pieces, split=split)))
+        problem.counters["checks"] += 1
+        if not len(broken) or pieces.size < 2:
+            return pieces
+        nearest = points.nearest_classes(pieces, broken)
+        problem.counters["merges"] += len(broken)
+        root = np.arange(pieces.size)
+        for one, other in zip(broken.tolist(), nearest.tolist(), strict=True):
+            first, second = _root(root, one), _root(root, other)
+            root[max(first, second)] = min(first, second)
+        united = np.array([_root(root, each) for each in range(pieces.size)])
+        pieces = replace(pieces, class_ids=np.unique(united[pieces.class_ids], return_inverse=True)[1].astype(np.int32))
+
+
+def _root(root: Codes, each: int) -> int:
+    while root[each] != each:
+        root[each] = root[root[each]]
+        each = int(root[each])
+    return each
+
+
+def _classes(problem: Problem, pieces: Pieces, *, split: bool) -> Classes:
+    if split and problem.frequencies.joint is not None:
+        return pieces.classes(problem.frequencies, pieces.size)
+    if split:
+        sizes = np.bincount(pieces.class_ids, weights=pieces.counts, minlength=pieces.size)
+        return Classes(sizes.astype(np.int64))
+    class_ids = np.empty(len(problem.frequencies), dtype=np.int32)
+    class_ids[pieces.cells] = pieces.class_ids
+    return problem.frequencies.classes.regroup(class_ids, pieces.size)
+
+
+def _numbers(column: QuasiColumn) -> Codes:
+    """Return the number of every code of a column, NaN for missing."""
+    numbers = column.positions.astype(np.float64).copy()
+    if column.domain.missing:
+        numbers[0] = np.nan
+    return numbers
+
+
+def _deviation(numbers: Codes, counts: Codes) -> float:
+    """Return the standard deviation of the numbers that are known."""
+    known = ~np.isnan(numbers)
+    rows = counts[known].sum()
+    if not rows:
+        return 0.0
+    mean = (numbers[known] * counts[known]).sum() / rows
+    return float(np.sqrt((counts[known] * (numbers[known] - mean) ** 2).sum() / rows))
+
+
+def _ancestors(column: QuasiColumn) -> Codes:
+    """Return the nodes above every code on each level; without a hierarchy a value is raw or it is not."""
+    taxonomy = column.taxonomy or Suppression().bind(column.domain)
+    check_rooted(taxonomy)
+    return taxonomy.ancestors

@@ -1,0 +1,508 @@
+"""The fewest stars, by weight, and the proof: an integer program over the patterns that classes can show.
+
+A *pattern* shows values in some columns and stars in the others. A class of at least k rows shows a pattern that all of
+them match. Patterns that star a column in which all their rows agree are left out: without that star they are better.
+`docs/theory/cell-suppression.md` has the program, its bounds, and why nothing better is left out.
+"""
+
+import heapq
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import chain, combinations
+from typing import Any
+
+import numpy as np
+
+from indistinct.algorithms.base import LOG, Algorithm, Problem
+from indistinct.algorithms.explanation import Attempt, Explanation, Proof
+from indistinct.algorithms.full_domain.nodes import FullDomain, recoded_column
+from indistinct.algorithms.full_domain.stars import (
+    Placement,
+    Units,
+    group_published,
+    group_shown,
+    place_units,
+    repair,
+)
+from indistinct.errors import MissingExtraError
+from indistinct.frequencies.pieces import Pieces
+from indistinct.frequencies.value import Classes
+from indistinct.machine.arrays import Codes
+from indistinct.machine.stages import enter
+from indistinct.metrics.importance import Importance
+from indistinct.models.base import Model
+from indistinct.recoding.kinds import ByRow, Recoding
+from indistinct.spelling import spell
+
+# Nodes of the integer program after which it is stopped unless others are asked for, and where it proves nothing.
+NODES, NODES_UNPROVEN = 1000, 1
+# A table is too large for a proof where so many looks at a cell, or pairs of a cell and a pattern, would not do.
+MOST_LOOKS, MOST_PAIRS = 40_000_000, 30_000
+# Up to so many cells each one's nearest others are looked for, which bounds the stars of any release from below.
+MOST_NEIGHBOURS = 20_000
+# Cells that are compared with all others at a time.
+BLOCK = 256
+# Weights are counted in fractions of so many parts at most, so that sums of them are exact.
+FINE = 1000
+
+
+def why_not_proven(model: Model) -> str | None:
+    """Return why the fewest stars cannot be proven for a model, None where they can."""
+    if model.traits.sizes_only:
+        return None
+    return "it asks for more than a number of rows, and the proof of the fewest stars counts rows alone"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solution:
+    """`counts[i]` rows of cell `cells[i]` show stars in `stars[i]`; a row with `dropped[i]` is not published."""
+
+    cells: Codes
+    counts: Codes
+    stars: Codes
+    dropped: Codes
+
+
+@dataclass(frozen=True, eq=False)
+class StarTable:
+    """The cells of a table, what a star costs in each column in whole numbers, and how many rows a class needs.
+
+    `scale` of these are a star of weight 1. Up to `budget` rows may be dropped, each as costly as a row of stars.
+    """
+
+    values: Codes
+    counts: Codes
+    costs: Codes
+    scale: int
+    k: int
+    budget: int
+
+    @property
+    def whole(self) -> int:
+        """Return what a row of stars costs."""
+        return int(self.costs.sum())
+
+    def cost(self, solution: Solution) -> int:
+        """Return what the stars and dropped rows of a solution cost."""
+        each = np.where(solution.dropped, self.whole, solution.stars @ self.costs)
+        return int(solution.counts @ each)
+
+    @cached_property
+    def floors(self) -> Codes:
+        """What each row of a cell costs at least: as much as its distance to its (k - 1)-th nearest other row.
+
+        Rows in one class with it show stars wherever they differ.
+        """
+        floors = np.zeros(len(self.values), dtype=np.int64)
+        open_cells = np.flatnonzero(self.counts < self.k)
+        for start in range(0, len(open_cells), BLOCK):
+            block = open_cells[start : start + BLOCK]
+            distance = np.zeros((len(block), len(self.values)), dtype=np.int64)
+            for j, cost in enumerate(self.costs.tolist()):
+                distance += cost * (self.values[block, j][:, None] != self.values[:, j][None, :])
+            for row, cell in enumerate(block.tolist()):
+                order = np.argsort(distance[row], kind="stable")
+                reached = np.searchsorted(np.cumsum(self.counts[order]), self.k)
+                floors[cell] = distance[row, order[reached]] if reached < len(order) else self.whole
+        return floors
+
+    @property
+    def bound(self) -> int:
+        """Return a cost that no solution is below."""
+        return int(self.floors @ self.counts) if len(self.values) <= MOST_NEIGHBOURS else 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Patterns:
+    """Pattern `p` stars the columns `stars[p]`; its cells are `cells[starts[p]:starts[p + 1]]`."""
+
+    stars: Codes
+    starts: Codes
+    cells: Codes
+
+    def __len__(self) -> int:
+        return len(self.stars)
+
+
+def patterns_of(table: StarTable, start: Solution) -> tuple[Patterns, bool]:
+    """Return the patterns that a solution better than the start may have, and whether these are all.
+
+    Where there are too many, those with few stars are taken, and those of the start.
+    """
+    width = table.values.shape[1]
+    stars: list[tuple[int, ...]] = []
+    members: list[Codes] = []
+    pairs, looks, slack = 0, 0, table.cost(start) - 1 - table.bound
+    for mask in chain.from_iterable(combinations(range(width), size) for size in range(width + 1)):
+        extra = np.maximum(int(table.costs[list(mask)].sum()) - table.floors, 0)
+        useful = np.flatnonzero(extra <= slack)
+        looks += len(table.values)
+        groups = _groups(table, useful, mask) if len(useful) else []
+        groups = [cells for cells in groups if _least_extra(extra[cells], table.counts[cells], table.k) <= slack]
+        pairs += sum(map(len, groups))
+        if pairs > MOST_PAIRS or looks > MOST_LOOKS:
+            return _with_classes(table, stars, members, start), False
+        stars += [mask] * len(groups)
+        members += groups
+    return _patterns(stars, members, width), True
+
+
+def _with_classes(table: StarTable, stars: list[tuple[int, ...]], members: list[Codes], start: Solution) -> Patterns:
+    """Return some patterns and those of the classes of a solution."""
+    ids, size = group_published(table.values[start.cells], start.stars)
+    for group in range(size):
+        inside = np.flatnonzero((ids == group) & ~start.dropped)
+        if len(inside):
+            stars.append(tuple(np.flatnonzero(start.stars[inside[0]]).tolist()))
+            members.append(np.unique(start.cells[inside]))
+    return _patterns(stars, members, table.values.shape[1])
+
+
+def _patterns(stars: list[tuple[int, ...]], members: list[Codes], width: int) -> Patterns:
+    starred = np.zeros((len(stars), width), dtype=bool)
+    for index, mask in enumerate(stars):
+        starred[index, list(mask)] = True
+    starts = np.concatenate([[0], np.cumsum([len(cells) for cells in members])]).astype(np.int64)
+    return Patterns(starred, starts, np.concatenate(members) if members else np.zeros(0, dtype=np.int64))
+
+
+def _groups(table: StarTable, useful: Codes, mask: tuple[int, ...]) -> list[Codes]:
+    """Return the cells of every pattern with these stars that k rows match and that needs each of its stars."""
+    width = table.values.shape[1]
+    ids, groups = group_shown(table.values[useful], [j for j in range(width) if j not in mask])
+    rows = np.bincount(ids, weights=table.counts[useful], minlength=groups)
+    order = np.argsort(ids, kind="stable")
+    ends = np.cumsum(np.bincount(ids, minlength=groups))
+    found = []
+    for group in np.flatnonzero(rows >= table.k).tolist():
+        cells = useful[order[ends[group - 1] if group else 0 : ends[group]]]
+        inside = table.values[cells]
+        if all((inside[:, j] != inside[0, j]).any() for j in mask):
+            found.append(cells)
+    return found
+
+
+def _least_extra(extra: Codes, counts: Codes, k: int) -> int:
+    """Return by how much k rows of a pattern raise the bound at least."""
+    order = np.argsort(extra, kind="stable")
+    taken = np.minimum(counts[order], np.maximum(k - (np.cumsum(counts[order]) - counts[order]), 0))
+    return int(taken @ extra[order])
+
+
+def find_fewest_stars(
+    problem: Problem, importance: Importance, *, nodes: int, seconds: float | None, spec: Algorithm
+) -> Recoding:
+    """Return the recoding with the fewest stars found, and explain how good it is at least."""
+    space = FullDomain(problem)
+    space.require_roots()
+    problem.require_possible()
+    table = _table_of(space, importance)
+    start = _start_of(table, space)
+    problem.progress(0.3)
+    best, proof = solve(table, start, nodes=nodes, seconds=seconds)
+    problem.progress(0.9)
+    _explain(problem, table, start, best, proof, spec)
+    return _recoding(space, best)
+
+
+def _table_of(space: FullDomain, importance: Importance) -> StarTable:
+    weights = [Fraction(str(importance.of(column.name))).limit_denominator(FINE) for column in space.columns]
+    scale = math.lcm(*(weight.denominator for weight in weights))
+    # A column whose hierarchy has no step is published as it is: its top is the value itself.
+    costs = np.array([max(int(weight * scale), 1) for weight in weights], dtype=np.int64)
+    frequencies = space.problem.frequencies
+    return StarTable(
+        frequencies.vectors.astype(np.int64),
+        frequencies.counts.astype(np.int64),
+        costs,
+        scale,
+        space.problem.model.smallest,
+        space.allowed,
+    )
+
+
+def _start_of(table: StarTable, space: FullDomain) -> Solution:
+    """Return the better one of two greedy searches with repairs: cells stay whole, or large ones lend rows."""
+    problem = space.problem
+    weights, free = tuple((table.costs / table.scale).tolist()), tuple(range(table.values.shape[1]))
+
+    def units_of(cells: Codes, counts: Codes) -> Units:
+        return Units(table.values[cells], Classes(counts), free, weights, problem.model)
+
+    whole = np.arange(len(table.values))
+    stars, dropped = np.zeros(table.values.shape, dtype=bool), np.zeros(len(whole), dtype=bool)
+    small = np.flatnonzero(table.counts < table.k)
+    if not len(small):
+        return Solution(whole, table.counts, stars, dropped)
+    found = place_units(
+        units_of(small, table.counts[small]),
+        counters=problem.counters,
+        progress=lambda share: problem.progress(0.2 * share),
+    )
+    stars[small], dropped[small] = found.stars, ~found.placed
+    if int(table.counts[dropped].sum()) > table.budget:
+        stars, dropped = _join_rest(table, stars, dropped), np.zeros_like(dropped)
+    starts = [Solution(whole, table.counts, stars, dropped)]
+    lent = lend_rows(table)
+    if lent is not None:
+        units = units_of(lent.cells, lent.counts)
+        found = repair(units, Placement(lent.stars, ~lent.dropped), counters=problem.counters)
+        starts.append(_join_equal_pieces(Solution(lent.cells, lent.counts, found.stars, lent.dropped)))
+    return min((each for each in starts if is_valid(table, each)), key=table.cost)
+
+
+def lend_rows(table: StarTable) -> Solution | None:
+    """Return a greedy solution in which cells of more than k rows lend some to patterns that have too few.
+
+    Again and again that pattern is used which costs least for each row of a small cell, rows that it borrows included.
+    None where there are too many patterns to look at.
+    """
+    width = table.values.shape[1]
+    if len(table.values) << width > MOST_LOOKS // 4:
+        return None
+    spare, small = np.maximum(table.counts - table.k, 0), table.counts < table.k
+    queue: list[tuple[float, int, int]] = []
+    members: list[Codes] = []
+    masks = [mask for size in range(1, width + 1) for mask in combinations(range(width), size)]
+    costs = [int(table.costs[list(mask)].sum()) for mask in masks]
+    used = np.flatnonzero(small | (spare > 0))
+    for index, mask in enumerate(masks):
+        ids, groups = group_shown(table.values[used], [j for j in range(width) if j not in mask])
+        order, ends = np.argsort(ids, kind="stable"), np.cumsum(np.bincount(ids, minlength=groups))
+        some = np.bincount(ids, weights=small[used], minlength=groups) > 0
+        for group in np.flatnonzero(some).tolist():
+            cells = used[order[ends[group - 1] if group else 0 : ends[group]]]
+            queue.append((0.0, len(members), index))
+            members.append(cells)
+    heapq.heapify(queue)
+    pieces: list[tuple[Codes, Codes, int]] = []
+    while queue:
+        known, group, index = heapq.heappop(queue)
+        cells = members[group][small[members[group]]]
+        rows = int(table.counts[cells].sum())
+        wanted = max(table.k - rows, 0)
+        lenders = members[group][spare[members[group]] > 0] if wanted else cells[:0]
+        if not rows or int(spare[lenders].sum()) < wanted:
+            continue
+        cost = costs[index] * (rows + wanted) / rows
+        if cost > known and queue and (cost, group, index) > queue[0]:
+            heapq.heappush(queue, (cost, group, index))
+            continue
+        lenders = lenders[np.argsort(-spare[lenders], kind="stable")]
+        given = np.minimum(spare[lenders], np.maximum(wanted - (np.cumsum(spare[lenders]) - spare[lenders]), 0))
+        pieces.append((np.concatenate([cells, lenders]), np.concatenate([table.counts[cells], given]), index))
+        spare[lenders] -= given
+        small[cells] = False
+    return _pieces_of(table, pieces, masks, small)
+
+
+def _pieces_of(
+    table: StarTable, pieces: list[tuple[Codes, Codes, int]], masks: list[tuple[int, ...]], left: Codes
+) -> Solution | None:
+    """Return the solution of rows that show patterns; all others show their values, and those `left` are dropped."""
+    if int(table.counts[left].sum()) > table.budget or not pieces:
+        return None
+    cells = np.concatenate([piece[0] for piece in pieces])
+    counts = np.concatenate([piece[1] for piece in pieces])
+    stars = np.zeros((len(cells), table.values.shape[1]), dtype=bool)
+    ends = np.cumsum([len(piece[0]) for piece in pieces])
+    for (own, _, index), end in zip(pieces, ends.tolist(), strict=True):
+        stars[end - len(own) : end, list(masks[index])] = True
+    home = table.counts - np.bincount(cells, weights=counts, minlength=len(table.values)).astype(np.int64)
+    rest, given = np.flatnonzero(home), np.flatnonzero(counts)
+    return Solution(
+        np.concatenate([cells[given], rest]),
+        np.concatenate([counts[given], home[rest]]),
+        np.concatenate([stars[given], np.zeros((len(rest), stars.shape[1]), dtype=bool)]),
+        np.concatenate([np.zeros(len(given), dtype=bool), left[rest]]),
+    )
+
+
+def _join_equal_pieces(found: Solution) -> Solution:
+    """Return a solution in which rows of a cell that show the same are one piece."""
+    keys = np.column_stack([found.cells, found.dropped, found.stars])
+    distinct, first, places = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    counts = np.bincount(places.reshape(-1), weights=found.counts, minlength=len(distinct)).astype(np.int64)
+    return Solution(found.cells[first], counts, found.stars[first], found.dropped[first])
+
+
+def _join_rest(table: StarTable, stars: Codes, left: Codes) -> Codes:
+    """Return stars with which the cells that are left join the class to which that adds the least cost."""
+    ids = group_published(table.values, stars)[0]
+    rest, home = np.flatnonzero(left), ~left
+    best, least = None, math.inf
+    for group in np.unique(ids[home]).tolist():
+        cells = np.concatenate([np.flatnonzero(home & (ids == group)), rest])
+        mask = (table.values[cells] != table.values[cells[0]]).any(axis=0) | stars[cells[0]]
+        cost = int(table.counts[cells] @ np.full(len(cells), mask @ table.costs)) - int(
+            table.counts[cells[: -len(rest)]] @ (stars[cells[: -len(rest)]] @ table.costs)
+        )
+        if cost < least:
+            best, least = (cells, mask), cost
+    joined = stars.copy()
+    if best is None:  # nobody has a place: all rows become one class
+        joined[:] = (table.values != table.values[0]).any(axis=0)
+        return joined
+    joined[best[0]] = best[1]
+    return joined
+
+
+def solve(table: StarTable, start: Solution, *, nodes: int, seconds: float | None) -> tuple[Solution, Proof]:
+    """Return the best solution found, never worse than the start, and how good it is at least."""
+    best, bound = table.cost(start), table.bound
+    if bound >= best:
+        return start, _proof(table, best, best, 0)
+    patterns, complete = patterns_of(table, start)
+    if not complete:
+        enter("searching: too large for a proof")
+        nodes = min(nodes, NODES_UNPROVEN) if nodes else NODES_UNPROVEN
+    found, reached, count = _solve_program(table, patterns, bound, nodes=nodes, seconds=seconds)
+    if found is not None and table.cost(found) < best:
+        start, best = found, table.cost(found)
+    return start, _proof(table, best, min(reached, best) if complete else bound, count)
+
+
+def _proof(table: StarTable, best: int, bound: int, nodes: int) -> Proof:
+    def weigh(cost: int) -> float:
+        return cost // table.scale if cost % table.scale == 0 else cost / table.scale
+
+    return Proof(weigh(best), weigh(bound), nodes)
+
+
+def _solve_program(
+    table: StarTable, patterns: Patterns, bound: int, *, nodes: int, seconds: float | None
+) -> tuple[Solution | None, int, int]:
+    """Return the best solution of the integer program, a bound of all that it may find, and its nodes.
+
+    Variables are, in this order: rows of a cell that show a pattern, for each pair; rows of a cell that are dropped;
+    whether a pattern is used.
+    """
+    milp, constraints, bounds = _import_solver()
+    from scipy.sparse import coo_array
+
+    owners = np.repeat(np.arange(len(patterns)), np.diff(patterns.starts))
+    pairs, cells, count = len(owners), len(table.values), len(patterns)
+    total = pairs + cells + count
+    rows = np.arange(pairs)
+    matrix: list[tuple[Codes, Codes, Codes]] = [
+        # Every row shows a pattern or is dropped.
+        (patterns.cells, rows, np.ones(pairs)),
+        (np.arange(cells), pairs + np.arange(cells), np.ones(cells)),
+        # A pattern that is used has k rows.
+        (cells + owners, rows, np.ones(pairs)),
+        (cells + np.arange(count), pairs + cells + np.arange(count), np.full(count, -table.k)),
+        # Rows show only patterns that are used.
+        (cells + count + rows, rows, np.ones(pairs)),
+        (cells + count + rows, pairs + cells + owners, -table.counts[patterns.cells]),
+        # No more rows are dropped than may be.
+        (np.full(cells, cells + count + pairs), pairs + np.arange(cells), np.ones(cells)),
+    ]
+    at, column, value = (np.concatenate(parts) for parts in zip(*matrix, strict=True))
+    height = cells + count + pairs + 1
+    low = np.concatenate([table.counts, np.zeros(count), np.full(pairs + 1, -np.inf)])
+    high = np.concatenate([table.counts, np.full(count, np.inf), np.zeros(pairs), [table.budget]])
+    cost = np.concatenate([(patterns.stars @ table.costs)[owners], np.full(cells, table.whole), np.zeros(count)])
+    upper = np.concatenate([table.counts[patterns.cells], table.counts, np.ones(count)])
+    options = {"mip_rel_gap": 0.0} | ({"node_limit": nodes} if nodes else {})
+    answer = milp(
+        cost,
+        integrality=np.ones(total),
+        bounds=bounds(np.zeros(total), upper),
+        constraints=constraints(coo_array((value, (at, column)), shape=(height, total)).tocsc(), low, high),
+        options=options | ({"time_limit": seconds} if seconds else {}),
+    )
+    LOG.info("searched %d patterns of %d pairs: %s", count, pairs, answer.message)
+    return _read_answer(table, patterns, answer, bound)
+
+
+def _read_answer(table: StarTable, patterns: Patterns, answer: Any, bound: int) -> tuple[Solution | None, int, int]:
+    count = int(getattr(answer, "mip_node_count", 0) or 0)
+    dual = getattr(answer, "mip_dual_bound", None)
+    if answer.status == 2:  # nothing costs less than the start: patterns that can only cost as much were left out
+        return None, int(np.iinfo(np.int64).max), count
+    if dual is not None and np.isfinite(dual):
+        bound = max(bound, math.ceil(dual - 1e-6))
+    if answer.x is None:
+        return None, bound, count
+    pairs, cells = len(patterns.cells), len(table.values)
+    owners = np.repeat(np.arange(len(patterns)), np.diff(patterns.starts))
+    shown, dropped = np.rint(answer.x[:pairs]).astype(np.int64), np.rint(answer.x[pairs : pairs + cells])
+    used, gone = np.flatnonzero(shown), np.flatnonzero(dropped)
+    found = Solution(
+        np.concatenate([patterns.cells[used], gone]),
+        np.concatenate([shown[used], dropped[gone].astype(np.int64)]),
+        np.concatenate([patterns.stars[owners[used]], np.zeros((len(gone), table.values.shape[1]), dtype=bool)]),
+        np.concatenate([np.zeros(len(used), dtype=bool), np.ones(len(gone), dtype=bool)]),
+    )
+    return (found if is_valid(table, found) else None), bound, count
+
+
+def is_valid(table: StarTable, found: Solution) -> bool:
+    """Return whether every row is shown or dropped once, every class has k rows, and the budget is kept to."""
+    rows = np.bincount(found.cells, weights=found.counts, minlength=len(table.values))
+    ids, size = group_published(table.values[found.cells], found.stars)
+    sizes = np.bincount(ids[~found.dropped], weights=found.counts[~found.dropped], minlength=size)
+    return bool(
+        (rows == table.counts).all()
+        and ((sizes == 0) | (sizes >= table.k)).all()
+        and found.counts[found.dropped].sum() <= table.budget
+    )
+
+
+def _import_solver() -> tuple[Any, Any, Any]:
+    try:
+        from scipy.optimize import Bounds, LinearConstraint, milp
+    except ImportError:
+        purpose = "cell-suppression:search=optimal"
+        raise MissingExtraError("scipy", extra="optimal", purpose=purpose) from None
+    return milp, LinearConstraint, Bounds
+
+
+def compatible_rows(values: Codes, stars: Codes, counts: Codes) -> Codes:
+    """Return for each of some published rows how many fit it where a star matches everything, as sdcMicro counts.
+
+    It is printed for comparison and promises nothing: who knows a row's true values may still find it alone.
+    """
+    found = np.empty(len(values), dtype=np.int64)
+    for row in range(len(values)):
+        fits = ((values == values[row]) | stars | stars[row]).all(axis=1)
+        found[row] = counts[fits].sum()
+    return found
+
+
+def _explain(
+    problem: Problem, table: StarTable, start: Solution, best: Solution, proof: Proof, spec: Algorithm
+) -> None:
+    problem.counters.update(nodes=proof.nodes, proven=int(proof.proven))
+    problem.counters["bound"], problem.counters["gap"] = proof.bound, proof.gap  # type: ignore[assignment]
+    problem.counters["stars"] = int(best.counts[~best.dropped] @ best.stars[~best.dropped].sum(axis=1))
+    name = spell(spec)
+    attempts = [_attempt(name, table, best), _attempt("cell-suppression", table, start)]
+    problem.explain(Explanation("stars", "min", name, proof.best, tuple(attempts), {}, proof=proof))
+
+
+def _attempt(name: str, table: StarTable, solution: Solution) -> Attempt:
+    ids = group_published(table.values[solution.cells], solution.stars)[0]
+    classes = len(np.unique(ids[~solution.dropped]))
+    dropped = int(solution.counts[solution.dropped].sum())
+    return Attempt(name, table.cost(solution) / table.scale, classes, dropped)
+
+
+def _recoding(space: FullDomain, solution: Solution) -> Recoding:
+    """Return the recoding of a solution, by row: equal rows may part."""
+    frequencies = space.problem.frequencies
+    columns, shown = [], frequencies.vectors[solution.cells].astype(np.int32)
+    for j, column in enumerate(space.columns):
+        starred = solution.stars[:, j] & ~solution.dropped
+        recoded, groups = recoded_column(column, 0, starred=bool(starred.any()))
+        columns.append(recoded)
+        shown[:, j] = groups[shown[:, j]]
+        shown[starred, j] = len(recoded.summary.published) - 1
+    values, places = np.unique(shown[~solution.dropped], axis=0, return_inverse=True)
+    class_ids = np.full(len(shown), -1, dtype=np.int32)
+    class_ids[~solution.dropped] = places.reshape(-1)
+    vectors = np.ascontiguousarray(frequencies.vectors)
+    pieces = Pieces(solution.cells, None, solution.counts, class_ids).divided(frequencies)
+    return ByRow(tuple(columns), vectors, pieces.cells, pieces.joint, pieces.class_ids, pieces.counts, values)

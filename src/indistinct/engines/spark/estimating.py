@@ -1,0 +1,102 @@
+"""About how many distinct combinations of values rows have, by words that stand for them: pure, and added up.
+
+Of all words only the smallest are kept (Bar-Yossef et al. 2002): where so many are below one of them, it tells how
+densely words lie. Words of the same values are the same in every process.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from indistinct.machine.arrays import Codes
+from indistinct.machine.randomness import mix_words
+
+# Words that are kept; the error of an estimate is about one in the root of them.
+KEPT = 1 << 12
+ABSENT = np.uint64(0x5851F42D4C957F2D)
+RANGE = float(1 << 64)
+
+
+def words_of(column: pa.ChunkedArray, place: int) -> Codes:
+    """Return a word for every value of a column, which stands at some place among others."""
+    kind = column.type
+    if pa.types.is_floating(kind):
+        plain = pc.add(column.cast(pa.float64()), 0.0)  # zeros of both signs are one value
+        words = pc.fill_null(plain, 0.0).to_numpy().view(np.uint64)
+    elif pa.types.is_integer(kind) or pa.types.is_boolean(kind):
+        words = pc.fill_null(column.cast(pa.int64()), 0).to_numpy().view(np.uint64)
+    else:
+        return _words_of_values(column, place)
+    words = mix_words(words, place)
+    if column.null_count:
+        words = np.where(column.is_null().to_numpy(), ABSENT, words)
+    return words
+
+
+def _words_of_values(column: pa.ChunkedArray, place: int) -> Codes:
+    """Return words by the text of each value, which is looked at once."""
+    coded = column if isinstance(column.type, pa.DictionaryType) else column.dictionary_encode()
+    parts = []
+    for chunk in coded.chunks:
+        texts = chunk.dictionary.cast(pa.string()).to_pylist()
+        known = [0 if text is None else _word(text) for text in texts]
+        words = mix_words(np.array([*known, 0], dtype=np.uint64), place)
+        words[-1] = ABSENT
+        parts.append(words[pc.fill_null(chunk.indices.cast(pa.int64()), -1).to_numpy(zero_copy_only=False)])
+    return np.concatenate(parts) if parts else np.zeros(0, dtype=np.uint64)
+
+
+def _word(text: str) -> int:
+    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+
+
+def join_words(columns: Sequence[Codes]) -> Codes:
+    """Return a word for every row, given those of its values."""
+    joined = np.zeros(len(columns[0]), dtype=np.uint64)
+    for place, words in enumerate(columns):
+        joined = mix_words(joined ^ words, place)
+    return joined
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Smallest:
+    """The smallest words that were met, each once, ascending."""
+
+    words: Codes
+
+    @classmethod
+    def nothing(cls) -> "Smallest":
+        """Return what is known before the first row."""
+        return cls(np.zeros(0, dtype=np.uint64))
+
+    def plus(self, words: Codes) -> "Smallest":
+        """Return what is known after some more words."""
+        if len(self.words) == KEPT:
+            words = words[words < self.words[-1]]
+        return Smallest(np.unique(np.concatenate([self.words, words]))[:KEPT])
+
+    @property
+    def distinct(self) -> int:
+        """How many words there are, about; exactly where they are few."""
+        if len(self.words) < KEPT:
+            return len(self.words)
+        return int((KEPT - 1) * RANGE / (float(self.words[-1]) + 1))
+
+
+def smallest_words(known: Sequence[Smallest], batch: pa.Table) -> list[Smallest]:
+    """Return what is known of rows as a whole and then of each column, after those of one more batch."""
+    columns = [words_of(column, place) for place, column in enumerate(batch.columns)]
+    return [each.plus(words) for each, words in zip(known, [join_words(columns), *columns], strict=True)]
+
+
+def merge_smallest(several: Sequence[Sequence[Smallest]]) -> list[Smallest]:
+    """Return what several tasks know together."""
+    first, *others = several
+    found = list(first)
+    for other in others:
+        found = [mine.plus(theirs.words) for mine, theirs in zip(found, other, strict=True)]
+    return found
