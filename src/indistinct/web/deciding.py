@@ -20,9 +20,11 @@ from indistinct.frequencies.singled_out import is_nearly_unique
 from indistinct.hierarchy import Hierarchy, hierarchy_from_json
 from indistinct.job.policy import Policy
 from indistinct.job.policy.value import relative_path
+from indistinct.metrics.importance import importance_of
 from indistinct.models import AverageRisk, DistinctLDiversity, KAnonymity, Model, SampleUniqueness
 from indistinct.models.k_anonymity import sizes_asked
 from indistinct.models.parameters import exact
+from indistinct.recoding.levels import levels_of
 from indistinct.recoding.transformations import Transformation, check_transformations
 from indistinct.release.pseudonyms.making import Pseudonym
 from indistinct.schema import Role, Schema
@@ -100,6 +102,8 @@ def _with_roles(policy: Policy, changed: Mapping[str, Role], *, looked: Inspecte
         transformations=transformations,
         pseudonyms={name: each for name, each in policy.pseudonyms.items() if roles[name] in DROPPED},
         fresh=tuple(name for name in policy.fresh if name in (*schema.sensitive, *schema.insensitive)),
+        importance=importance_of({name: each for name, each in policy.importance.weights if name in schema.quasi}),
+        levels=levels_of({name: each for name, each in policy.levels.bounds if name in {**kept, **suggested}}),
         target=policy.target if policy.target in schema.published else None,
         metrics=tuple(each for each in policy.metrics if all(n in schema.published for key in each.keys for n in key)),
         # A node has a level for each quasi-identifier.
@@ -198,6 +202,18 @@ def _protecting(column: Mapping[str, Any], rows: int) -> DistinctLDiversity | No
     return DistinctLDiversity(column["name"], l=3 if column["distinct"] >= MANY_VALUES else 2)
 
 
+def with_importance(policy: Policy, name: str, weight: float) -> Policy:
+    """Return a policy in which a column matters so much; 1 is as much as any other."""
+    others = {column: each for column, each in policy.importance.weights if column != name}
+    return replace(policy, importance=importance_of({**others, **({} if weight == 1 else {name: weight})}))
+
+
+def with_levels(policy: Policy, name: str, bounds: str) -> Policy:
+    """Return a policy in which a column is published between two levels, such as 1..3; no text sets no bound."""
+    others = {column: each for column, each in policy.levels.bounds if column != name}
+    return replace(policy, levels=levels_of({**others, **({name: bounds.strip()} if bounds.strip() else {})}))
+
+
 def with_reason(policy: Policy, name: str, reason: str) -> Policy:
     """Return a policy that says why a column has its role; no text says nothing."""
     others = {column: text for column, text in policy.reasons.items() if column != name}
@@ -257,6 +273,8 @@ def read_anew(old: Policy, fresh: Policy, *, looked: Inspected) -> Policy:
         pseudonyms={name: each for name, each in old.pseudonyms.items() if name in there},
         fresh=tuple(name for name in old.fresh if name in there),
         reasons={name: each for name, each in old.reasons.items() if name in there},
+        importance=importance_of({n: each for n, each in old.importance.weights if n in policy.schema.quasi}),
+        levels=levels_of({n: each for n, each in old.levels.bounds if n in there and n in old.hierarchies}),
         suppression=old.suppression,
         about=old.about,
     )

@@ -19,7 +19,16 @@ from indistinct.schema import Role
 from indistinct.study.assess.profiles import PROFILES
 from indistinct.study.verdict import Line, Verdict
 from indistinct.tables import Reading
-from indistinct.web.deciding import FEW, LEAST, SAME, shape_of, with_answers, with_role
+from indistinct.web.deciding import (
+    FEW,
+    LEAST,
+    SAME,
+    shape_of,
+    with_answers,
+    with_importance,
+    with_levels,
+    with_role,
+)
 from indistinct.web.findings import find_in_columns, find_in_verdict, with_regions
 from indistinct.web.steps.explore import with_solution
 from indistinct.web.tasks.exploring import solve
@@ -69,6 +78,15 @@ def test_a_column_that_becomes_known_gets_its_levels_where_groups_are_the_same(l
     dropped = with_role(policy, "age", Role.INSENSITIVE, looked=looked.inspection, starter=looked.starter)
     again = with_role(dropped, "age", Role.QUASI, looked=looked.inspection, starter=looked.starter)
     assert "age" in again.hierarchies
+
+
+def test_what_matters_and_between_which_levels_goes_with_the_role(looked):
+    policy = with_levels(with_importance(looked.policy, "zipcode", 3.0), "zipcode", "1..3")
+    assert (str(policy.importance), str(policy.levels)) == ("zipcode=3", "zipcode=1..3")
+    assert policy_from_toml(policy_to_toml(policy), base=policy.base) == policy
+    other = with_role(policy, "zipcode", Role.INSENSITIVE, looked=looked.inspection, starter=looked.starter)
+    assert (other.importance.weights, other.levels.columns) == ((), ())
+    assert with_levels(with_importance(policy, "zipcode", 1.0), "zipcode", " ") == looked.policy
 
 
 def test_a_column_that_points_at_rows_is_found_and_one_click_settles_it(looked):
