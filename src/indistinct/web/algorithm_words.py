@@ -70,6 +70,7 @@ WORDS: Mapping[str, AlgorithmWords] = MappingProxyType(
                 "numeric": NUMERIC,
                 "choose": ("Which cut comes first", "width is the classical rule; loss takes longer and loses less."),
                 "positions": ("Cuts that are weighed in a column", "A whole number; 5 is usual."),
+                "missing": ("What a missing value is", "value: one of its own; or as the library describes it."),
                 "trees": ("What is shown of a tree of values", "node: one of its nodes; set: the values themselves."),
             },
         ),
@@ -133,7 +134,20 @@ WORDS: Mapping[str, AlgorithmWords] = MappingProxyType(
         ),
         "value-suppression": AlgorithmWords("Hides single rare values, and leaves all others as they are."),
         "cell-suppression": AlgorithmWords(
-            "Hides single cells of the rows that would otherwise be left out.", labels={"start": START}
+            "Hides single cells of the rows that would otherwise be left out.",
+            labels={
+                "start": START,
+                "search": ("How it searches", "greedy is quick; the other one proves how good it is."),
+                "nodes": ("Steps of the proof, at most", "A whole number; 0 sets no limit."),
+                "seconds": SECONDS,
+            },
+        ),
+        "mdav": AlgorithmWords(
+            "Puts those together who are nearest to whoever is farthest from the mean.",
+            labels={
+                "numeric": NUMERIC,
+                "split": ("Part people with equal values", "Groups become smaller; it suits this table alone."),
+            },
         ),
         "kaca": AlgorithmWords(
             "Joins each small group with its nearest one. Slow for large tables.",
@@ -218,6 +232,7 @@ TITLES: Mapping[str, str] = MappingProxyType(
         "value-suppression": "Rare values hidden",
         "cell-suppression": "Single cells hidden",
         "kaca": "Near people joined",
+        "mdav": "Near people around those who stand out",
         "top-down": "Groups along hierarchies",
         "top-down-kaca": "Near people joined, in parts",
         "two-level": "Each lifted as far as needed",
