@@ -130,10 +130,12 @@ def _request(opened: _OpenJob, algorithm: Algorithm) -> Request:
     check_job(opened.source, schema, opened.model, hierarchies, extra=extra)
     algorithm.require_columns(schema)
     keys = tuple(dict.fromkeys([*opened.model.table_keys, *extra]))
+    shown = (*schema.published, *opened.job.pseudonyms)
     if not algorithm.traits.buckets:
-        return Request(schema.quasi, keys, hierarchies, joint=algorithm.traits.splits, person=schema.person)
+        joint = algorithm.traits.splits
+        return Request(schema.quasi, keys, hierarchies, joint=joint, person=schema.person, to_publish=shown)
     keys = tuple(dict.fromkeys([*((name,) for name in schema.sensitive), *keys]))
-    return Request((*schema.quasi, *schema.insensitive), keys, hierarchies, joint=bool(keys))
+    return Request((*schema.quasi, *schema.insensitive), keys, hierarchies, joint=bool(keys), to_publish=shown)
 
 
 def _search(opened: _OpenJob, algorithm: Algorithm, request: Request) -> Found:
