@@ -128,7 +128,8 @@ class AlgorithmTraits:
     people of a population are counted whose values no row has. `tight`: every range, set or node that a class shows is
     the narrowest that holds its rows, which is what downcoding uses. `tight_columns`: every range that a column shows
     is the narrowest that holds all rows that show it, whatever their classes. `draws`: it draws at random, so that the
-    table alone does not decide what is published.
+    table alone does not decide what is published. `one_level`: each column is published on one level of its hierarchy,
+    so that a search above some levels needs no cells below them.
     """
 
     optimal: bool = False
@@ -146,6 +147,7 @@ class AlgorithmTraits:
     tight: bool = False
     tight_columns: bool = False
     draws: bool = False
+    one_level: bool = False
 
     @property
     def recodings(self) -> frozenset[str]:

@@ -14,6 +14,7 @@ from indistinct.engines.base import Engine, Source, transform_source
 from indistinct.errors import InfeasibleError, VerificationError
 from indistinct.frequencies.count import Counted, Request
 from indistinct.hierarchy import Hierarchy
+from indistinct.job.above_levels import can_search_above, search_above_levels
 from indistinct.job.job import Job, check_job, problem_of
 from indistinct.job.parts import Found, Search, search_by_levels
 from indistinct.machine.randomness import Secret
@@ -149,7 +150,8 @@ def _search(opened: _OpenJob, algorithm: Algorithm, request: Request) -> Found:
     search = Search(algorithm, model, opened.hierarchies, job.budget, check, job.report)
     beyond = opened.engine.cells_beyond_memory(source, request)
     if beyond is not None:
-        return search_by_levels(beyond, request, search)
+        by_rows = search_above_levels if can_search_above(search) else search_by_levels
+        return by_rows(beyond, request, search)
     counted = count_beside(opened.population, opened.engine, source, request=request, schema=job.schema)
     return _search_cells(search, counted, job)
 
