@@ -46,6 +46,13 @@ def search_above_levels(beyond: BeyondMemory, request: Request, search: Search) 
     keyed = tuple(dict.fromkeys(name for key in request.keys for name in key))
     names = tuple(dict.fromkeys([*request.quasi, *keyed]))
     known = levels.values(names, named=names)
+    many = [name for name in names if known[name].distinct is None]
+    if many:
+        listed = ", ".join(map(repr, many))
+        raise beyond.error(
+            f"; {search.algorithm.name} could go above levels that fit if all values of {listed} did",
+            hint=f"{COARSER}; {MONDRIAN}",
+        )
     domains = {name: level_domain(known[name], request) for name in names}
     columns = _tree_columns([domains[name] for name in request.quasi], search)
     cells = _count_rows(levels, columns, [domains[name] for name in keyed], beyond)
