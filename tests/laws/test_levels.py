@@ -9,27 +9,15 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import indistinct as ind
-from indistinct import engines
 from indistinct.algorithms.partition.by_levels import MedianSearch
-from indistinct.engines.duckdb import DuckDB
 from indistinct.engines.levels import Room
 from indistinct.errors import InfeasibleError, InputError
 from indistinct.frequencies.levels import KeyColumn, KeyTree, Ranges, Scale, Within, rows_within, survey_rows
 from indistinct.testing.strategies import samples
 from references.engine_runs import rows_of
+from references.level_runs import MODELS, NOWHERE, by_levels, measurements
 
 few = settings(deadline=None, max_examples=6)
-NOWHERE = {"output_digest": None, "recoding_digest": None}
-MODELS = [
-    "k-anonymity:k={k}",
-    "k-anonymity:k={k} & distinct-l-diversity:sensitive=disease,l=2",
-    "t-closeness:sensitive=disease,t=0.4",
-]
-
-
-def by_levels(room, monkeypatch):
-    """Let the engine duckdb hold no more than some rows of a part at once."""
-    monkeypatch.setattr(engines, "DuckDB", lambda *_: DuckDB(room=room))
 
 
 def answers(table, schema, **options):
@@ -61,30 +49,6 @@ def test_samples_of_every_kind(model, data):
         except (InfeasibleError, InputError):
             assume(False)
     require_equal(*pair)
-
-
-@st.composite
-def measurements(draw):
-    """Return tables of numbers and dates, with repeated and missing values, on several scales."""
-    rng = np.random.default_rng(draw(st.integers(0, 10_000)))
-    rows, columns = draw(st.integers(20, 400)), draw(st.integers(2, 4))
-    made = {}
-    for index in range(columns):
-        kind = draw(st.sampled_from(["normal", "skewed", "few", "whole", "days", "small", "moments"]))
-        values = {
-            "normal": rng.normal(size=rows),
-            "skewed": np.exp(5 * rng.normal(size=rows)) * rng.choice([-1, 1], rows),
-            "few": rng.choice([-0.0, 0.0, 1e-300, -2.5, 7.0, 1e9], rows),
-            "whole": rng.integers(-(2**62), 2**62, rows),
-            "small": rng.integers(0, 9, rows).astype(np.uint64),
-            "days": rng.integers(0, 30_000, rows).astype("datetime64[D]"),
-            "moments": rng.integers(0, 10**15, rows).astype("datetime64[us]"),
-        }[kind]
-        missing = rng.random(rows) < draw(st.sampled_from([0.0, 0.2, 0.7]))
-        missing[0] = False
-        made[f"q{index}"] = pa.array(values, mask=missing)
-    made["disease"] = pa.array(rng.choice(["flu", "cold", "mumps"], rows))
-    return pa.table(made)
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -71,7 +71,7 @@ def run_and_note(job: "Job", run: Callable[["Job"], "Release"]) -> "Release":
     release = run(job)
     if new:
         note(f"{ledger} is a new ledger: there was no earlier release to compare with; keep it as safe as the table")
-    if beside is not None and older and SENSITIVE not in release.assignment.layout.tables:
+    if beside is not None and older and SENSITIVE not in release.tables:
         if beside.exists():
             note(f"{beside} is no part of this release; it was left where it is")
         else:

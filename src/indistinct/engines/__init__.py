@@ -80,6 +80,7 @@ MEANINGS = {
     "by-cell": "listed vectors",
     "by-row": "rows with equal values that part",
     "by-bucket": "buckets in which links are broken",
+    "by-part": "parts of a table whose classes do not fit in memory",
 }
 """What kinds of recodings say, in few words."""
 

@@ -24,8 +24,10 @@ from indistinct.schema import Schema
 from indistinct.tables.domain import Kind
 from indistinct.tables.value import Labels, Reading, is_table
 
-EVERY_RECODING = frozenset(KINDS)
-"""What an engine declares that publishes recodings of every kind."""
+BY_PART = "by-part"
+"""The kind of recodings whose cuts lie on disk, which need an engine that goes by parts."""
+EVERY_RECODING = frozenset(KINDS) - {BY_PART}
+"""What an engine declares that publishes recodings of every kind that a search finds in cells."""
 COARSER = (
     "round these columns, give a coarser level of their hierarchy in the table, or leave them out; or allow more "
     "`memory`"

@@ -14,6 +14,8 @@ from typing import IO, Any, Protocol, TypeVar
 import numpy as np
 import pyarrow as pa
 
+from indistinct.engines.base import Sink
+from indistinct.engines.part_rows import Finish, Keep, Parting, publish_parts
 from indistinct.engines.partitions import Rows
 from indistinct.errors import UnseenValueError
 from indistinct.frequencies.levels import (
@@ -37,6 +39,7 @@ from indistinct.frequencies.levels import (
 )
 from indistinct.frequencies.value import Key
 from indistinct.machine.arrays import Codes, spread, workers
+from indistinct.machine.randomness import Secret
 from indistinct.machine.spill import disk_errors, nameless_file
 from indistinct.recoding.kinds import Cuts
 from indistinct.tables.domain import Domain
@@ -51,12 +54,16 @@ WRITTEN = 1 << 19
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """How much is held at once: rows of a part, distinct numbers or texts of a column, and classes of the release."""
+    """How much is held at once: rows of a part, distinct numbers or texts of a column, and classes of the release.
+
+    Rows that wait for their part take `waiting` bytes.
+    """
 
     cells: int
     numbers: int
     texts: int
     classes: int
+    waiting: int = 1 << 24
 
 
 class TypedRows(Rows, Protocol):
@@ -90,6 +97,23 @@ class Levels:
             found = values_of(found, batch, columns)
         LOG.info("a pass over rows: values; %.3f s", time.perf_counter() - began)
         return found
+
+    def passes(self, columns: tuple[KeyColumn, ...], keys: Mapping[Key, Domain]) -> "RowPasses":
+        """Return passes over the rows, as keys of quasi-identifiers and codes of what a model looks at."""
+        return RowPasses(self.source, columns, keys)
+
+    def publish_parts(
+        self, parting: Parting, finish: Finish, keep: Keep, done: Callable[[], None], sink: Sink, *, secret: Secret
+    ) -> None:
+        """Give a sink the table of a release that is made part by part; see `part_rows.publish_parts`."""
+        publish_parts(self.source, parting, finish, keep, done, sink, secret=secret, memory=self.room.waiting)
+
+    def rows_of_parts(self, tree: KeyTree, columns: tuple[KeyColumn, ...], parts: int) -> Codes:
+        """Return how many rows each part has."""
+        rows, every = np.zeros(parts, dtype=np.int64), range(len(columns))
+        for batch in self.source.batches(tuple(column.name for column in columns)):
+            rows += np.bincount(tree.parts_of(key_matrix(batch, columns, every)), minlength=parts)
+        return rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -102,7 +102,7 @@ def _tables(
         kept = _without_marks(rows)
         stock = Stock(kept, order, cells, content_words(kept, names, secret))
         made = publish_classes(columns, assignment, stock, order, run, table, secret=secret)
-        yield _of_one_schema(made)
+        yield of_one_schema(made)
 
 
 def _by_group(rows: pa.Table, starts: Codes, first: int) -> Codes:
@@ -117,7 +117,7 @@ def _without_marks(rows: pa.Table) -> pa.Table:
     return rows.select([name for name in rows.column_names if name not in (GROUP, CELL)])
 
 
-def _of_one_schema(table: pa.Table) -> pa.Table:
+def of_one_schema(table: pa.Table) -> pa.Table:
     """Return a batch with codes of one width, whatever its dictionaries need."""
     kinds = [
         pa.dictionary(pa.int32(), pa.string()) if isinstance(each.type, pa.DictionaryType) else each.type

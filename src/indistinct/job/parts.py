@@ -82,9 +82,44 @@ class Search:
     progress: Progress
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class LevelPlan:
+    """A table whose cells are beyond memory, cut by passes over its rows into parts that fit.
+
+    `problem` has no cells, and `columns`, `keys`, `judge` and `style` are what finishing a part needs.
+    """
+
+    levels: Levels
+    passes: RowPasses
+    columns: tuple[LevelColumn, ...]
+    keys: Mapping[Key, Domain]
+    judge: Judge
+    top: Top
+    mondrian: Mondrian
+    problem: Problem
+    warnings: tuple[str, ...]
+    search: Search
+
+    @property
+    def style(self) -> Style:
+        """Return how classes are summarized."""
+        return Style(self.mondrian.extent, self.mondrian.numeric)
+
+    @property
+    def goes_by_part(self) -> bool:
+        """Whether there may be more classes than fit together, so that every part is published by itself."""
+        return self.judge.whole.rows // max(self.judge.model.smallest, 1) > self.levels.room.classes
+
+    @property
+    def counted(self) -> Counted:
+        """Return what is known of the whole table: its values, and no cell."""
+        domains = tuple(column.quasi.domain for column in self.columns)
+        return Counted(domains, self.problem.frequencies, {each.column: each for each in self.keys.values()})
+
+
 @needs_memory("searching level by level")
-def search_by_levels(beyond: BeyondMemory, request: Request, search: Search) -> Found:
-    """Return what strict Mondrian finds on a table whose cells are beyond memory.
+def plan_by_levels(beyond: BeyondMemory, request: Request, search: Search) -> LevelPlan:
+    """Return the upper cuts of strict Mondrian on a table whose cells are beyond memory.
 
     Raises where another search was asked for, or something that passes over rows cannot count.
     """
@@ -94,40 +129,45 @@ def search_by_levels(beyond: BeyondMemory, request: Request, search: Search) -> 
     known = levels.values(tuple(dict.fromkeys([*request.quasi, *judged])), named=names)
     domains = {key: level_domain(known[key[0]], request) for key in request.keys}
     columns = level_columns([known[name] for name in request.quasi], request, search.hierarchies)
-    passes = RowPasses(levels.source, tuple(column.keys for column in columns), domains)
+    passes = levels.passes(tuple(column.keys for column in columns), domains)
     whole = count_whole(passes, domains, request)
     wanted, counters = search.model.sampled(whole.rows), Counter(scans=1)
     nothing = FrequencySet(tuple(request.quasi), np.zeros((0, len(columns)), dtype=np.int32), Classes(np.zeros(0, int)))
-    warnings = search.check(
-        Counted(tuple(c.quasi.domain for c in columns), nothing, {d.column: d for d in domains.values()})
-    )
     problem = Problem(
         nothing, (), wanted, suppression=search.suppression.allows(whole.rows, whole.unit), counters=counters
     )
+    judge = Judge(wanted, whole, levels.room.cells)
+    plan = LevelPlan(levels, passes, columns, domains, judge, Top(), mondrian, problem, (), search)
+    plan = replace(plan, warnings=search.check(plan.counted))
     mondrian.require(problem)
     require_rooted(columns)
     wanted.check(whole)
-    judge = Judge(wanted, whole, levels.room.cells)
     top = cut_by_levels(passes, columns, judge, counters=counters)
     search.progress(CUT)
-    parts = []
-    for part in _finished(passes, top, columns, judge, counters=counters):
+    return replace(plan, top=top)
+
+
+@needs_memory("searching level by level")
+def search_by_levels(plan: LevelPlan) -> Found:
+    """Return what strict Mondrian finds below the upper cuts, with all classes in memory."""
+    search, passes, columns = plan.search, plan.passes, plan.columns
+    rows, parts = plan.judge.whole.rows, []
+    for part in _finished(passes, plan.top, columns, plan.judge, counters=plan.problem.counters):
         parts.append(part)
-        _require_room(levels, sum(len(each.classes) for each in parts))
-        search.progress(CUT + (FINISHED - CUT) * len(parts) / len(top.rows))
-    style = Style(mondrian.extent, mondrian.numeric)
-    cuts = cuts_of(top, parts, columns)
-    behind = passes.behind(cuts) if mondrian.extent == "region" else cuts
-    give_memory_back(whole.rows)
-    made = assemble_parts(top, parts, columns, hierarchies=search.hierarchies, style=style, behind=behind)
+        _require_room(plan.levels, sum(len(each.classes) for each in parts))
+        search.progress(CUT + (FINISHED - CUT) * len(parts) / len(plan.top.rows))
+    cuts = cuts_of(plan.top, parts, columns)
+    behind = passes.behind(cuts) if plan.mondrian.extent == "region" else cuts
+    give_memory_back(rows)
+    made = assemble_parts(plan.top, parts, columns, hierarchies=search.hierarchies, style=plan.style, behind=behind)
     del parts, cuts, behind
-    give_memory_back(whole.rows)
-    counted = _counted(made, domains)
-    _remember(levels, made, passes)
+    give_memory_back(rows)
+    counted = _counted(made, plan.keys)
+    _remember(plan.levels, made, passes)
     quasi = columns_of(counted.domains, search.hierarchies)
-    problem = replace(problem, frequencies=counted.frequencies, columns=quasi)
-    why = search.algorithm.explain_fallback(problem, made.recoding, mondrian)
-    return Found(counted, problem, made.recoding, mondrian, wanted, warnings, why)
+    problem = replace(plan.problem, frequencies=counted.frequencies, columns=quasi)
+    why = search.algorithm.explain_fallback(problem, made.recoding, plan.mondrian)
+    return Found(counted, problem, made.recoding, plan.mondrian, plan.judge.model, plan.warnings, why)
 
 
 def _required(beyond: BeyondMemory, request: Request, search: Search) -> tuple[Levels, Mondrian]:
@@ -234,13 +274,14 @@ def _finished(
                 owners = numbered.parts_of(keys)
                 for leaf in own:
                     chosen = np.flatnonzero(owners == leaf)
-                    yield finish_part(
+                    part, _ = finish_part(
                         columns,
                         keys[chosen],
                         {key: each[chosen] for key, each in codes.items()},
                         judge,
                         counters=counters,
                     )
+                    yield part
 
 
 def _by_file(numbered: KeyTree, files: Sequence[Sequence[int]]) -> KeyTree:

@@ -15,12 +15,14 @@ from indistinct.errors import InfeasibleError, VerificationError
 from indistinct.frequencies.count import Counted, Request
 from indistinct.hierarchy import Hierarchy
 from indistinct.job.above_levels import can_search_above, search_above_levels
+from indistinct.job.by_part import apply_by_part, check_by_part, publish_by_part
 from indistinct.job.job import Job, check_job, problem_of
-from indistinct.job.parts import Found, Search, search_by_levels
+from indistinct.job.parts import Found, LevelPlan, Search, plan_by_levels, search_by_levels
 from indistinct.machine.randomness import Secret
 from indistinct.machine.stages import enter
 from indistinct.models import Model
 from indistinct.recoding.assign import keys_of
+from indistinct.recoding.by_part import ByPart
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import Recoding, with_hierarchies
 from indistinct.recoding.storage import NAMES as KIND_NAMES
@@ -95,7 +97,11 @@ def _publish_by_search(job: Job, engine: Engine, table: Source, *, began: float)
     earlier = earlier_releases(job.history, schema=job.schema, suppression=job.suppression)
     with using_population(job.population, model, engine, source, schema=job.schema) as population:
         opened = replace(opened, population=population)
-        found = _search(opened, algorithm, request)
+        search, plan = _plan(opened, algorithm, request)
+        if isinstance(plan, LevelPlan) and plan.goes_by_part:
+            release = _publish_by_part(opened, plan, table, transformed.declared, began=began)
+            return replace(release, declared=hierarchies)
+        found = _search(opened, search, plan, request)
         recoding = _recoding_to_keep(opened, found, table, transformed.declared)
         publication = _publication(opened, found, recoding)
         counters = {**found.problem.counters, "seconds": time.perf_counter() - began}
@@ -139,8 +145,11 @@ def _request(opened: _OpenJob, algorithm: Algorithm) -> Request:
     return Request((*schema.quasi, *schema.insensitive), keys, hierarchies, joint=bool(keys), to_publish=shown)
 
 
-def _search(opened: _OpenJob, algorithm: Algorithm, request: Request) -> Found:
-    """Return what a search finds in cells, or level by level where the cells do not fit in memory."""
+def _plan(opened: _OpenJob, algorithm: Algorithm, request: Request) -> tuple[Search, LevelPlan | Found | None]:
+    """Return what is searched for, and the parts into which a table was cut whose cells do not fit in memory.
+
+    A search that publishes each column on one level is through then, above the levels whose cells fit.
+    """
     job, source, model = opened.job, opened.source, opened.model
     known = (*opened.hierarchies, *source.reading.text)
 
@@ -149,11 +158,49 @@ def _search(opened: _OpenJob, algorithm: Algorithm, request: Request) -> Found:
 
     search = Search(algorithm, model, opened.hierarchies, job.budget, check, job.report)
     beyond = opened.engine.cells_beyond_memory(source, request)
-    if beyond is not None:
-        by_rows = search_above_levels if can_search_above(search) else search_by_levels
-        return by_rows(beyond, request, search)
-    counted = count_beside(opened.population, opened.engine, source, request=request, schema=job.schema)
+    if beyond is not None and can_search_above(search):
+        return search, search_above_levels(beyond, request, search)
+    return search, None if beyond is None else plan_by_levels(beyond, request, search)
+
+
+def _search(opened: _OpenJob, search: Search, plan: LevelPlan | Found | None, request: Request) -> Found:
+    """Return what a search finds in cells, or below the upper cuts where the cells do not fit in memory."""
+    if isinstance(plan, Found):
+        return plan
+    if plan is not None:
+        return search_by_levels(plan)
+    job = opened.job
+    counted = count_beside(opened.population, opened.engine, opened.source, request=request, schema=job.schema)
     return _search_cells(search, counted, job)
+
+
+def _publish_by_part(
+    opened: _OpenJob, plan: LevelPlan, table: Source, declared: Mapping[str, Transformation], *, began: float
+) -> Release:
+    """Return a release that is made part by part."""
+    job = opened.job
+    check_by_part(job, plan)
+    problem = replace(plan.problem, columns=tuple(column.quasi for column in plan.columns))
+    unused_ones = unused_settings(plan.mondrian, problem, hierarchies=opened.hierarchies, suppression=job.budget)
+    recoding = ByPart(
+        (),
+        declared={name: each for name, each in opened.hierarchies.items() if name in plan.problem.frequencies.names},
+        schema=job.schema,
+        promise=opened.model.spec(),
+        suppression=job.budget.plain,
+        reading=settle_reading(table, job.schema.published),
+        transformations=declared or None,
+    )
+    return publish_by_part(
+        job,
+        opened.engine,
+        opened.source,
+        plan,
+        recoding,
+        transformations=declared,
+        warnings=(*plan.warnings, *unused_ones),
+        counters={**dict.fromkeys(COUNTERS, 0), **plan.problem.counters, "seconds": time.perf_counter() - began},
+    )
 
 
 def _search_cells(search: Search, counted: Counted, job: Job) -> Found:
@@ -218,6 +265,11 @@ def _publish_by_recoding(job: Job, recoding: Recoding, engine: Engine, table: So
     check_same_kinds(recoding, table)
     require_rows_here(table, job.pseudonyms)
     source, _ = transform_source(table, schema, hierarchies, recoding.transformations)
+    if isinstance(recoding, ByPart):
+        counters = {**dict.fromkeys(COUNTERS, 0), "scans": 1, "seconds": time.perf_counter() - began}
+        job = replace(job, schema=schema)
+        made = apply_by_part(job, engine, source, recoding, model, hierarchies=hierarchies, counters=counters)
+        return replace(made, declared=hierarchies)
     earlier = earlier_releases(job.history, schema=schema, suppression=job.suppression)
     with using_population(job.population, model, engine, source, schema=schema) as population:
         opened = _OpenJob(replace(job, schema=schema), engine, source, model, hierarchies, population)

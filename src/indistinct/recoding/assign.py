@@ -16,6 +16,7 @@ from indistinct.frequencies.pieces import Pieces
 from indistinct.frequencies.value import Classes, FrequencySet, Key
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.machine.ordering import distinct_with_places
+from indistinct.recoding.by_part import ByPart
 from indistinct.recoding.kinds import ByBucket, ByCell, ByColumn, ByRegion, ByRow, Recoding
 from indistinct.recoding.labels import multiset_labels
 from indistinct.recoding.outputs import (
@@ -51,6 +52,11 @@ def assign(frequencies: FrequencySet, recoding: Recoding, *, without: Codes | No
             assignment = _by_row(frequencies, recoding)
         case ByBucket():
             assignment = _by_bucket(frequencies, recoding)
+        case ByPart():
+            raise InputError(
+                "this recoding is applied part by part, by the engine duckdb to a file",
+                hint='ind.apply(recoding, "table.parquet", engine="duckdb", output="release.parquet")',
+            )
         case _:
             assert_never(recoding)  # type: ignore[arg-type]
     return replace(assignment, domains=domains_of(recoding), layout=_layout(assignment, recoding))
@@ -68,7 +74,9 @@ def _layout(assignment: Assignment, recoding: Recoding) -> Layout:
 
 def domains_of(recoding: Recoding) -> tuple[Domain, ...]:
     """Return the domains whose codes a recoding speaks in."""
-    return recoding.domains if isinstance(recoding, ByBucket) else tuple(c.domain for c in recoding.columns)
+    if isinstance(recoding, ByBucket):
+        return recoding.domains
+    return tuple(c.domain for c in (recoding.quasi if isinstance(recoding, ByPart) else recoding.columns))
 
 
 def needs_joint(recoding: Recoding) -> bool:

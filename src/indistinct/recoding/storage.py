@@ -8,7 +8,7 @@ that what is read is checked before anybody uses it.
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass, replace
 from functools import partial
 from itertools import repeat
 from pathlib import Path
@@ -21,17 +21,19 @@ import pyarrow as pa
 from indistinct.errors import HierarchyError, InputError, ParameterError
 from indistinct.hierarchy import Hierarchy, hierarchy_from_json
 from indistinct.machine.arrays import Codes, empty_large
+from indistinct.recoding.by_part import ByPart, PartStore
 from indistinct.recoding.kinds import ByBucket, ByCell, ByColumn, ByRegion, ByRow, Recoding, parts_of
 from indistinct.recoding.validation import check_recoding
 from indistinct.tables.input_files import read_ordinary
 
-FORMAT, OLDEST, VERSION = "indistinct-recoding", 3, 7
+FORMAT, OLDEST, VERSION = "indistinct-recoding", 3, 8
 KINDS: Mapping[str, type[Recoding]] = {
     "by-column": ByColumn,
     "by-region": ByRegion,
     "by-cell": ByCell,
     "by-row": ByRow,
     "by-bucket": ByBucket,
+    "by-part": ByPart,
 }
 NAMES = {kind: name for name, kind in KINDS.items()}
 ARROW = ".arrow"
@@ -60,6 +62,9 @@ def files_of_recoding(recoding: Recoding, path: str | Path) -> dict[Path, Callab
 
     They hold original values: only their owner may read them.
     """
+    if isinstance(recoding, ByPart):
+        _store_of(recoding)
+        return files_of_parts(lambda: recoding, path)
     arrays = [part for _, part in parts_of(recoding) if isinstance(part, np.ndarray | pa.Array)]
     if sum(array.size if isinstance(array, np.ndarray) else len(array) for array in arrays) <= LARGE:
         return {Path(path): partial(_fill, recoding_to_json(recoding).encode())}
@@ -70,13 +75,61 @@ def files_of_recoding(recoding: Recoding, path: str | Path) -> dict[Path, Callab
     return {Path(path): partial(_fill, text.encode()), arrays_path(path): partial(_fill, content)}
 
 
+def files_of_parts(made: Callable[[], ByPart], path: str | Path) -> dict[Path, Callable[[Path], None]]:
+    """Return the two files of a recoding by parts, which is made when they are filled."""
+
+    def fill(place: Path) -> None:
+        found = made()
+        store = _store_of(found)
+        document = {"arrow": store.digest(), **_plain(replace(found, store=None, parts=store.parts), None)}
+        place.write_text(_text(document), encoding="utf-8")
+
+    return {Path(path): fill, arrays_path(path): lambda place: _store_of(made()).copy_to(place)}
+
+
+def _store_of(recoding: ByPart) -> PartStore:
+    if recoding.store is None:
+        _refuse(
+            "the parts of this recoding were not kept, because nobody asked for them before the release was made",
+            hint="say where the recoding goes (save_recoding, --save-recoding) when the release is made",
+        )
+    return recoding.store
+
+
 def read_recoding(path: str | Path) -> Recoding:
     """Return the recoding that was written to a path; raise `InputError` unless it is whole and consistent."""
     try:
         text = _bytes_of(Path(path)).decode()
     except UnicodeDecodeError:
         raise InputError(f"{path} is not a recoding", hint="it must be a file that indistinct wrote") from None
+    if _is_by_part(text):
+        return _read_parts(text, arrays_path(path))
     return _read(text, lambda: _bytes_of(arrays_path(path)))
+
+
+def _is_by_part(text: str) -> bool:
+    try:
+        return bool(json.loads(text)["kind"] == "by-part")
+    except (*UNREADABLE,):
+        return False
+
+
+def _read_parts(text: str, path: Path) -> Recoding:
+    """Return a recoding whose parts stay on disk; their file is held open, so that nobody can exchange it."""
+    found, named = _read(text, lambda: b""), json.loads(text)["arrow"]
+    if not isinstance(found, ByPart):
+        raise AssertionError("what says that it is by parts is")
+    try:
+        store = PartStore.open(path, parts=found.parts, columns=len(found.quasi))
+        same = store.digest() == named
+    except OSError as error:
+        raise InputError(
+            f"cannot read the recoding {path}: {error.strerror or 'unreadable'}",
+            hint=f"check the path; a large recoding is two files, the second with {ARROW} behind its name",
+        ) from None
+    if not same:
+        _refuse("the two files of the recoding do not belong together", hint="keep them as they were written")
+    return replace(found, store=store)
 
 
 def recoding_of(given: Recoding | str | Path) -> Recoding:
@@ -173,7 +226,7 @@ def _read(text: str, second: Callable[[], bytes]) -> Recoding:
                 hint=f"expected format {FORMAT!r} with version {OLDEST} to {VERSION}",
             )
         arrays: list[pa.Array] = []
-        if "arrow" in data:
+        if "arrow" in data and data["kind"] != "by-part":
             content = second()
             if hashlib.sha256(content).hexdigest() != data["arrow"]:
                 _refuse("the two files of the recoding do not belong together", hint="keep them as they were written")

@@ -17,6 +17,7 @@ from indistinct.budget import parse_budget
 from indistinct.errors import InputError, ParameterError
 from indistinct.frequencies.encode import pack
 from indistinct.machine.arrays import Codes
+from indistinct.recoding.by_part import ByPart
 from indistinct.recoding.kinds import (
     BLOCK,
     ByBucket,
@@ -62,6 +63,8 @@ def check_recoding(recoding: Recoding) -> None:
             _check_pieces(recoding, sizes, least=-1, classes=len(recoding.values))
         case ByBucket():
             _check_buckets(recoding)
+        case ByPart():
+            _check_top(recoding)
         case _:
             assert_never(recoding)  # type: ignore[arg-type]
 
@@ -298,3 +301,20 @@ def _check_shape(name: str, part: Codes, shape: tuple[int, ...], *, kinds: str =
     """Raise unless an array has a shape and one of some kinds of numbers; 64 bits without a sign mix with no other."""
     _require(part.dtype.kind in kinds and part.dtype != np.uint64, f"`{name}` must be numbers of another type")
     _require(part.shape == shape, f"`{name}` must have the shape {shape}; got {part.shape}")
+
+
+def _check_top(recoding: ByPart) -> None:
+    """Raise unless the upper cuts of a recoding by parts are a tree whose leaves are its parts."""
+    top = recoding.top
+    if top is None:
+        return
+    nodes, inner = len(top.axis), top.axis >= 0
+    places = np.arange(nodes)
+    sound = nodes == len(top.cut) == len(top.left) == len(top.right) and nodes % 2 == 1
+    sound = sound and bool(((top.axis >= -1) & (top.axis < len(recoding.quasi))).all())
+    children = np.concatenate([top.left[inner], top.right[inner]])
+    sound = sound and bool((children > np.tile(places[inner], 2)).all())
+    sound = sound and np.array_equal(np.sort(children), places[1:])
+    sound = sound and np.array_equal(np.sort(top.left[~inner]), np.arange(recoding.parts))
+    if not sound:
+        raise InputError("the recoding cannot be read", hint="it must be a file that indistinct wrote")

@@ -261,11 +261,12 @@ def _of_release(release: Release) -> Published:
         release.certificate.to_json(),
         model=release.check.model,
         hierarchies=release.hierarchies,
-        recoding=release.recoding,
+        # Of a release that was made part by part no more is known than its file shows.
+        recoding=None if release.by_part else release.recoding,
         transformations=release.recoding.transformations or {},
         pseudonyms=release.certificate.pseudonyms,
         suppression=release.recoding.budget,
-        release=release,
+        release=None if release.by_part else release,
     )
 
 

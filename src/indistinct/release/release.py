@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from indistinct.algorithms.explanation import Explanation
 from indistinct.engines.base import Engine, Sink, Source, require_table
-from indistinct.errors import Feasible, InfeasibleError, MissingExtraError
+from indistinct.errors import Feasible, InfeasibleError, InputError, MissingExtraError
 from indistinct.figures import share_above
 from indistinct.frequencies.count import Counted
 from indistinct.hierarchy import Hierarchy
@@ -31,6 +31,7 @@ from indistinct.release.certificate import SMALLEST, About, Certificate, Overlap
 from indistinct.release.history.ledger import Record, reserve
 from indistinct.release.pseudonyms.making import Pseudonym, PseudonymSink, with_pseudonyms
 from indistinct.release.verification.check import Check
+from indistinct.release.verification.evidence import published_schema
 from indistinct.release.verification.population import Population, count_people
 from indistinct.release.writing.delimited import Writing
 from indistinct.release.writing.files import StagedTables, require_another_file, write_recoding
@@ -47,7 +48,8 @@ class Release:
     Only the tables and the certificate are for others. `recoding` and `check` hold original values. `counters` say what
     the search did, and `origin` which file was read. `explanation` says why an algorithm was chosen, where none was
     named. `record` is what a ledger is to remember once the release is written. `declared` are the hierarchies that it
-    was made with, and `labels` what a statistics program says of its columns.
+    was made with, and `labels` what a statistics program says of its columns. `sums` are metrics that were added up
+    while a release was made part by part, of which no assignment is known.
     """
 
     certificate: Certificate
@@ -60,6 +62,7 @@ class Release:
     record: Record | None = None
     declared: Mapping[str, Hierarchy] = field(default_factory=dict)
     labels: Mapping[str, Labels] = field(default_factory=dict)
+    sums: Mapping[str, float] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         shown = self.certificate
@@ -89,18 +92,28 @@ class Release:
     def assignment(self) -> Assignment:
         """Where the recoding sent each cell."""
         if self.check.assignment is None:
-            raise AssertionError("a release knows what was meant to be published")
+            raise InputError(
+                "this release was made part by part: where each row came from is not kept",
+                hint="ask about the written file: ind.published(path, policy=…), or the command with its path",
+            )
         return self.check.assignment
+
+    @property
+    def by_part(self) -> bool:
+        """Whether it was made part by part, so that no assignment is kept."""
+        return self.check.assignment is None
 
     @property
     def schema(self) -> Schema:
         """The roles of the published columns."""
+        if self.by_part:
+            return published_schema(self.check.schema, self.table.column_names)
         return self.assignment.layout.schema
 
     @property
     def buckets(self) -> Buckets | None:
         """How the release shows its buckets, if it has any."""
-        return self.assignment.layout.buckets
+        return None if self.by_part else self.assignment.layout.buckets
 
     def classes(self) -> pa.Table:
         """Return the equivalence classes: what each shows, and its number of rows."""
@@ -257,7 +270,7 @@ def publish(
         others = count_people(Population(job.engine, job.population, job.schema, job.recoding))
     check = Check(job.engine, job.schema, job.model, buckets, job.counted, assignment, about=about, population=others)
     check = replace(check, transformations=job.recoding.transformations or {})
-    origin, labels = job.source.path, _labels(job)
+    origin, labels = job.source.path, labels_of(job.source, job.schema)
     place, names = destination.place, tuple(assignment.layout.tables)
     if place is None:
         kept = _Kept()
@@ -288,11 +301,10 @@ def publish(
     return Release(certificate, job.recoding, check, counters or {}, lies, origin, record=job.record, labels=labels)
 
 
-def _labels(job: Publication) -> dict[str, Labels]:
+def labels_of(source: Source, schema: Schema) -> dict[str, Labels]:
     """Return what is said of the columns of a source; one that is recoded is no category any more."""
     return {
-        name: replace(each, category=None) if name in job.schema.quasi else each
-        for name, each in job.source.labels.items()
+        name: replace(each, category=None) if name in schema.quasi else each for name, each in source.labels.items()
     }
 
 

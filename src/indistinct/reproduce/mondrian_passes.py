@@ -22,7 +22,7 @@ from indistinct.engines.levels import Levels, Room, RowPasses
 from indistinct.frequencies.count import Request
 from indistinct.frequencies.levels import KeyTree, Ranges, Scale, Segmented, Segments, Survey, Within
 from indistinct.hierarchy import Hierarchy
-from indistinct.job.parts import Search, count_whole, level_columns, level_domain, search_by_levels
+from indistinct.job.parts import Search, count_whole, level_columns, level_domain, plan_by_levels, search_by_levels
 from indistinct.models import DistinctLDiversity, KAnonymity, Model
 from indistinct.reproduce.base import Cell, Claim, Reproduction, judge
 
@@ -128,7 +128,7 @@ def count_passes(times: int, columns: str, model: Model) -> tuple[Cell, ...]:
     source.reads = 0
     beyond = BeyondMemory(source.table.num_rows, 0, 0, {}, Levels(source, room))
     search = Search(Mondrian(), model, hierarchies, NO_BUDGET, lambda _: (), lambda _: None)
-    search_by_levels(beyond, request, search)
+    search_by_levels(plan_by_levels(beyond, request, search))
     levels, passes = counts["surveys"], sum(counts.values())
     # One read learns the values of columns and one counts the whole table; the rest of the reads write as well.
     writes = source.reads - passes - 2

@@ -95,7 +95,7 @@ def summary_of_release(
     report: Path | None = None,
 ) -> Summary:
     """Return what a run published at a place; `recoding` and `report` are where it wrote these."""
-    others = [name for name in release.assignment.layout.tables if name != MAIN]
+    others = [name for name in release.tables if name != MAIN]
     where = place_at(place)
     files: dict[str, Files] = {
         "output": where.name,

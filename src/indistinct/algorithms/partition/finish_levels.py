@@ -53,8 +53,8 @@ class FinishedPart:
 
 def finish_part(
     columns: Sequence[LevelColumn], keys: Codes, codes: Mapping[Key, Codes], judge: Judge, *, counters: Counter[str]
-) -> FinishedPart:
-    """Partition the rows of one part; `codes` has for every row the values that the model looks at."""
+) -> tuple[FinishedPart, Codes]:
+    """Partition the rows of one part, and return the class of each; `codes` has the values that the model looks at."""
     some, ranks = [], []
     for index, column in enumerate(columns):
         every = np.arange(len(column.quasi.domain), dtype=np.uint64)
@@ -64,7 +64,7 @@ def finish_part(
     grouping = group_rows(ranks, [len(each) for each in some])
     first = grouping.first
     cells = np.stack([each[first] for each in ranks], axis=1)
-    owners = grouping.group_ids() if codes else first
+    owners = grouping.group_ids()
     histograms = {key: _by_cell(judge.whole.histograms[key], own, owners, len(first)) for key, own in codes.items()}
     classes = Classes(grouping.counts, histograms)
     layout = local_layout(columns, some)
@@ -74,13 +74,14 @@ def finish_part(
     for index, values in enumerate(some):
         along = found.axis == index
         cut[along] = values[found.cut[along]]
-    return FinishedPart(
+    part = FinishedPart(
         found.axis,
         cut,
         found.left,
         classes.regroup(class_ids, found.classes),
         ends_of(columns, keys[first], class_ids, found.classes),
     )
+    return part, class_ids[owners]
 
 
 def whole_part(columns: Sequence[LevelColumn], ends: Sequence[Ends], classes: Classes) -> FinishedPart:

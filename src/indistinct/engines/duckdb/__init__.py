@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from indistinct.engines import groups
-from indistinct.engines.base import EVERY_RECODING, BeyondMemory, Sink
+from indistinct.engines.base import BY_PART, EVERY_RECODING, BeyondMemory, Sink
 from indistinct.engines.duckdb.opening import (
     bytes_in_memory,
     can_open,
@@ -39,7 +39,7 @@ FOR_DUCKDB, FOR_PARTITION = 0.3, 0.05
 # Cells may take so much of it; what a cell takes, what it takes for every column, and what a distinct value takes.
 FOR_CELLS, CELL, FIELD, VALUE = 0.55, 32, 10, 64
 # A part of a search by levels may take so much of it, and a row there so many bytes, and so many for every column.
-FOR_PART, ROW, KEY = 0.25, 100, 25
+FOR_PART, ROW, KEY = 0.09, 100, 25
 # A run with many classes may take so many times `memory` at its peak; libraries take so much of that, and each value
 # of each class so many bytes, measured while the written file is verified. Classes may take this share in any case.
 AT_PEAK, LIBRARIES, LABEL, FOR_CLASSES = 1.45, 400_000_000, 310, 0.6
@@ -54,7 +54,7 @@ class DuckDB:
     `room` says how much is held at once of a table whose cells do not fit; without it that follows from `memory`.
     """
 
-    supports: ClassVar[frozenset[str]] = EVERY_RECODING
+    supports: ClassVar[frozenset[str]] = EVERY_RECODING | {BY_PART}
 
     memory: int = 1 << 30
     name: str = "duckdb"
@@ -64,6 +64,11 @@ class DuckDB:
     def open(self, source: Any, reading: Reading) -> DuckTable | None:
         """Return files, a relation, a table of a database or a table in memory as a source, None for anything else."""
         return open_duck(source, reading, memory=int(FOR_DUCKDB * self.memory))
+
+    @property
+    def waiting(self) -> int:
+        """Return how many bytes rows may take that wait for being published."""
+        return int(FOR_PARTITION * self.memory)
 
     def owns(self, source: Any) -> bool:
         """Return whether a source lives in DuckDB."""
@@ -120,21 +125,24 @@ class DuckDB:
         if needed <= allowed and (self.room is None or cells <= self.room.cells):
             return None
         widest = dict(sorted(values.items(), key=lambda each: -each[1])[:3])
-        levels = Levels(source, self.room or self._room(len(columns)), source.learned)
-        return BeyondMemory(cells, needed, allowed, widest, levels)
+        return BeyondMemory(cells, needed, allowed, widest, self.levels(source, len(columns)))
+
+    def levels(self, source: DuckTable, columns: int) -> Levels:
+        """Return passes over the rows of a table with so many quasi-identifiers."""
+        return Levels(source, self.room or self._room(columns), source.learned)
 
     def _room(self, columns: int) -> Room:
         """Return how much is held at once of a table with so many quasi-identifiers."""
         rows = int(FOR_PART * self.memory / (ROW + KEY * columns))
         classes = int(max(AT_PEAK * self.memory - LIBRARIES, FOR_CLASSES * self.memory) / (LABEL * columns))
-        return Room(rows, min(rows, NUMBERS), rows, classes)
+        return Room(rows, min(rows, NUMBERS), rows, classes, self.waiting)
 
     @needs_memory("publishing rows")
     @own_words
     def publish(self, source: DuckTable, assignment: Assignment, sink: Sink, *, secret: Secret) -> None:
         """Give a sink the published tables, in batches."""
         learned = source.learned.get("rows")
-        memory = int(FOR_PARTITION * self.memory)
+        memory = self.waiting
         give_memory_back(source.rows)
         with require_unchanged(source.stamps):
             publish_rows(source, assignment, sink, secret=secret, learned=learned, memory=memory)

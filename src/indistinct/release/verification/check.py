@@ -1,7 +1,7 @@
 """How a release is checked: its published tables are counted again, and a model judges what was counted."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from indistinct.engines import memory_engine
 from indistinct.engines.base import Engine, Source, transformed_source
+from indistinct.engines.class_batches import Listed, NotInOrderError, classes_in_order
 from indistinct.errors import InputError, SchemaError, VerificationError
 from indistinct.figures import kind_of
 from indistinct.frequencies.count import Counted, Request
@@ -29,6 +30,7 @@ from indistinct.release.pseudonyms.making import are_pseudonyms
 from indistinct.release.verification.bucket_evidence import count_buckets
 from indistinct.release.verification.evidence import (
     Evidence,
+    JudgedClasses,
     NotTransformed,
     RowComparison,
     appearance_of,
@@ -37,7 +39,7 @@ from indistinct.release.verification.evidence import (
     require_rows,
 )
 from indistinct.release.verification.population import CountedPopulation, population_by_class
-from indistinct.release.verification.verify import AMBIGUOUS, LINKED, verify
+from indistinct.release.verification.verify import AMBIGUOUS, LINKED, judge_classes, verify
 from indistinct.release.writing.files import StagedTables, table_path
 from indistinct.release.writing.formats import is_text_file, read_as_written
 from indistinct.release.writing.staging import digest_of
@@ -62,7 +64,9 @@ class Check:
     `schema` gives the roles in the original, `reference` what was counted there, and `assignment` what was meant to be
     published; the last two where they are known. `hierarchies` are those of columns that the model looks at, and
     `population` whom it compares with. `transformations` are those that the published columns must show, and `compared`
-    says how their rows differ from the original's, where these were compared.
+    says how their rows differ from the original's, where these were compared. `by_class` says that a file lists classes
+    in the order of what they show, so that some are judged at a time. `later` gives what is to be said once all rows
+    are written, where that is not known before.
     """
 
     engine: Engine
@@ -76,6 +80,8 @@ class Check:
     population: CountedPopulation | None = None
     transformations: Mapping[str, Transformation] = field(default_factory=dict)
     compared: RowComparison | None = None
+    by_class: bool = False
+    later: Callable[[], About] | None = None
 
     @property
     def pseudonyms(self) -> tuple[str, ...]:
@@ -147,15 +153,17 @@ class Check:
 
     def certify_sources(self, engine: Engine, sources: Mapping[str, Source]) -> Certificate:
         """Return the certificate of a release that lies in an engine, whichever made it: it is counted there."""
-        return replace(self, engine=engine).certify_promise(sources)
+        about = self.about if self.later is None else self.later()
+        return replace(self, engine=engine).certify_promise(sources, about=about)
 
     def certify_files(self, staged: StagedTables) -> Certificate:
         """Return the certificate of a release as it was written to files that have no name yet."""
         files = staged.names
         digests = {name: each.digest for name, each in files.items()}
         others = {name: digest for name, digest in digests.items() if name != MAIN}
-        warnings = (*self.about.warnings, *staged.warnings)
-        about = replace(self.about, output_digest=digests[MAIN], other_digests=others, warnings=warnings)
+        told = self.about if self.later is None else self.later()
+        warnings = (*told.warnings, *staged.warnings)
+        about = replace(told, output_digest=digests[MAIN], other_digests=others, warnings=warnings)
         sources = {name: self._read_back(staged, name) for name in files}
         enter("verifying")
         here = all(source.in_memory is not None for source in sources.values())
@@ -211,6 +219,10 @@ class Check:
             require_columns(hidden, main.columns)
         person = self.schema.person if people else ()
         request = Request(schema.quasi, tuple(keys), self._orders(keys), person=person, published=True)
+        if self.by_class and rows and isinstance(main, Listed):
+            judged = self._judge_by_class(main, request, coarse=coarse)
+            if judged is not None:
+                return schema, Evidence(NOTHING, rows, self.reference, coarse=coarse, judged=judged)
         counted = self.engine.count(main, request) if rows else NOTHING
         evidence = Evidence(counted, rows, self.reference, self.assignment, coarse=coarse)
         if rows:
@@ -220,6 +232,17 @@ class Check:
         if self.population is None:
             raise no_population(self.model)
         return schema, replace(evidence, population=population_by_class(self.population, counted))
+
+    def _judge_by_class(self, main: Listed, request: Request, *, coarse: bool) -> JudgedClasses | None:
+        """Return what the model says of classes that stand in order, some at a time; None where they do not."""
+        judged = JudgedClasses()
+        try:
+            for counted in classes_in_order(main, request):
+                some = Evidence(counted, counted.frequencies.rows, self.reference, coarse=coarse)
+                judged = judge_classes(some, self.model, judged)
+        except NotInOrderError:
+            return None
+        return judged
 
     def _shown_keys(self, columns: Sequence[str], *, people: bool) -> list[Key]:
         """Return what the model looks at, as far as a table shows it; people where it has their pseudonyms."""

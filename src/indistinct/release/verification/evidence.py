@@ -16,7 +16,7 @@ from indistinct.frequencies.population import PopulationByClass
 from indistinct.frequencies.slices import Links
 from indistinct.frequencies.value import PERSON, POPULATION, Classes, Histogram, Key
 from indistinct.machine.arrays import Codes, narrowest
-from indistinct.models.base import Model
+from indistinct.models.base import Judgement, Model
 from indistinct.models.of_population import no_population
 from indistinct.recoding.outputs import Assignment, Buckets, Output
 from indistinct.release.pseudonyms.linked import Linked
@@ -175,6 +175,18 @@ class RowComparison:
         return tuple(found)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class JudgedClasses:
+    """What was said of classes that were judged some at a time: how many, the smallest, and each part of a model.
+
+    `parts` has for each part of the model its judgement and what makes it weaker than the classes alone.
+    """
+
+    classes: int = 0
+    smallest: int = 0
+    parts: tuple[tuple[Judgement, tuple[str, ...]], ...] = ()
+
+
 @dataclass(frozen=True, eq=False)
 class Evidence:
     """A published release, counted: its classes, and its links where it is in buckets.
@@ -184,7 +196,8 @@ class Evidence:
     different sensitive values for one. `population` is who of a population matches each class. `alone` says for columns
     that are published as they are how many rows have a value of their own, and `linked` what pseudonyms link. Where
     columns were to be `transformed`, those that were `not_transformed` so are told. `compared` says how rows differ
-    from those of the original, where these were compared.
+    from those of the original, where these were compared. `judged` is there where classes were judged some at a time,
+    and are not all `counted`.
     """
 
     counted: Counted
@@ -199,6 +212,7 @@ class Evidence:
     transformed: bool = False
     not_transformed: Sequence[NotTransformed] = ()
     compared: RowComparison | None = None
+    judged: JudgedClasses | None = None
 
     @property
     def sizes(self) -> Codes:

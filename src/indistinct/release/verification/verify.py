@@ -16,7 +16,7 @@ from indistinct.frequencies.value import PERSON, Classes, Histogram
 from indistinct.models.arithmetic import per_class
 from indistinct.models.base import Judgement, Model
 from indistinct.release.certificate import About, Certificate, OwnValues, PeopleCounted, Verdict
-from indistinct.release.verification.evidence import Appearance, Evidence, merged_readings
+from indistinct.release.verification.evidence import Appearance, Evidence, JudgedClasses, merged_readings
 from indistinct.schema import Schema
 
 PRESERVED = "columns-preserved"
@@ -47,8 +47,8 @@ def verify(
 ) -> Certificate:
     """Return what a release achieves under a model; `schema` gives the roles of its own columns."""
     told, shows = about or About(), appearance or Appearance()
-    judged = [_verdict(part, evidence) for part in model.parts()]
-    verdicts = [verdict for verdict, _ in judged]
+    judged = evidence.judged or judge_classes(evidence, model)
+    verdicts = [_verdict(part, evidence, each) for part, (each, _) in zip(model.parts(), judged.parts, strict=True)]
     verdicts += [*_compared(evidence), *_sets_shared(evidence, model), *_transformed(evidence)]
     verdicts += _matched(evidence)
     known = evidence.reference
@@ -57,13 +57,12 @@ def verify(
     verdicts += [Verdict(rule, False, {}, 0, evidence.rows) for rule, is_broken in broken.items() if is_broken]
     persons = evidence.persons(model)
     people = None if persons is None else people_of(persons, original=evidence.reference)
-    sizes = evidence.sizes if persons is None else np.diff(persons.indptr)
     buckets = None if evidence.buckets is None else evidence.buckets.buckets
     original = None if evidence.reference is None else evidence.reference.frequencies.rows
     shown = evidence.linked is not None and evidence.linked.shared is not None
     about_people = () if persons is None else people_warnings(persons, original=evidence.reference, shown=shown)
     hidden = evidence.hidden_warnings(key for part in model.parts() for key in part.table_keys)
-    warnings = (*shows.warnings, *hidden, *(warning for _, several in judged for warning in several))
+    warnings = (*shows.warnings, *hidden, *(warning for _, several in judged.parts for warning in several))
     warnings += (*about_people, *_warnings(evidence, model, verdicts))
     pointing = {names: rows for names, rows in evidence.alone.items() if is_nearly_unique(rows, evidence.rows)}
     warnings += tuple(each.warning for each in evidence.not_transformed)
@@ -73,8 +72,8 @@ def verify(
         version=indistinct.__version__,
         verdicts=tuple(verdicts),
         rows=evidence.rows,
-        classes=len(sizes),
-        smallest_class=int(sizes.min()) if len(sizes) else 0,
+        classes=judged.classes,
+        smallest_class=judged.smallest,
         original_rows=original,
         suppressed_rows=None if original is None else original - evidence.rows,
         quasi_identifiers=tuple(schema.quasi),
@@ -95,7 +94,32 @@ def verify(
     )
 
 
-def _verdict(model: Model, evidence: Evidence) -> tuple[Verdict, tuple[str, ...]]:
+def judge_classes(evidence: Evidence, model: Model, before: JudgedClasses | None = None) -> JudgedClasses:
+    """Return what the parts of a model say of counted classes, and of those that were judged `before`."""
+    said, persons = [_judge(part, evidence) for part in model.parts()], evidence.persons(model)
+    sizes = evidence.sizes if persons is None else np.diff(persons.indptr)
+    smallest = int(sizes.min()) if len(sizes) else 0
+    if before is None or not before.classes:
+        return JudgedClasses(len(sizes), smallest, tuple(said))
+    both = [
+        (_added(part, one, other), tuple(dict.fromkeys([*told, *more])))
+        for part, (one, told), (other, more) in zip(model.parts(), before.parts, said, strict=True)
+    ]
+    return JudgedClasses(before.classes + len(sizes), min(before.smallest, smallest), tuple(both))
+
+
+def _added(model: Model, one: Judgement, two: Judgement) -> Judgement:
+    """Return what a model that judges every class by itself says of the classes of two judgements together."""
+    weaker = _weaker(model, replace(one, holds=True), replace(two, holds=True))
+    return replace(
+        weaker,
+        holds=one.holds and two.holds,
+        violating_classes=one.violating_classes + two.violating_classes,
+        violating_rows=one.violating_rows + two.violating_rows,
+    )
+
+
+def _judge(model: Model, evidence: Evidence) -> tuple[Judgement, tuple[str, ...]]:
     """Return what a model says of a release, and what makes it weaker than the classes alone."""
     linked = model.of_links and evidence.links is not None
     judged = model.judge(Classes(evidence.sizes) if linked else evidence.classes_for(model), evidence.links)
@@ -105,10 +129,15 @@ def _verdict(model: Model, evidence: Evidence) -> tuple[Verdict, tuple[str, ...]
     if evidence.linked is not None and evidence.linked.counted is not None and not model.needs_population:
         other, more = _judge_linked(model, evidence, evidence.linked.counted)
         judged, warnings = _weaker(model, judged, other), warnings + more
+    return judged, warnings
+
+
+def _verdict(model: Model, evidence: Evidence, judged: Judgement) -> Verdict:
+    """Return what is certified of what a model says."""
     achieved = {
         key: int(value) if float(value).is_integer() else float(value) for key, value in judged.achieved.items()
     }
-    verdict = Verdict(
+    return Verdict(
         model.spec(),
         judged.holds,
         achieved,
@@ -118,7 +147,6 @@ def _verdict(model: Model, evidence: Evidence) -> tuple[Verdict, tuple[str, ...]
         tuple(key for key in model.larger_is_stronger if key in achieved),
         model.compares_with_original and evidence.reference is not None,
     )
-    return verdict, warnings
 
 
 def _judge_linked(model: Model, evidence: Evidence, parted: Counted) -> tuple[Judgement, tuple[str, ...]]:

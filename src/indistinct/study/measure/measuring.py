@@ -17,7 +17,7 @@ from indistinct.frequencies.value import PERSON, Key
 from indistinct.job.job import check_job
 from indistinct.machine.arrays import Codes
 from indistinct.machine.memory import needs_memory
-from indistinct.metrics import Loss, Measurements, Metric, measure_all, metric_of, standard_metrics
+from indistinct.metrics import AverageClassSize, Loss, Measurements, Metric, measure_all, metric_of, standard_metrics
 from indistinct.metrics.buckets import measure_buckets
 from indistinct.models import KAnonymity
 from indistinct.recoding.columns import QuasiColumn, columns_of
@@ -42,8 +42,10 @@ def measure(
     here is measured beside its original, as far as labels tell what became of it: not `entropy`, which compares rows
     with their originals. The average class size is in units of the k that the release promised, unless a metric names
     its own. Of a release in buckets only what speaks of buckets is measured: values are not recoded there,
-    so nothing else is lost.
+    so nothing else is lost. Of a release that was made part by part it is what adds up over parts.
     """
+    if isinstance(release, Release) and release.by_part:
+        return _measure_by_part(release, metrics)
     return _measure(describe_release(release), metrics, target=target)
 
 
@@ -90,6 +92,23 @@ def _measure(
             )
     keys = tuple(dict.fromkeys(key for metric in chosen for key in metric.keys))
     return measure_all(assignment_of(published, keys=keys), chosen)
+
+
+def _measure_by_part(release: Release, metrics: Sequence[Metric | str] | None) -> Measurements:
+    """Return the metrics that were added up while a release was made part by part."""
+    certificate, k = release.certificate, release.check.model.smallest
+    known = {**release.sums, "average-class-size": certificate.rows / max(certificate.classes, 1)}
+    pairs = []
+    for metric in standard_metrics(k=k) if metrics is None else _parse_metrics(metrics, k=k):
+        if metric.name in known:
+            value = known[metric.name]
+            pairs.append((metric.name, value / (metric.k or 1) if isinstance(metric, AverageClassSize) else value))
+        elif metrics is not None:
+            raise ParameterError(
+                f"{metric.name} does not add up over the parts of a release that was made part by part",
+                hint=f"these do: {', '.join(known)}; or measure the written file, if it fits in memory",
+            )
+    return Measurements(tuple(pairs))
 
 
 def assignment_of(published: Published, *, keys: Sequence[Key] = ()) -> Assignment:

@@ -45,7 +45,7 @@ def search(desk: Desk, policy: Policy, folder: Path) -> dict[str, Any]:
         "table": path,
         "certificate": certificate_path(path),
         "recoding": recoding,
-        "others": [table_path(path, name) for name in release.assignment.layout.tables if name != MAIN],
+        "others": [table_path(path, name) for name in release.tables if name != MAIN],
     }
     figures = figures_of_certificate(release.certificate, policy.schema)
     return {**told, **_figures(release), "figures": figures, "files": files, "output": policy.output}

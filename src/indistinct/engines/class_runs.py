@@ -1,0 +1,151 @@
+"""Finished parts of a release wait on disk, each in the order of what its classes show, and are merged to one order.
+
+They lie in a file without a name: whatever becomes of the run, nothing is left of them.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import IO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from indistinct.machine.arrays import Codes, starts_of
+from indistinct.machine.spill import disk_errors, nameless_file
+from indistinct.recoding.class_rows import ClassRows, class_words, unite_classes
+
+# The column of sizes beside what classes show; no column of a table begins so.
+SIZE = "\0size"
+# Bytes of a piece, which is read at once: of every part one piece is in memory while all are merged.
+PIECE = 1 << 18
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Piece:
+    """Some classes of a part on disk: the word of the first, how many rows they have, and where they lie."""
+
+    first: str
+    rows: int
+    begin: int
+    shown: int
+    others: int
+
+
+@dataclass(slots=True)
+class ClassRuns:
+    """Parts of a release on disk, each with its classes in order; `pieces[part]` says where they lie.
+
+    A column that is published as it is in one part, as numbers say, and in ranges in another is text in all of them:
+    `types` has what each column is altogether.
+    """
+
+    file: IO[bytes] = field(default_factory=lambda: nameless_file(buffered=True))
+    pieces: list[list[Piece]] = field(default_factory=list)
+    columns: tuple[str, ...] = ()
+    types: dict[str, pa.DataType] = field(default_factory=dict)
+
+    def add(self, part: ClassRows) -> None:
+        """Take a part."""
+        self.columns = part.columns
+        for each in part.shown.schema:
+            self.types[each.name] = each.type if self.types.get(each.name, each.type) == each.type else pa.string()
+        words = class_words(part.shown)
+        own: list[Piece] = []
+        ends = _piece_ends(part)
+        for first, last in zip([0, *ends[:-1]], ends, strict=True):
+            some = part.slice(first, last)
+            shown = _stream(some.shown.append_column(SIZE, pa.array(some.sizes)))
+            others = _stream(some.rows)
+            with disk_errors():
+                begin = self.file.tell()
+                self.file.write(shown)
+                self.file.write(others)
+            own.append(Piece(words[first].as_py(), int(some.sizes.sum()), begin, len(shown), len(others)))
+        self.pieces.append(own)
+
+    def merged(self, rows: int) -> Iterator[ClassRows]:
+        """Yield the classes of all parts in one order, about so many rows at a time."""
+        with disk_errors():
+            self.file.flush()
+        cursors = [_Cursor(self, own) for own in self.pieces]
+        for end in [*self._splitters(rows), None]:
+            found = [some for cursor in cursors for some in cursor.up_to(end)]
+            if found:
+                yield unite_classes(found)
+
+    def _splitters(self, rows: int) -> list[str]:
+        """Return words between which about so many rows lie; the first words of pieces are a sample of all."""
+        every = sorted(((piece.first, piece.rows) for own in self.pieces for piece in own), key=lambda each: each[0])
+        words, filled = list[str](), 0
+        for word, size in every:
+            if filled >= rows and (not words or word > words[-1]):
+                words.append(word)
+                filled = 0
+            filled += size
+        return words
+
+    def read(self, piece: Piece) -> ClassRows:
+        """Return the classes of a piece."""
+        with disk_errors():
+            self.file.seek(piece.begin)
+            content = self.file.read(piece.shown + piece.others)
+        shown, rows = (
+            pa.ipc.open_stream(pa.py_buffer(some)).read_all()
+            for some in (content[: piece.shown], content[piece.shown :])
+        )
+        plain = shown.drop_columns([SIZE]).cast(pa.schema(list(self.types.items())))
+        return ClassRows(plain, shown[SIZE].to_numpy(), rows, self.columns)
+
+    def close(self) -> None:
+        """Give the disk back."""
+        self.file.close()
+
+
+@dataclass(slots=True)
+class _Cursor:
+    """How far a part is read: its next piece, and what is left of the last one with its words."""
+
+    runs: ClassRuns
+    pieces: Sequence[Piece]
+    next: int = 0
+    left: ClassRows | None = None
+    words: pa.ChunkedArray | None = None
+
+    def up_to(self, end: str | None) -> Iterator[ClassRows]:
+        """Yield the classes whose words come before an end; all that are left if there is none."""
+        while True:
+            if self.left is None:
+                if self.next == len(self.pieces) or (end is not None and self.pieces[self.next].first >= end):
+                    return
+                self.left = self.runs.read(self.pieces[self.next])
+                self.words = None
+                self.next += 1
+            if end is None or (self.next < len(self.pieces) and self.pieces[self.next].first < end):
+                yield self.left
+                self.left = None
+                continue
+            if self.words is None:
+                self.words = class_words(self.left.shown)
+            before = int(pc.sum(pc.less(self.words, pa.scalar(end, self.words.type))).as_py())
+            if before:
+                yield self.left.slice(0, before)
+            if before < len(self.left):
+                self.left, self.words = self.left.slice(before, len(self.left)), self.words.slice(before)
+                return
+            self.left = None
+
+
+def _piece_ends(part: ClassRows) -> list[int]:
+    """Return behind which classes a part is divided into pieces of about one size."""
+    of_class, of_row = part.shown.nbytes / max(len(part), 1), part.rows.nbytes / max(part.rows.num_rows, 1)
+    bytes_before: Codes = starts_of(part.sizes) * of_row + np.arange(len(part) + 1) * of_class
+    ends = np.searchsorted(bytes_before, np.arange(PIECE, bytes_before[-1], PIECE))
+    return [*np.unique(ends[(ends > 0) & (ends < len(part))]).tolist(), len(part)]
+
+
+def _stream(table: pa.Table) -> pa.Buffer:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
+        writer.write_table(table)
+    return sink.getvalue()

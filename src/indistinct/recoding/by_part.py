@@ -1,0 +1,189 @@
+"""A recoding whose cuts are too many to be held: the upper ones lead to parts, and the cuts of each part lie on disk.
+
+The law of change is that of all recodings (`storage.py`). The second file has one record for each part, which is read
+when the part is recoded, and checked before anybody uses it.
+"""
+
+import hashlib
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+from weakref import finalize
+
+import numpy as np
+import pyarrow as pa
+
+from indistinct.errors import InputError
+from indistinct.frequencies.levels import KeyTree
+from indistinct.hierarchy import Hierarchy
+from indistinct.machine.arrays import Codes, empty_large
+from indistinct.machine.spill import disk_errors, nameless_file
+from indistinct.recoding.kinds import Recoding
+from indistinct.recoding.summary import Style
+from indistinct.tables.domain import Domain
+
+KINDS = {"axis": np.int16, "cut": np.uint64, "left": np.int32, "starts": np.int64, "keys": np.uint64}
+SCHEMA = pa.schema([(name, pa.large_list(pa.from_numpy_dtype(kind))) for name, kind in KINDS.items()])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PartColumn:
+    """A quasi-identifier of a recoding by parts: all its values or, where it is `keyed`, the smallest and the largest.
+
+    All keys of the table that it was found on lie from `low` to `high`.
+    """
+
+    domain: Domain
+    keyed: bool
+    low: int
+    high: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredPart:
+    """How one part is cut, with keys in place of values, and how far its classes reach.
+
+    The children of an inner node are `left` and the one after it; a leaf has axis -1 and its class in `left`. Class `i`
+    has rows `starts[i]` to `starts[i + 1]` of `keys`, which hold its ends.
+    """
+
+    axis: Codes
+    cut: Codes
+    left: Codes
+    starts: Codes
+    keys: Codes
+
+    def digest(self) -> bytes:
+        """Return a SHA-256 of the part."""
+        state = hashlib.sha256()
+        for name, kind in KINDS.items():
+            array = np.ascontiguousarray(getattr(self, name), dtype=np.dtype(kind).newbyteorder("<"))
+            state.update(f"{name}{array.shape}".encode())
+            state.update(array.tobytes())
+        return state.digest()
+
+    def check(self, columns: int) -> None:
+        """Raise `InputError` unless the cuts are a tree, and every class has its ends."""
+        nodes, classes = len(self.axis), len(self.starts) - 1
+        inner = self.axis >= 0
+        places = np.arange(nodes)
+        steps = np.diff(self.starts)
+        sound = (
+            (nodes == len(self.cut) == len(self.left) == 2 * classes - 1)
+            and bool(((self.axis >= -1) & (self.axis < columns)).all())
+            and bool((self.left[inner] > places[inner]).all() and (self.left[inner] + 1 < nodes).all())
+            and np.array_equal(np.sort(self.left[~inner]), np.arange(classes))
+            and np.array_equal(np.sort(np.concatenate([self.left[inner], self.left[inner] + 1])), places[1:])
+            and (self.starts[0] == 0 and bool((steps > 0).all()) and self.starts[-1] == len(self.keys))
+            and all(np.isin(self.cut[self.axis == each], self.keys[:, each]).all() for each in range(columns))
+        )
+        if not sound:
+            raise InputError("the recoding cannot be read", hint="it must be a file that indistinct wrote")
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class PartStore:
+    """Parts on disk, one after the other, as an Arrow file, which is closed when nobody holds them any more."""
+
+    file: IO[bytes]
+    parts: int
+    columns: int
+
+    def __post_init__(self) -> None:
+        finalize(self, self.file.close)
+
+    @classmethod
+    def open(cls, path: Path, *, parts: int, columns: int) -> "PartStore":
+        """Return the parts that lie in a file."""
+        return cls(path.open("rb"), parts, columns)
+
+    def digest(self) -> str:
+        """Return the SHA-256 of the file."""
+        self.file.seek(0)
+        return hashlib.file_digest(self.file, "sha256").hexdigest()  # type: ignore[arg-type]
+
+    def copy_to(self, path: Path) -> None:
+        """Write the file to another place."""
+        self.file.seek(0)
+        with path.open("wb") as target:
+            shutil.copyfileobj(self.file, target, 1 << 20)
+
+    def read(self, part: int) -> StoredPart:
+        """Return a part; raise `InputError` for one that is broken."""
+        try:
+            self.file.seek(0)
+            with pa.ipc.open_file(pa.PythonFile(self.file, mode="r")) as file:
+                if file.num_record_batches != self.parts or file.schema != SCHEMA:
+                    raise pa.ArrowInvalid("these are not the parts of the recoding")
+                batch = file.get_batch(part)
+            batch.validate(full=True)
+            if batch.num_rows != 1 or any(column.null_count for column in batch.columns):
+                raise pa.ArrowInvalid("a part is one row")
+            arrays = {name: _writable(batch[name].flatten(), kind) for name, kind in KINDS.items()}
+            arrays["keys"] = arrays["keys"].reshape(-1, self.columns)
+        except (pa.ArrowException, OSError, ValueError):
+            raise InputError("the recoding cannot be read", hint="it must be a file that indistinct wrote") from None
+        found = StoredPart(**arrays)
+        found.check(self.columns)
+        return found
+
+
+def _writable(array: pa.Array, kind: type) -> Codes:
+    """Return numbers that can be written to, as compiled loops are made for."""
+    own = empty_large(len(array), kind)
+    own[:] = array.to_numpy(zero_copy_only=False)
+    return own
+
+
+class PartWriter:
+    """Writes parts to a file without a name, one after the other."""
+
+    def __init__(self) -> None:
+        self.file = nameless_file(buffered=True)
+        self.parts = 0
+        options = pa.ipc.IpcWriteOptions(compression="lz4")
+        self.writer = pa.ipc.new_file(pa.PythonFile(self.file, mode="w"), SCHEMA, options=options)
+
+    def add(self, part: StoredPart) -> None:
+        """Write a part."""
+        cells = []
+        for name, kind in KINDS.items():
+            flat = pa.array(np.ascontiguousarray(getattr(part, name).ravel(), dtype=kind))
+            cells.append(pa.LargeListArray.from_arrays(pa.array([0, len(flat)], pa.int64()), flat))
+        with disk_errors():
+            self.writer.write_batch(pa.record_batch(cells, schema=SCHEMA))
+        self.parts += 1
+
+    def stored(self, columns: int) -> PartStore:
+        """Return what was written; nothing more can be added."""
+        with disk_errors():
+            self.writer.close()
+            self.file.flush()
+        return PartStore(self.file, self.parts, columns)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ByPart(Recoding):
+    """Parts of a table, each with a tree of cuts of its own; `top` leads to them.
+
+    `store` has the parts, None where nobody asked to keep them: then there is nothing to apply.
+    """
+
+    quasi: tuple[PartColumn, ...] = ()
+    top: KeyTree | None = None
+    style: Style = field(default_factory=Style)
+    declared: Mapping[str, Hierarchy] = field(default_factory=dict)
+    parts: int = 0
+    store: PartStore | None = field(default=None, compare=False)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the quasi-identifiers."""
+        return tuple(column.domain.column for column in self.quasi)
+
+    @property
+    def hierarchies(self) -> dict[str, Hierarchy]:
+        """Return the hierarchies that published labels come from."""
+        return dict(self.declared)

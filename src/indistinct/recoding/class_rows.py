@@ -1,0 +1,111 @@
+"""Classes with their rows, in the order of what they show: the form in which a release is put together from parts.
+
+The order is that of texts, column by column, so that a reader of the file can tell that every class stands in one
+place. It says nothing of how classes were found.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from indistinct.machine.arrays import Codes, run_entries, starts_of
+
+# What parts the texts of a class, what stands for a NUL inside of one, and for no text. None is the beginning of
+# another, so that different classes have different words.
+BETWEEN, NUL, NOTHING = "\0\1", "\0\2", "\0\3"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassRows:
+    """Classes that ascend by what they show: `shown` has a row for each, `sizes` says how many rows each has.
+
+    `rows` are the other columns of their rows, class after class. `columns` are those that are published, in order.
+    """
+
+    shown: pa.Table
+    sizes: Codes
+    rows: pa.Table
+    columns: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    @property
+    def nbytes(self) -> int:
+        """Return how many bytes they take."""
+        return int(self.shown.nbytes + self.sizes.nbytes + self.rows.nbytes)
+
+    def slice(self, first: int, last: int) -> "ClassRows":
+        """Return the classes from one to before another."""
+        sizes = self.sizes[first:last]
+        before = int(self.sizes[:first].sum())
+        shown, rows = self.shown.slice(first, last - first), self.rows.slice(before, int(sizes.sum()))
+        return ClassRows(shown, sizes, rows, self.columns)
+
+
+def class_words(shown: pa.Table) -> pa.ChunkedArray:
+    """Return one text for each class, by which classes are ordered; different classes have different texts.
+
+    >>> shown = pa.table({"age": ["[20-29]", None, "[20-29]"], "sex": ["M", "F", "F"]})
+    >>> pc.sort_indices(class_words(shown)).to_pylist()
+    [1, 2, 0]
+    """
+    texts = [_texts(column) for column in shown.columns]
+    if len(texts) == 1:
+        return pc.fill_null(texts[0], NOTHING)
+    return pc.binary_join_element_wise(
+        *texts, pa.scalar(BETWEEN, pa.large_string()), null_handling="replace", null_replacement=NOTHING
+    )
+
+
+def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    plain = column.cast(column.type.value_type) if isinstance(column.type, pa.DictionaryType) else column
+    texts = plain.cast(pa.large_string())
+    if pc.any(pc.match_substring(texts, "\0")).as_py():
+        texts = pc.replace_substring(texts, "\0", NUL)
+    return texts
+
+
+def _order_classes(shown: pa.Table) -> tuple[Codes, Codes]:
+    """Return classes in the order of what they show, and which of them show something else than the one before."""
+    words = class_words(shown)
+    order = pc.sort_indices(words).to_numpy()
+    ordered = words.take(pa.array(order))
+    fresh = np.ones(len(order), dtype=bool)
+    if len(order) > 1:
+        fresh[1:] = pc.not_equal(ordered.slice(1), ordered.slice(0, len(order) - 1)).to_numpy()
+    return order, fresh
+
+
+def gather_classes(shown: pa.Table, owners: Codes, rows: pa.Table, columns: Sequence[str]) -> ClassRows:
+    """Return classes in the order of what they show, given the class of every row; those that show the same are one.
+
+    `columns` are those that are published, in order.
+    """
+    order, fresh = _order_classes(shown)
+    places = np.empty(len(order), dtype=np.int32)
+    places[order] = np.cumsum(fresh) - 1
+    own = places[owners]
+    chosen = shown.take(pa.array(order[fresh]))
+    sizes = np.bincount(own, minlength=chosen.num_rows)
+    return ClassRows(chosen, sizes, take_rows(rows, np.argsort(own, kind="stable")), tuple(columns))
+
+
+def unite_classes(several: Sequence[ClassRows]) -> ClassRows:
+    """Return the classes of several, in order; rows of classes that show the same follow each other."""
+    shown = pa.concat_tables([each.shown for each in several])
+    sizes = np.concatenate([each.sizes for each in several])
+    order, fresh = _order_classes(shown)
+    begins = np.flatnonzero(fresh)
+    rows = pa.concat_tables([each.rows for each in several])
+    moved = run_entries(starts_of(sizes)[:-1][order], sizes[order])
+    united = np.add.reduceat(sizes[order], begins) if len(begins) else sizes
+    return ClassRows(shown.take(pa.array(order[begins])), united, take_rows(rows, moved), several[0].columns)
+
+
+def take_rows(rows: pa.Table, order: Codes) -> pa.Table:
+    """Return rows in another order; there may be no column to order."""
+    return rows.unify_dictionaries().take(pa.array(order)) if rows.num_columns else rows

@@ -1,0 +1,115 @@
+"""A release that is made part by part has the classes and rows of the one that is made in memory."""
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import Phase, assume, given, settings
+from hypothesis import strategies as st
+
+import indistinct as ind
+from indistinct.engines.levels import Room
+from indistinct.errors import InfeasibleError, InputError
+from indistinct.testing.strategies import samples
+from references.engine_runs import rows_of
+from references.level_runs import MODELS, NOWHERE, by_levels, measurements
+
+few = settings(deadline=None, max_examples=5, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+
+
+def answers(table, schema, folder, **options):
+    """Return a release in memory, and one that DuckDB makes part by part."""
+    memory = ind.anonymize(table, schema, engine="memory", seed=1, **options)
+    place = folder / "release.parquet"
+    parts = ind.anonymize(table, schema, engine="duckdb", seed=1, output=place, overwrite=True, **options)
+    return memory, parts, pq.read_table(place)
+
+
+def require_equal(memory, parts, written):
+    assert rows_of(written) == rows_of(memory.table)
+    assert written.column_names == memory.table.column_names
+    mine, theirs = (replace(each.certificate, **NOWHERE) for each in (parts, memory))
+    assert mine == theirs
+
+
+@pytest.mark.parametrize("model", MODELS)
+@few
+@given(data=st.data())
+def test_samples_of_every_kind(model, data, tmp_path_factory):
+    sample = data.draw(samples(most_rows=40))
+    assume(sample.table["disease"].null_count < sample.table.num_rows)
+    room = Room(data.draw(st.integers(10, 12)), data.draw(st.sampled_from([0, 3, 100])), 100, 0)
+    options = {"model": model.format(k=data.draw(st.integers(2, 5))), "hierarchies": sample.hierarchies}
+    with pytest.MonkeyPatch.context() as patch:
+        by_levels(room, patch)
+        try:
+            found = answers(
+                sample.table, sample.schema, tmp_path_factory.mktemp("parts"), algorithm="mondrian", **options
+            )
+        except (InfeasibleError, InputError):
+            assume(False)
+    require_equal(*found)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@few
+@given(data=st.data())
+def test_measurements(model, data, tmp_path_factory):
+    table = data.draw(measurements())
+    schema = ind.Schema(quasi=table.column_names[:-1], sensitive=["disease"])
+    room = Room(data.draw(st.integers(100, 160)), data.draw(st.sampled_from([0, 10])), 100, 0)
+    form = data.draw(st.sampled_from(["numeric=interval", "numeric=bounds"]))
+    wanted = model.format(k=data.draw(st.integers(2, 5)))
+    with pytest.MonkeyPatch.context() as patch:
+        by_levels(room, patch)
+        try:
+            found = answers(table, schema, tmp_path_factory.mktemp("parts"), model=wanted, algorithm=f"mondrian:{form}")
+        except InfeasibleError:
+            assume(False)
+    require_equal(*found)
+
+
+@few
+@given(data=st.data())
+def test_another_table_under_a_recoding_by_parts(data, tmp_path_factory):
+    table, folder = data.draw(measurements()), tmp_path_factory.mktemp("parts")
+    schema = ind.Schema(quasi=table.column_names[:-1], sensitive=["disease"])
+    chosen = np.random.default_rng(data.draw(st.integers(0, 100))).integers(0, len(table), 2 * len(table))
+    other = table.take(pa.array(chosen))
+    room = Room(data.draw(st.integers(100, 160)), data.draw(st.sampled_from([0, 10])), 100, 0)
+    options = {"model": f"k-anonymity:k={data.draw(st.integers(2, 5))}", "algorithm": "mondrian"}
+    with pytest.MonkeyPatch.context() as patch:
+        by_levels(room, patch)
+        try:
+            memory = ind.anonymize(table, schema, engine="memory", seed=1, **options)
+        except InfeasibleError:
+            assume(False)
+        places = {"output": folder / "release.parquet", "save_recoding": folder / "recoding.json"}
+        ind.anonymize(table, schema, engine="duckdb", seed=1, **places, **options)
+        assume("by-part" in places["save_recoding"].read_text())
+        wanted = ind.apply(memory.recoding, other, suppression=1.0, seed=1)
+        again = folder / "again.parquet"
+        found = ind.apply(places["save_recoding"], other, suppression=1.0, seed=1, engine="duckdb", output=again)
+    assert rows_of(pq.read_table(again)) == rows_of(wanted.table)
+    assert found.certificate.suppressed_rows == wanted.certificate.suppressed_rows
+    assert [each.achieved for each in found.certificate.verdicts] == [e.achieved for e in wanted.certificate.verdicts]
+
+
+@few
+@given(data=st.data())
+def test_what_adds_up_is_what_memory_measures(data, tmp_path_factory):
+    table = data.draw(measurements())
+    schema = ind.Schema(quasi=table.column_names[:-1], sensitive=["disease"])
+    with pytest.MonkeyPatch.context() as patch:
+        by_levels(Room(100, 10, 100, 0), patch)
+        try:
+            memory, parts, _ = answers(
+                table, schema, tmp_path_factory.mktemp("parts"), model="k-anonymity:k=3", algorithm="mondrian"
+            )
+        except InfeasibleError:
+            assume(False)
+    wanted = ind.measure(memory)
+    for name, value in ind.measure(parts).items():
+        assert value == pytest.approx(wanted[name], rel=1e-9), name
