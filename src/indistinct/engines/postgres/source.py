@@ -101,14 +101,14 @@ class PostgresTable(SourceDetails):
                 return
         self.learned[HELD] = tables
 
-    def _held(self, columns: Sequence[str]) -> list[pa.Table] | None:
+    def _select_held(self, columns: Sequence[str]) -> list[pa.Table] | None:
         """Return the rows that are held, None if some columns are not among theirs."""
         tables: list[pa.Table] = self.learned.get(HELD, [])
         return [each.select(list(columns)) for each in tables if set(columns) <= set(each.column_names)] or None
 
     def groups(self, columns: Sequence[str]) -> Groups:
         """Return the distinct combinations of some columns, and how many rows have each: one GROUP BY."""
-        wanted, held = self._wanted(columns), self._held(columns)
+        wanted, held = self._wanted(columns), self._select_held(columns)
         if held is not None and columns:
             return _group_here(pa.concat_tables(held))
         number = next(name for name in ("count", "rows", "\1rows") if name not in columns)
@@ -123,7 +123,7 @@ class PostgresTable(SourceDetails):
     def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
         """Return some columns of all rows, batch by batch, as COPY gives them."""
         wanted, some = self._wanted(columns), False
-        held = self._held(columns)
+        held = self._select_held(columns)
         if held is not None:
             yield from held
             return
