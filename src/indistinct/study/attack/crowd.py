@@ -101,11 +101,11 @@ def _column(target: Target, name: str) -> QuasiColumn:
 def table_of(source: Source | None, what: str) -> pa.Table:
     """Return the rows of a source; attacks look at rows, which must be in memory.
 
-    Raises `OutOfMemoryError`, with what they would take, for a source that is read where it lies.
+    Raises `OutOfMemoryError`, with what they would take, for files that are read where they lie.
     """
-    if source is None:
-        raise ParameterError(f"{what} must be given to be attacked", hint="give a file or a frame")
-    table = source.in_memory
+    table = None if source is None else source.in_memory
+    if source is None or (table is None and not source.files):  # a table of a database is never in memory
+        raise ParameterError(f"{what} must be in memory to be attacked", hint="give a file or a frame")
     if table is None:
         needed = needed_for(source.rows, CELL * source.rows * len(source.columns))
         raise OutOfMemoryError(
