@@ -2,15 +2,19 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# Python compiles the modules that are used when they are used, which takes less than compiling all.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 # A stamp says that everything in the lock file of its name is installed.
 RUNTIME := $(VENV)/requirements.ready
 DEV := $(VENV)/requirements-dev.ready
+DOCS := $(VENV)/requirements-docs.ready
+PACKAGING := $(VENV)/requirements-packaging.ready
 WORKERS ?= 2
+VERSION = $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' src/indistinct/__init__.py)
 # Tests start some hundred processes: what Python compiled once is kept beside the source for the next.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-integration laws queries fuzz kills lint bench engines growth docs lock clean
+.PHONY: demo test test-integration test-dbt laws queries fuzz kills lint bench engines growth kernels wheel check-wheel sbom check-files image docs site lock clean
 .NOTPARALLEL:
 
 demo: $(RUNTIME)
@@ -22,6 +26,15 @@ test: lint
 # Whatever starts Spark, PostgreSQL or a browser, or kills processes; it skips what needs a program that is not there.
 test-integration: $(DEV)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q tests/integration
+
+# The tests that `indistinct dbt` writes, run by dbt itself on DuckDB, from an environment of its own.
+test-dbt: $(DEV) .venv-dbt/ready
+	$(BIN)/python -m pytest -q tests/integration/test_dbt.py
+
+.venv-dbt/ready: requirements-dbt.lock
+	$(PYTHON) -m venv .venv-dbt
+	.venv-dbt/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
+	@touch $@
 
 # The laws on examples that were not drawn before, and every algorithm with every model: run it often, it need not find
 # the same twice.
@@ -60,16 +73,62 @@ engines: $(if $(filter bench,$(MAKECMDGOALS)),,bench)
 growth: $(DEV)
 	$(BIN)/python -m benchmarks growth-all
 
+# Kernels for every processor of this platform, for this Python and this Numba: what a wheel carries.
+KERNELS := build/kernels
+kernels: $(RUNTIME)
+	rm -rf $(KERNELS)
+	mkdir -p $(KERNELS)
+	NUMBA_CACHE_DIR=$(KERNELS) NUMBA_CPU_NAME=generic $(BIN)/indistinct warm-up
+
+# dist/ gets two wheels: one with kernels, for this platform and Python, and one without, which compiles them.
+wheel: kernels
+	rm -rf dist
+	$(BIN)/python -m hatchling build -t sdist -t wheel
+	INDISTINCT_KERNELS=$(KERNELS)/indistinct $(BIN)/python -m hatchling build -t wheel
+
 docs: $(DEV)
 	$(BIN)/python tools/reference_pages.py docs/reference
 
-# The second lock file keeps to the versions of the first, because both are installed in one environment.
+# Each lock file keeps to the versions of those above it, because all are installed in one environment.
 COMPILE := $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-header --quiet pyproject.toml
 
 lock: $(DEV)
 	$(COMPILE) --extra report --group build --output-file requirements.lock
 	$(COMPILE) --all-extras --group dev --constraint requirements.lock --output-file requirements-dev.lock
+	$(COMPILE) --group docs --constraint requirements-dev.lock --output-file requirements-docs.lock
+	$(COMPILE) --group packaging --constraint requirements-dev.lock --output-file requirements-packaging.lock
+	$(filter-out pyproject.toml,$(COMPILE)) --group dbt --output-file requirements-dbt.lock
+
+# The wheel with kernels is installed into a fresh environment, and its first release compiles nothing.
+check-wheel:
+	$(PYTHON) tools/check_wheel.py $$(ls dist/*-cp*.whl)
+
+# The documentation as a site in site/: every link leads on, nothing comes from another host.
+SITE := build/site
+site: $(DOCS) docs
+	$(BIN)/python tools/site_pages.py $(SITE)
+	cd $(SITE) && $(CURDIR)/$(BIN)/zensical build --strict
+	$(BIN)/python tools/site_pages.py $(SITE) --finish
+
+# What is in the package and what it needs, with hashes, as CycloneDX.
+sbom: $(PACKAGING)
+	mkdir -p build dist
+	sed 's/^dynamic = .*/version = "$(VERSION)"/' pyproject.toml > build/pyproject.toml
+	$(BIN)/cyclonedx-py requirements requirements.lock --pyproject build/pyproject.toml --mc-type library \
+		--output-reproducible --output-file dist/indistinct.cdx.json
+
+# Workflows, templates and the other files for GitHub, by their schemas.
+CHECK := $(BIN)/check-jsonschema --builtin-schema
+check-files: $(PACKAGING)
+	$(CHECK) vendor.github-workflows .github/workflows/*.yml
+	$(CHECK) vendor.github-issue-forms .github/ISSUE_TEMPLATE/bug.yml .github/ISSUE_TEMPLATE/wish.yml
+	$(CHECK) vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
+	$(CHECK) vendor.dependabot .github/dependabot.yml
+	$(CHECK) vendor.citation-file-format CITATION.cff
+
+image:
+	docker build --tag indistinct .
 
 $(VENV)/%.ready: %.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -78,4 +137,4 @@ $(VENV)/%.ready: %.lock pyproject.toml
 	@touch $@
 
 clean:
-	rm -rf $(VENV) build dist demo-output .pytest_cache .ruff_cache .mypy_cache
+	rm -rf $(VENV) .venv-dbt build dist site demo-output .pytest_cache .ruff_cache .mypy_cache

@@ -9,7 +9,7 @@ import logging
 from importlib import import_module, resources
 from types import FunctionType
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Stages report here what they counted, never a cell's value; nobody sees it unless a program asks for it.
 logging.getLogger(__name__).addHandler(logging.NullHandler())

@@ -48,6 +48,7 @@ from .job.published import published as published
 from .job.publishing import anonymize as anonymize
 from .job.publishing import apply as apply
 from .job.publishing import run as run
+from .machine.progress import TextProgress as TextProgress
 from .metrics import Measurements as Measurements
 from .metrics import Metric as Metric
 from .metrics import WorkloadError as WorkloadError
@@ -71,8 +72,11 @@ from .models import ModelTraits as ModelTraits
 from .models import PopulationUniqueness as PopulationUniqueness
 from .models import RecursiveLDiversity as RecursiveLDiversity
 from .models import SampleUniqueness as SampleUniqueness
+from .models import SubsetAnonymity as SubsetAnonymity
 from .models import TCloseness as TCloseness
 from .models import XYAnonymity as XYAnonymity
+from .recoding.codebook import Codebook as Codebook
+from .recoding.codebook import LabelEntry as LabelEntry
 from .recoding.kinds import Recoding as Recoding
 from .recoding.outputs import Assignment as Assignment
 from .recoding.transformations import Transformation as Transformation
@@ -98,6 +102,7 @@ from .study.attack.attacking import attack as attack
 from .study.attack.attacking import attack_all as attack_all
 from .study.attack.base import Attack as Attack
 from .study.attack.base import Outcome as Outcome
+from .study.codebook import intervals as intervals
 from .study.compare.compare import Comparison as Comparison
 from .study.compare.compare import compare as compare
 from .study.explore import Exploration as Exploration

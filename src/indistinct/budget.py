@@ -12,11 +12,10 @@ from numbers import Integral, Real
 from typing import Any, Literal
 
 from indistinct.errors import ParameterError
-from indistinct.figures import percent
+from indistinct.figures import SINGULAR, percent
 
 Unit = Literal["rows", "people"]
 UNITS: dict[str, Unit] = {"row": "rows", "rows": "rows", "person": "people", "people": "people"}
-SINGULAR = {"rows": "row", "people": "person"}
 EXAMPLES = '0.02 allows two in a hundred, "4 rows" four rows, and "4/30" four of thirty'
 NUMBER_OF = re.compile(r"([0-9]+)\s+([a-z]+)")
 FRACTION = re.compile(r"[0-9]+\s*/\s*[0-9]+")

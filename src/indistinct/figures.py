@@ -4,11 +4,13 @@ What a recoding costs, or what a model counted, must not be rounded to none or t
 """
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 
 # So many hundredths from none or from all, a share says only on which side it lies.
 FINEST = 0.01
 HIDDEN = "[hidden]"
 """What stands in a sentence for others where a count was."""
+SINGULAR = {"rows": "row", "people": "person", "classes": "class"}
 
 
 def number(value: float) -> str:
@@ -44,6 +46,15 @@ def plural(count: int, one: str, several: str | None = None) -> str:
     return f"{count:,} {one if count == 1 else several or one + 's'}"
 
 
+def count_unit(count: int, unit: str) -> str:
+    """Return a number of rows, people or classes with its noun.
+
+    >>> count_unit(1, "people"), count_unit(3, "rows")
+    ('1 person', '3 rows')
+    """
+    return plural(count, SINGULAR.get(unit, unit), unit)
+
+
 def rows_of_all(some: int, rows: int) -> str:
     """Return how many of all rows, in numbers and as a share.
 
@@ -69,14 +80,16 @@ def share_above(rows: int, total: int) -> float:
 class Sentence(str):
     """A sentence with counts, which can be said again without them: a count may be too small for others.
 
-    The name of a count begins with what is counted: rows, people or classes. `kind` says what the sentence is
-    about, for those who decide by it.
+    The name of a count begins with what is counted: rows, people or classes. A count may choose the words behind it:
+    the first for one, the second for several. `kind` says what the sentence is about, for those who decide by it.
 
     >>> sentence = Sentence("{rows} row(s) are suppressed, {rows_age} of them for 'age'", rows=1200, rows_age=3)
     >>> sentence
     "1,200 row(s) are suppressed, 3 of them for 'age'"
     >>> hide_counts(sentence, ["rows"])
     "[hidden] row(s) are suppressed, [hidden] of them for 'age'"
+    >>> Sentence("{people:person stands|people stand} alone", people=1)
+    '1 person stands alone'
     """
 
     template: str
@@ -84,7 +97,7 @@ class Sentence(str):
     counts: dict[str, int]
 
     def __new__(cls, template: str, kind: str = "", /, **counts: int) -> "Sentence":  # noqa: D102 (as the class says)
-        sentence = super().__new__(cls, template.format(**{name: f"{count:,}" for name, count in counts.items()}))
+        sentence = super().__new__(cls, template.format(**{name: _Count(count) for name, count in counts.items()}))
         sentence.template, sentence.kind, sentence.counts = template, kind, counts
         return sentence
 
@@ -106,8 +119,21 @@ def hide_counts(text: str, units: Collection[str]) -> str:
     """Return a sentence without the counts of some units, but for those that are 0."""
     if not isinstance(text, Sentence):
         return text
-    counts = {name: HIDDEN if count and unit_of(name) in units else f"{count:,}" for name, count in text.counts.items()}
-    return text.template.format(**counts)
+    shown = {name: _Count(count, hidden=bool(count) and unit_of(name) in units) for name, count in text.counts.items()}
+    return text.template.format(**shown)
+
+
+@dataclass(frozen=True, slots=True)
+class _Count:
+    """A count as a template shows it: alone, or with the words for one or for several behind it."""
+
+    count: int
+    hidden: bool = False
+
+    def __format__(self, words: str) -> str:
+        shown = HIDDEN if self.hidden else f"{self.count:,}"
+        one, _, several = words.partition("|")
+        return f"{shown} {one if self.count == 1 and not self.hidden else several}" if words else shown
 
 
 def unit_of(name: str) -> str:

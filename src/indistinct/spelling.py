@@ -1,9 +1,9 @@
 """One way to write a model, an algorithm or a metric: `name:key=value,key=value`.
 
 The keys are the fields of its dataclass, so there is one parser and no code for any one of them. Several values of one
-field are joined by `|`. A value that holds one of `, & | = : "` or begins or ends with a space stands in double quotes,
-in which a quote is written twice. Where a class declares one field as `bare`, its value may stand alone:
-`workload-error:queries.sql`.
+field are joined by `|`; where each of them is a list, its values are joined by `+`. A value that holds one of
+`, & | = : "`, or a `+` in such a list, or begins or ends with a space stands in double quotes, in which a quote is
+written twice. Where a class declares one field as `bare`, its value may stand alone: `workload-error:queries.sql`.
 """
 
 import re
@@ -149,13 +149,18 @@ def spell_value(value: Any) -> str:
     'a|"b,c"'
     """
     if isinstance(value, tuple):
-        return "|".join(map(spell_value, value))
+        return "|".join(_spell_inner(part) if isinstance(part, tuple) else spell_value(part) for part in value)
     if is_dataclass(value) and hasattr(value, "name"):
         value = spell(value)
     text = str(value).lower() if isinstance(value, bool) else str(value)
     if text != text.strip() or not text or any(mark in text for mark in ',&|=:"'):
         return '"' + text.replace('"', '""') + '"'
     return text
+
+
+def _spell_inner(values: tuple[str, ...]) -> str:
+    """Return several texts that are one value among others, joined by `+`."""
+    return "+".join('"' + text.replace('"', '""') + '"' if "+" in text else spell_value(text) for text in values)
 
 
 def unquote(text: str) -> str:
@@ -177,7 +182,11 @@ def _value(text: str, kind: Any, *, where: tuple[str, str]) -> Any:
     if origin in (Union, types.UnionType):
         return _value_of_union(text, get_args(kind), where=where)
     if origin is tuple:
-        return tuple(_value(part.strip(), get_args(kind)[0], where=where) for part in split(text, "|"))
+        (inner, *_), nested = get_args(kind), get_origin(get_args(kind)[0]) is tuple
+        parts = [part.strip() for part in split(text, "|")]
+        if nested:
+            return tuple(tuple(unquote(name.strip()) for name in split(part, "+")) for part in parts)
+        return tuple(_value(part, inner, where=where) for part in parts)
     if origin is Literal or kind is str:
         return unquote(text)
     if kind is bool:

@@ -235,6 +235,27 @@ def test_measure_by_policy_agrees_with_the_release(policy: Path, run) -> None:
     assert "gcp" in run("measure", policy.parent / "release.csv", "--policy", policy).out
 
 
+def test_measure_says_what_a_file_cannot_tell(policy: Path, run) -> None:
+    policy.write_text(policy.read_text().replace('metrics = ["gcp", "discernibility"]', ""))
+    run("anonymize", policy)
+    job = ["measure", policy.parent / "release.csv", "--policy", policy]
+    ran = run(*job, "--json")
+    document = json.loads(ran.out)
+    assert "entropy" not in document["metrics"]
+    assert list(document["not_measured"]) == ["entropy"]
+    assert "entropy is not measured on a published file" in ran.err
+
+
+def test_measure_takes_single_metrics(policy: Path, run) -> None:
+    run("anonymize", policy)
+    job = ["measure", policy.parent / "release.csv", "--policy", policy]
+    one = json.loads(run(*job, "--metric", "loss", "--metric", "gcp", "--json").out)
+    assert list(one["metrics"]) == ["loss", "gcp"]
+    assert "not_measured" not in one
+    refused = run(*job, "--metric", "entropy")
+    assert (refused.code, "entropy cannot be measured on a published table" in refused.err) == (2, True)
+
+
 def test_measure_tells_who_could_have_been_in_the_table(policy: Path, run) -> None:
     run("anonymize", policy)
     job = ["measure", policy.parent / "release.csv", "--policy", policy]

@@ -245,4 +245,4 @@ def test_pseudonyms_beside_earlier_releases(run, visits, tmp_path):
     assert same.code == 0, same.err
     ran = run("apply", kept, fewer, "-o", tmp_path / "c.csv", *keyed, *earlier)
     assert ran.code == 4
-    assert "together with the earlier release 1 people share their history of classes" in ran.err
+    assert "together with the earlier release 1 person shares their history of classes" in ran.err

@@ -122,3 +122,19 @@ def test_an_original_of_something_else_is_noted(run, release, policy, patients, 
         assert "does not look like" not in run("scan", release, *asked, "--original", patients).out
     other.write_text("first,second\n1,2\n")
     assert "it has none of the published columns" in run("scan", release, *flags).out
+
+
+def test_a_transformed_column_is_compared_as_it_is_published(run, tmp_path):
+    """Rounded costs are not those of the original: without --transform it looks like another one."""
+    rows = [f"{20 + i % 3},{'ab'[i % 2]},{1001 + 7 * i}" for i in range(60)]
+    people, out = tmp_path / "people.csv", tmp_path / "out.csv"
+    people.write_text("age,sex,cost\n" + "\n".join(rows) + "\n")
+    roles = ("--quasi", "age,sex", "--insensitive", "cost")
+    change = ("--transform", "cost=round:1000")
+    made = run("anonymize", people, *roles, *change, "--model", "k-anonymity:k=3", "-o", out)
+    assert made.code == 0, made.err
+    other = "does not look like the original"
+    plain = run("scan", out, "--original", people, *roles)
+    told = run("scan", out, "--original", people, *roles, *change)
+    assert (other in plain.out, other in told.out) == (True, False)
+    assert told.code == 0

@@ -16,7 +16,7 @@ def test_kernels_of_an_algorithm_are_kept(run: Callable, tmp_path: Path, monkeyp
     assert ran.code == 0, ran.err
     told = json.loads(ran.out)
     assert told["kernels"] > 0
-    assert list((tmp_path / "kernels").rglob("*.nbc"))
+    assert list((tmp_path / "kernels").rglob("*.kernel"))
     assert all(folder.startswith(str(tmp_path / "kernels")) for folder in told["folders"])
 
 

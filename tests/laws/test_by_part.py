@@ -71,6 +71,16 @@ def test_measurements(model, data, tmp_path_factory):
     require_equal(*found)
 
 
+def test_ranges_as_columns_are_refused_by_name(tmp_path):
+    table = pa.table({"age": list(range(200)), "disease": ["a", "b"] * 100})
+    schema = ind.Schema(quasi=["age"], sensitive=["disease"])
+    options = {"model": "k-anonymity:k=2", "algorithm": "mondrian", "ranges": "columns"}
+    with pytest.MonkeyPatch.context() as patch:
+        by_levels(Room(10, 3, 100, 0), patch)
+        with pytest.raises(ind.OutOfMemoryError, match="part by part, but not with ranges=columns"):
+            answers(table, schema, tmp_path, **options)
+
+
 @few
 @given(data=st.data())
 def test_another_table_under_a_recoding_by_parts(data, tmp_path_factory):

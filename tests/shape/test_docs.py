@@ -59,7 +59,17 @@ def test_every_algorithm_and_model_has_a_page_of_theory() -> None:
     wanted = {name: (f"`{name}", "## What always holds", "## References") for name in (*ALGORITHMS, *MODELS)}
     pages = {page.stem: page.read_text(encoding="utf-8") for page in (DOCS / "theory").glob("*.md")}
     risks = {"risk-measures", "special-uniques", "individual-risk", "histories", "class-sets"}
-    assert set(pages) == {*wanted, *risks, "attacks", "attacks-by-inference", "metrics", "queries", *USES, "README"}
+    assert set(pages) == {
+        *wanted,
+        *risks,
+        "importance-and-levels",
+        "attacks",
+        "attacks-by-inference",
+        "metrics",
+        "queries",
+        *USES,
+        "README",
+    }
     assert [(name, part) for name, parts in wanted.items() for part in parts if part not in pages[name]] == []
     assert [name for name in METRICS if f"\n### {name}\n" not in pages["metrics"]] == []
     attacks = pages["attacks"] + pages["attacks-by-inference"]

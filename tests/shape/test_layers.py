@@ -18,7 +18,7 @@ ORDER = (
     ("release",),
     ("job",),
     ("study", "testing"),
-    ("reporting", "reproduce"),
+    ("reporting", "reproduce", "sklearn", "accessors"),
     ("web",),
     ("cli",),
 )
@@ -35,7 +35,7 @@ LATE = {
     "altair": None,
     "vl_convert": None,
     "jinja2": None,
-    "sklearn": None,
+    "sklearn": "sklearn",
     "scipy": None,
     "threadpoolctl": None,
     "python_calamine": None,

@@ -66,7 +66,7 @@ def test_one_person_who_joins_is_found(tmp_path: Path) -> None:
     june = people(200)
     first = publish(june, tmp_path, "june", algorithm="mondrian:extent=region")
     newcomer = pa.concat_tables([june, people(1, seed=9, first=5000)])
-    with pytest.raises(ind.VerificationError, match=r"1 people share .* 1 are in this release alone") as caught:
+    with pytest.raises(ind.VerificationError, match=r"1 person shares .* 1 is in this release alone") as caught:
         ind.apply(first.recoding, newcomer, output=tmp_path / "july.csv", ledger=tmp_path / "releases.ledger")
     assert caught.value.details["hold_back"] == 1
     assert "leaving out 1 person of 201 would do" in caught.value.hint
@@ -123,7 +123,7 @@ def test_a_column_that_changes_hides_no_other(tmp_path: Path) -> None:
     release_as(tmp_path, alike(names, disease=ill, weight=[70, 71, 72, 73, 74]), sensitive=both)
     july = alike([*names, "x"], disease=[*ill, "rabies"], weight=[75, 76, 77, 78, 79, 80])
     for fresh in ((), ("weight",)):
-        with pytest.raises(ind.VerificationError, match="1 are in this release alone"):
+        with pytest.raises(ind.VerificationError, match="1 is in this release alone"):
             release_as(tmp_path, july, sensitive=both, fresh=fresh)
 
 
@@ -131,7 +131,7 @@ def test_another_transformation_changes_nobody(tmp_path: Path) -> None:
     names, _ = group("a", 5)
     wages = [1204, 1311, 1499, 2507, 2688]
     release_as(tmp_path, alike(names, wage=wages), sensitive=("wage",))
-    with pytest.raises(ind.VerificationError, match="1 are in this release alone"):
+    with pytest.raises(ind.VerificationError, match="1 is in this release alone"):
         release_as(
             tmp_path,
             alike([*names, "x"], wage=[*wages, 9803]),
@@ -143,7 +143,7 @@ def test_another_transformation_changes_nobody(tmp_path: Path) -> None:
 def test_a_renamed_column_changes_nobody(tmp_path: Path) -> None:
     names, ill = group("a", 5)
     release_as(tmp_path, alike(names, disease=ill))
-    with pytest.raises(ind.VerificationError, match="1 are in this release alone"):
+    with pytest.raises(ind.VerificationError, match="1 is in this release alone"):
         release_as(tmp_path, alike([*names, "x"], diagnosis=[*ill, "rabies"]), sensitive=("diagnosis",))
 
 

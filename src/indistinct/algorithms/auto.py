@@ -16,13 +16,17 @@ from indistinct.algorithms.cluster.refine import Refine
 from indistinct.algorithms.cluster.refine_charges import METRICS as REFINED
 from indistinct.algorithms.cluster.two_level import TwoLevel
 from indistinct.algorithms.explanation import Attempt, Change, Explanation
+from indistinct.algorithms.full_domain.cell_suppression import CellSuppression
+from indistinct.algorithms.full_domain.datafly import Datafly
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.full_domain.optimal import Optimal
 from indistinct.algorithms.partition.mondrian import Mondrian
+from indistinct.algorithms.within_levels import find_in_parts
 from indistinct.errors import InfeasibleError, ParameterError
 from indistinct.frequencies.value import Key
 from indistinct.metrics import Metric, parse_metric
 from indistinct.metrics.base import counted_in_people
+from indistinct.metrics.weighted import weigh_metric
 from indistinct.models.base import All, Model
 from indistinct.recoding.assign import assign
 from indistinct.recoding.kinds import Recoding
@@ -91,7 +95,7 @@ class Auto(Algorithm):
             problem.progress(min(0.1 * (number + 1), 0.5))
         rounds = min(self.rounds, LOCAL_SEARCH // (cells * len(problem.columns))) if self._clusters(problem) else 0
         for _, starter, start, _ in trial.best(Mondrian, TwoLevel, number=3 if cells <= FEW_CELLS else 1):
-            if rounds and not trial.perfect:
+            if rounds and not trial.perfect and not problem.forest:
                 refine = Refine(start=spell(starter), metric=self.metric, rounds=rounds, seconds=0.0)
                 trial.make(refine, start)
         problem.progress(0.8)
@@ -133,6 +137,8 @@ class Auto(Algorithm):
                 yield from trial.within(TwoLevel(metric=self.metric), cells, CLUSTERING, "cells")
             work = FullDomain(problem).lattice.size * max(cells, NODE)
             yield from trial.within(Optimal(metric=self.metric), work, LATTICE, "cells of all nodes")
+            if problem.model.needs_labels:
+                yield CellSuppression(start="datafly") if problem.suppression else Datafly()
 
     def _clusters(self, problem: Problem) -> bool:
         """Return whether classes may be lists of cells whose labels overlap.
@@ -150,7 +156,8 @@ class _Trial:
     """The attempts on one problem, each judged by the same metric."""
 
     def __init__(self, problem: Problem, metric: Metric) -> None:
-        self.problem, self.metric = problem, metric
+        self.problem, self.given = problem, metric
+        self.metric: Metric = weigh_metric(metric, problem.importance, problem.frequencies.names)
         self.attempts: list[Attempt] = []
         self.made: list[_Made] = []
         self.failure: InfeasibleError | None = None
@@ -165,21 +172,28 @@ class _Trial:
 
     def make(self, algorithm: Algorithm, start: Recoding | None = None) -> None:
         """Make an attempt, a local search from its start, and note what comes of it."""
-        reason = algorithm.refusal(self.problem.model, suppression=self.problem.suppression > 0)
+        reason, model = self._refusal(algorithm), self.problem.model
+        if reason is not None and model.needs_labels:
+            # A search that judges classes one by one may look for more than is asked.
+            model = model.in_classes()
+            reason = None if self._refusal(algorithm, model) is None else reason
         if reason is not None:
             self.attempts.append(Attempt(spell(algorithm), reason=f"was not tried: {reason}"))
             return
         try:
-            problem = replace(self.problem, progress=_unheard).seen_by(algorithm)
+            problem = replace(self.problem, model=model, progress=_unheard).seen_by(algorithm)
             if start is not None and isinstance(algorithm, Refine):
                 recoding = algorithm.improve(problem, start)
             else:
-                recoding = algorithm.find(problem)
+                recoding = find_in_parts(algorithm, problem)
         except InfeasibleError as error:
             self.failure = self.failure or error
             self.attempts.append(Attempt(spell(algorithm), reason="finds no release"))
             return
         self.note(algorithm, recoding)
+
+    def _refusal(self, algorithm: Algorithm, model: Model | None = None) -> str | None:
+        return algorithm.refusal(model or self.problem.model, suppression=self.problem.suppression > 0)
 
     def note(self, algorithm: Algorithm, recoding: Recoding) -> None:
         """Note what an attempt loses."""
@@ -224,7 +238,7 @@ class _Trial:
         loss, algorithm, _, assignment = self._winner
         changes = changes and _measure_work(self.problem) <= SETTINGS and not self.perfect
         return Explanation(
-            metric=spell(self.metric),
+            metric=spell(self.given),
             goal=self.metric.goal,
             algorithm=spell(algorithm),
             loss=loss,
@@ -260,8 +274,10 @@ class _Trial:
     def _change(self, attempt: _Made, setting: str, **changed: Any) -> Iterator[Change]:
         before, algorithm, *_ = attempt
         problem = replace(self.problem, progress=_unheard, counters=Counter(), **changed).seen_by(algorithm)
+        if algorithm.refusal(problem.model, suppression=problem.suppression > 0) is not None:
+            problem = replace(problem, model=problem.model.in_classes())
         try:
-            recoding = algorithm.find(problem)
+            recoding = find_in_parts(algorithm, problem)
         except InfeasibleError:
             return
         loss = self.metric.value(counted_in_people(assign(problem.frequencies, recoding)))

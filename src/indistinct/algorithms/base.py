@@ -17,12 +17,14 @@ from indistinct.figures import Sentence
 from indistinct.frequencies.value import Classes, FrequencySet, Key
 from indistinct.hierarchy import Suppression
 from indistinct.hierarchy.value import Taxonomy
-from indistinct.machine.arguments import CheckedArguments
+from indistinct.machine.arguments import CheckedArguments, with_checked_arguments
 from indistinct.machine.memory import needs_memory
+from indistinct.metrics.importance import NO_IMPORTANCE, Importance
 from indistinct.metrics.loss import GeneralizedTuple
 from indistinct.models.base import Model
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import Recoding
+from indistinct.recoding.levels import LevelBounds
 from indistinct.recoding.outputs import Buckets
 from indistinct.schema import Schema
 from indistinct.tables.domain import Domain
@@ -45,7 +47,9 @@ class Problem:
     or from `seed` if there is one. It reports its progress as a share from 0 to 1 and adds what it did to `counters`
     (checks, scans, rollups, merges). One that chooses among others explains why.
     `with_absent` are the cells where a population is counted, with a cell without rows for every combination of values
-    that only the population has; a search over the whole domain is given these.
+    that only the population has; a search over the whole domain is given these. `importance` says which columns matter
+    more than others: a search rather changes those that matter less. `levels` bound what columns are published as;
+    `forest` names the columns whose hierarchy was cut off at the most level, so that its top has several nodes.
     """
 
     frequencies: FrequencySet
@@ -59,6 +63,9 @@ class Problem:
     seed: int | None = None
     unit: str = "rows"
     with_absent: FrequencySet | None = None
+    importance: Importance = NO_IMPORTANCE
+    levels: LevelBounds = LevelBounds()  # noqa: RUF009 (a frozen value)
+    forest: frozenset[str] = frozenset()
 
     def seen_by(self, algorithm: "Algorithm") -> "Problem":
         """Return the problem as an algorithm sees it: with cells of the population that no row has, or without."""
@@ -84,6 +91,7 @@ class Problem:
         """The hierarchies in the order of the columns; a column without one has its values and `*`."""
         return tuple(column.taxonomy for column in self.tree_columns() if column.taxonomy is not None)
 
+    @with_checked_arguments
     def tuple_of(self, values: Mapping[str, Any]) -> GeneralizedTuple:
         """Return a tuple of a value, or of a label of the hierarchy, for each column, as distances take them."""
         missing = [column.name for column in self.columns if column.name not in values]
@@ -128,8 +136,10 @@ class AlgorithmTraits:
     people of a population are counted whose values no row has. `tight`: every range, set or node that a class shows is
     the narrowest that holds its rows, which is what downcoding uses. `tight_columns`: every range that a column shows
     is the narrowest that holds all rows that show it, whatever their classes. `draws`: it draws at random, so that the
-    table alone does not decide what is published. `one_level`: each column is published on one level of its hierarchy,
-    so that a search above some levels needs no cells below them.
+    table alone does not decide what is published. `column_sets`: it knows what every class of a release that it
+    considers shows, so that a model may group classes by some columns; `release_wide` searches do. `one_level`:
+    each column is published on one level of its hierarchy, so that a search above some levels needs no cells below
+    them.
     """
 
     optimal: bool = False
@@ -147,6 +157,7 @@ class AlgorithmTraits:
     tight: bool = False
     tight_columns: bool = False
     draws: bool = False
+    column_sets: bool = False
     one_level: bool = False
 
     @property
@@ -224,8 +235,13 @@ class Algorithm(CheckedArguments, ABC):
         `suppression` says whether rows may be dropped.
         """
         wanted, given = self.traits, model.traits
-        if not given.class_wise and not wanted.release_wide and not wanted.own_promise:
+        if model.needs_labels and wanted.buckets:
+            return "it counts combinations of published values, and buckets break the links between them"
+        apart = [part for part in model.parts() if not part.traits.class_wise]
+        if any(not part.needs_labels for part in apart) and not wanted.release_wide and not wanted.own_promise:
             return "it judges all classes of a release together, and the search judges them one by one"
+        if apart and not wanted.release_wide and not wanted.column_sets and not wanted.own_promise:
+            return "it groups classes by a few columns each, and the search judges classes one by one"
         if model.needs_population and (wanted.splits or wanted.buckets):
             return "rows with equal values may part, so that nobody knows where the people of a population would be"
         if model.needs_population and not given.partial_population and not wanted.whole_domain:
@@ -246,6 +262,7 @@ class Algorithm(CheckedArguments, ABC):
                 hint=f"use {'suppression=0, or ' if keeping else ''}the algorithm optimal",
             )
 
+    @with_checked_arguments
     def find(self, problem: Problem) -> Recoding:
         """Return a recoding whose classes satisfy the model; raise `InfeasibleError` if there is none.
 
@@ -268,13 +285,15 @@ def fewest_rows(model: Model) -> int:
 
 
 @needs_memory("searching")
-def run_search(algorithm: Algorithm, problem: Problem) -> Recoding:
+def run_search(
+    algorithm: Algorithm, problem: Problem, find: Callable[[Algorithm, Problem], Recoding] = Algorithm.find
+) -> Recoding:
     """Return what an algorithm finds, and log how: counts and seconds, never a value."""
     algorithm.require(problem)
     problem = problem.seen_by(algorithm)
     began, size = time.perf_counter(), problem.frequencies
     LOG.info("searching with %s: %d cells, %d rows", algorithm.name, len(size), size.rows)
-    recoding = algorithm.find(problem)
+    recoding = find(algorithm, problem)
     problem.progress(1.0)
     counts = ", ".join(f"{name} {count:g}" for name, count in sorted(problem.counters.items()))
     LOG.info("searched with %s: %s; %.3f s", algorithm.name, counts or "nothing counted", time.perf_counter() - began)

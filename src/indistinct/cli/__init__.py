@@ -17,7 +17,9 @@ from indistinct.cli import (
     assess,
     attack,
     classify,
+    codebook,
     compare,
+    dbt,
     distributions,
     explore,
     generate,
@@ -34,6 +36,7 @@ from indistinct.cli import (
     warm_up,
 )
 from indistinct.cli.failures import run_guarded, run_in_process
+from indistinct.cli.screen import say_preparing
 from indistinct.machine.arrow_alone import keep_arrow_from_pandas
 from indistinct.machine.memory import address_space, check_address_space
 from indistinct.machine.spill import remove_leftovers
@@ -71,6 +74,7 @@ app.command("explore")(explore.command)
 app.command("anonymize")(anonymize.command)
 app.command("apply")(apply.command)
 app.command("verify")(verify.command)
+app.command("codebook")(codebook.command)
 app.command("measure")(measure.command)
 app.command("distributions")(distributions.command)
 app.command("classify")(classify.command)
@@ -79,6 +83,7 @@ app.command("assess")(assess.command)
 app.command("attack")(attack.command)
 app.command("report")(report.command)
 app.command("scan")(scan.command)
+app.command("dbt")(dbt.command)
 app.command("serve")(serve.command)
 app.command("ledger")(ledger.command)
 app.command("generate")(generate.command)
@@ -100,7 +105,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             remove_leftovers()
             if argv is None:
                 keep_arrow_from_pandas()
-        return command.main(args=arguments, prog_name="indistinct", standalone_mode=False)
+        with say_preparing():
+            return command.main(args=arguments, prog_name="indistinct", standalone_mode=False)
 
     if argv is None and address_space() is not None:
         return run_in_process(lambda: run_guarded(run, arguments), arguments)

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
 
 @share_options(
-    *(*ROLES, "model", "algorithm", "hierarchy", "transform", "pseudonym", "suppression", "target", "population"),
-    *(*READING, *EARLIER, "smallest_count", *DATABASE, "output_table", *WRITING, *ENGINE, *SCREEN),
+    *(*ROLES, "model", "algorithm", "hierarchy", "transform", "pseudonym", "suppression", "importance", "levels"),
+    *("target", "population"),
+    *(*READING, *EARLIER, "smallest_count", "ranges", *DATABASE, "output_table", *WRITING, *ENGINE, *SCREEN),
 )
 def command(
     source: Annotated[str, typer.Argument(metavar="POLICY|DATA", help="A policy (.toml), a table, or a database.")],
@@ -34,9 +35,9 @@ def command(
     """Publish a table so that a model holds: by a policy, or by flags.
 
     Beside a policy stand only --input, --population, -o, --node, --overwrite, --seed, --save-recoding, what begins with
-    --previous, --ledger, --accept-overlap, --fresh, --output-table, --smallest-count, what says how a text file is
-    written, --json and --show-values; with --instead also --model, --algorithm and --suppression, as a comparison names
-    them.
+    --previous, --ledger, --accept-overlap, --fresh, --output-table, --smallest-count, --ranges, what says how a text
+    file is written, --json and --show-values; with --instead also --model, --algorithm and --suppression, as a
+    comparison names them.
     """
     given = data_of(source, flags)
     policy = job_of(given, flags, node=node, data=data, instead=instead)
@@ -44,12 +45,13 @@ def command(
     wanted = place_of(output, flags.output_table) or policy.place
     path = checked_path(wanted, recoding=save_recoding, overwrite=overwrite, sources=read)
     page = checked_report(policy, path, recoding=save_recoding, overwrite=overwrite, sources=read)
+    from indistinct.cli.kernels import compile_aside
     from indistinct.job import running
     from indistinct.job.job import job_of_policy
     from indistinct.study.measure import measuring
     from indistinct.study.summary import summary_of_release
 
-    with progress("anonymizing") as share:
+    with progress("anonymizing") as share, compile_aside(policy.algorithm):
         changes: Changes = {
             **run_options(flags, policy),
             "table": source_of(policy, flags),

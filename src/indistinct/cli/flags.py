@@ -12,7 +12,9 @@ from indistinct.cli.spelled import (
     by_column,
     date_formats_of,
     hierarchies_of,
+    importance_of_flags,
     items_of,
+    levels_of_flags,
     models_of,
     names_of,
     node_of,
@@ -33,7 +35,10 @@ if TYPE_CHECKING:
 # What a comparison varies: with --instead these flags take the place of what a policy says.
 VARIED = ("model", "algorithm", "suppression")
 # What a policy says, so that no flag may say it again.
-JOB = (*ROLES, "model", "algorithm", "hierarchy", "transform", "pseudonym", "suppression", "target", *READING)
+JOB = (
+    *(*ROLES, "model", "algorithm", "hierarchy", "transform", "pseudonym", "suppression", "importance", "levels"),
+    *("target", *READING),
+)
 
 
 def place_of(text: str | None, table: str | None = None, query: str | None = None) -> "Path | DatabaseTable | None":
@@ -185,6 +190,8 @@ def _from_flags(
         transformations=transformations_of(flags.transform),
         pseudonyms=pseudonyms_of(flags.pseudonym),
         fresh=tuple(names_of(flags.fresh)),
+        importance=importance_of_flags(flags.importance),
+        levels=levels_of_flags(flags.levels),
     )
 
 
@@ -297,6 +304,8 @@ def run_options(flags: Flags, policy: "Policy") -> "Changes":
 
     A table of an earlier release is read as its recoding says.
     """
+    from indistinct.recoding.range_columns import check_form
+
     return {
         "previous": flags.previous,
         "previous_input": flags.previous_input,
@@ -304,6 +313,7 @@ def run_options(flags: Flags, policy: "Policy") -> "Changes":
         "accept_overlap": bool(flags.accept_overlap),
         "fresh": names_of(flags.fresh),
         "smallest_count": flags.smallest_count,
+        "ranges": None if flags.ranges is None else check_form(flags.ranges),
         "writing": writing_of(flags, policy),
         "memory": flags.memory,
     }

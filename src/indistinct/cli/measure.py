@@ -35,6 +35,10 @@ def command(
     flags: Flags,
     policy: options.PolicyFile = None,
     original: options.Original = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option("--metric", metavar="SPEC", help="Measure this alone, such as loss. Repeatable."),
+    ] = None,
     chart: Annotated[
         Path | None,
         typer.Option("--chart", metavar="FILE", help="Draw by how many classes or buckets tuples are matched (.svg)."),
@@ -44,8 +48,8 @@ def command(
     """Measure the utility of a published table.
 
     The original is the policy's input unless --original names another. A model gives the k of the metric
-    average-class-size. Membership disclosure is measured as well: how many tuples could have been in the table, and how
-    many of them were not.
+    average-class-size. --metric asks for some metrics alone, whatever the policy names. Membership disclosure is
+    measured as well: how many tuples could have been in the table, and how many of them were not.
     """
     if policy is None and original is None:
         raise ParameterError("no original is given", hint="name the table before publishing with --original")
@@ -62,9 +66,11 @@ def command(
     for warning in appearance_of(given.schema, columns, buckets, pseudonyms=tuple(given.pseudonyms)).warnings:
         note(warning)
     with progress("measuring") as share:
-        metrics = measure(given, _choose_metrics(job.metrics), target=job.target)
+        metrics = measure(given, metric or _choose_metrics(job.metrics), target=job.target)
         share(0.5)
         members = measured_members(given)
+    for name, reason in metrics.not_measured:
+        note(f"{name} is not measured on a published file: {reason}")
     if chart is not None:
         write_text(chart, draw_members(members, buckets=buckets is not None), overwrite=overwrite)
     files = {"published": published, "original": whole.path, "chart": chart}

@@ -78,6 +78,23 @@ class Flags:
             help="How much may be dropped: a share of the rows, such as 0.02 or 4/30, or a number, such as '4 rows'.",
         ),
     ] = None
+    importance: Annotated[
+        Texts,
+        typer.Option(
+            "--importance",
+            metavar="COLUMN=NUMBER",
+            help="How much a quasi-identifier matters, such as age=3; others matter 1. Repeatable.",
+        ),
+    ] = None
+    levels: Annotated[
+        Texts,
+        typer.Option(
+            "--levels",
+            metavar="COLUMN=LEAST..MOST",
+            help="Between which levels of its hierarchy a quasi-identifier is published, such as zipcode=1..3, 1.. or "
+            "..3; level 0 is the column as it is. Repeatable.",
+        ),
+    ] = None
     target: Annotated[
         str | None, typer.Option("--target", metavar="COLUMN", help="Column that the classification metric predicts.")
     ] = None
@@ -160,6 +177,15 @@ class Flags:
         typer.Option(
             "--for-spreadsheet",
             help="Put an apostrophe before texts that a spreadsheet would run, or take for dates or other numbers.",
+        ),
+    ] = None
+    ranges: Annotated[
+        str | None,
+        typer.Option(
+            "--ranges",
+            metavar="FORM",
+            help="How ranges of numbers and dates are published: labels such as [18-21], or columns such as age_from "
+            "and age_to.",
         ),
     ] = None
     query: Annotated[

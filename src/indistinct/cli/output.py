@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from indistinct.cli.members import members_table
 from indistinct.cli.screen import grid, metric_table, note, print_json, show
 from indistinct.errors import IndistinctError, ParameterError
-from indistinct.figures import number
+from indistinct.figures import count_unit, number, plural
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -151,12 +151,12 @@ def count_in_words(certificate: "Certificate") -> str:
     '90 rows of 60 people in 9 classes, the smallest of 5 people; 10 rows of 7 people suppressed'
     """
     people, dropped = certificate.people, certificate.suppressed_rows
-    whose, unit = ("", "") if people is None else (f" of {people.published:,} people", " people")
+    whose, unit = ("", "") if people is None else (f" of {count_unit(people.published, 'people')}", "people")
     said = f"{certificate.rows:,} rows{whose} in {groups(certificate)}, the smallest of "
-    said += f"{number(certificate.smallest_class)}{unit}"
+    said += count_unit(certificate.smallest_class, unit) if unit else number(certificate.smallest_class)
     if dropped is None:
         return said
-    lost = "" if people is None or people.suppressed is None else f" of {people.suppressed:,} people"
+    lost = "" if people is None or people.suppressed is None else f" of {count_unit(people.suppressed, 'people')}"
     return f"{said}; {dropped:,} rows{lost} suppressed"
 
 
@@ -169,8 +169,8 @@ def beside_earlier(found: "Overlap") -> str:
     """
     what = "the earlier release" if found.releases == 1 else f"{found.releases:,} earlier releases"
     return (
-        f"{found.shared_people:,} people are in {what} too; the smallest group of people who share a history of "
-        f"classes has {found.smallest_history:,}"
+        f"{plural(found.shared_people, 'person is', 'people are')} in {what} too; the smallest group of "
+        f"people who share a history of classes has {found.smallest_history:,}"
     )
 
 

@@ -137,6 +137,8 @@ def _singled_out(risk: "TableRisk", side: str) -> "Iterator[str | Table]":
         yield table
         yield ""
     if sets is not None:
+        least = ", ".join(f"{each.smallest:,} of {each.size}" for each in risk.column_sets)
+        yield f"{side}the fewest {risk.unit} that share values, by the number of columns: {least}"
         shown = sets.singling_out()
         yield f"{side}{len(shown):,} sets of up to {sets.size} columns single somebody out; most do:"
         table = grid("columns", "unique", "unique in no part of them", right=("unique", "unique in no part of them"))

@@ -1,5 +1,6 @@
-"""`indistinct scan`: what a published file betrays beside its cells, whoever made it."""
+"""`indistinct scan`: what published files betray beside their cells, whoever made them."""
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,21 +9,25 @@ import typer
 from indistinct.cli import options
 from indistinct.cli.flags import policy_of, read_table, reading_of
 from indistinct.cli.options import READING, ROLES, SCREEN, Flags, share_options
-from indistinct.cli.screen import print_json, show
-from indistinct.errors import InputError, VerificationError
+from indistinct.cli.screen import note, print_json, show
+from indistinct.errors import IndistinctError, InputError, VerificationError
 
 if TYPE_CHECKING:
     from indistinct.study.scan.scan import Scan
 
 
-@share_options(*ROLES, "hierarchy", *READING, "memory", *SCREEN)
+@share_options(*ROLES, "hierarchy", "transform", *READING, "memory", *SCREEN)
 def command(
-    published: Annotated[Path, typer.Argument(metavar="FILE", help="The published file, of any tool.")],
+    published: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Published files, of any tool.")],
     flags: Flags,
     policy: options.PolicyFile = None,
     original: options.Original = None,
+    sarif: Annotated[
+        Path | None,
+        typer.Option("--sarif", metavar="FILE", help="Write findings as SARIF 2.1.0 too, for code hosts; replaced."),
+    ] = None,
 ) -> None:
-    """Look for what a published file betrays beside its cells: exit 0 if it is clean, 4 if it leaks.
+    """Look for what published files betray beside their cells: exit 0 if all are clean, 4 if one leaks.
 
     A file of which some cells cannot be read is not called clean: exit 1.
     Reads delimited text, Parquet, Arrow and Feather, workbooks, files of SPSS, Stata and SAS, and of zip archives and
@@ -31,24 +36,55 @@ def command(
     of suppressed rows anywhere in the bytes are found; no value is told. The original and the roles of its columns,
     from a policy or from flags, show more.
     """
+    scans, failures = _scan_files(published, flags, policy, original)
+    if sarif is not None:
+        _write_sarif(sarif, scans, failures)
+    if flags.as_json:
+        documents = [{"file": path, **found.to_json()} for path, found in scans.items()]
+        print_json(documents[0] if len(published) == 1 else {"files": documents, "not_scanned": failures})
+    else:
+        for path, found in scans.items():
+            _show(found, Path(path))
+    if any(found.leaks for found in scans.values()):
+        raise typer.Exit(VerificationError.exit_code)
+    if failures or not all(found.clean for found in scans.values()):
+        raise typer.Exit(InputError.exit_code)
+
+
+def _scan_files(
+    published: list[Path], flags: Flags, policy: Path | None, original: Path | None
+) -> "tuple[dict[str, Scan], dict[str, str]]":
+    """Return the scan of each file, and why others could not be scanned; where there is one, its error is raised."""
     from indistinct.study.scan.scan import scan
 
-    job = policy_of(original or published, flags, policy=policy, beside=READING)
-    told = policy is not None or job.schema.columns
-    found = scan(
-        published,
-        original=None if original is None else read_table(job, original, memory=flags.memory),
-        schema=job.schema if told else None,
-        hierarchies=job.hierarchies,
-        reading=reading_of(flags),
-        memory=flags.memory,
-    )
-    if flags.as_json:
-        print_json({"file": str(published), **found.to_json()})
-    else:
-        _show(found, published)
-    if not found.clean:
-        raise typer.Exit(VerificationError.exit_code if found.leaks else InputError.exit_code)
+    job = policy_of(original or published[0], flags, policy=policy, beside=READING)
+    whole = None if original is None else read_table(job, original, memory=flags.memory)
+    scans: dict[str, Scan] = {}
+    failures: dict[str, str] = {}
+    for path in published:
+        try:
+            scans[str(path)] = scan(
+                path,
+                original=whole,
+                schema=job.schema if policy is not None or job.schema.columns else None,
+                hierarchies=job.used_hierarchies,
+                transformations=job.transformations,
+                reading=reading_of(flags),
+                memory=flags.memory,
+            )
+        except IndistinctError as error:
+            if len(published) == 1:
+                raise
+            failures[str(path)] = error.message
+            note(f"{path} was not scanned: {error.message}")
+    return scans, failures
+
+
+def _write_sarif(path: Path, scans: "dict[str, Scan]", failures: dict[str, str]) -> None:
+    from indistinct.cli.output import write_text
+    from indistinct.study.scan.sarif import sarif_of
+
+    write_text(path, json.dumps(sarif_of(scans, failures), indent=2) + "\n", overwrite=True)
 
 
 def _show(found: "Scan", published: Path) -> None:

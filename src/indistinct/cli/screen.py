@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from indistinct.errors import without_secrets
 from indistinct.figures import number
-from indistinct.machine.stages import watch_stages
+from indistinct.machine.stages import PREPARING, watch_stages
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -27,6 +27,8 @@ LONGEST_NAME = 24
 LONGEST_MESSAGE = 1500
 # A character that no text has, since it is set aside for private use.
 FILLER = "\ue000"
+# How many bars somebody sees at the moment.
+BARS: list[str] = []
 
 
 def printable(text: str) -> str:
@@ -132,10 +134,10 @@ def print_json(document: Mapping[str, Any]) -> None:
 @contextmanager
 def progress(what: str) -> Iterator[Callable[[float], None]]:
     """Show a bar on stderr while a share from 0 to 1 is reported; none where nobody watches."""
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     console = screen(stderr=True)
-    parts = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
+    parts = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     with Progress(*parts, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(printable(what), total=1.0)
         entered = [""]
@@ -144,8 +146,26 @@ def progress(what: str) -> Iterator[Callable[[float], None]]:
             entered[0] = stage or entered[0]
             bar.update(task, description=printable(f"{entered[0]} {rows}".rstrip()))
 
-        with watch_stages(tell):
-            yield lambda share: bar.update(task, completed=share)
+        BARS.extend([what] if console.is_terminal else [])
+        try:
+            with watch_stages(tell):
+                yield lambda share: bar.update(task, completed=share)
+        finally:
+            BARS.clear()
+
+
+@contextmanager
+def say_preparing() -> Iterator[None]:
+    """Say once that kernels are being compiled, unless a bar says so."""
+    said: list[str] = []
+
+    def tell(stage: str, _rows: str) -> None:
+        if stage == PREPARING and not said and not BARS:
+            said.append(stage)
+            note(f"{PREPARING}: compiling for this machine takes some seconds; later runs start at once")
+
+    with watch_stages(tell):
+        yield
 
 
 @contextmanager

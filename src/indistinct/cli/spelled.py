@@ -8,7 +8,9 @@ from indistinct.errors import ParameterError
 
 if TYPE_CHECKING:
     from indistinct.hierarchy import Hierarchy
+    from indistinct.metrics.importance import Importance
     from indistinct.models import Model
+    from indistinct.recoding.levels import LevelBounds
     from indistinct.recoding.transformations import Transformation
     from indistinct.release.pseudonyms.making import Pseudonym
 
@@ -127,6 +129,35 @@ def pseudonyms_of(texts: Sequence[str] | None) -> dict[str, "Pseudonym"]:
 
     specs = _specs(texts, "pseudonym", example="--pseudonym patient=key:FILE or --pseudonym patient=random")
     return {column: parse_pseudonym(spec) for column, spec in specs.items()}
+
+
+def importance_of_flags(texts: Sequence[str] | None) -> "Importance":
+    """Return how much columns matter, which flags spell as COLUMN=NUMBER.
+
+    >>> str(importance_of_flags(["age=3", "sex=0.5"]))
+    'age=3|sex=0.5'
+    """
+    from indistinct.metrics.importance import importance_of
+
+    example = "--importance age=3 --importance sex=2"
+    found = {}
+    for column, spec in _specs(texts, "importance", example=example).items():
+        try:
+            found[column] = float(spec)
+        except ValueError:
+            raise ParameterError(f"the importance of {column!r} must be a number", hint=example) from None
+    return importance_of(found)
+
+
+def levels_of_flags(texts: Sequence[str] | None) -> "LevelBounds":
+    """Return between which levels columns are published, which flags spell as COLUMN=LEAST..MOST.
+
+    >>> str(levels_of_flags(["zipcode=1..3", "age=2.."]))
+    'zipcode=1..3, age=2..'
+    """
+    from indistinct.recoding.levels import levels_of
+
+    return levels_of(_specs(texts, "levels", example="--levels zipcode=1..3 --levels age=1.."))
 
 
 def _specs(texts: Sequence[str] | None, what: str, *, example: str) -> dict[str, str]:

@@ -17,8 +17,9 @@ def command(
 ) -> None:
     """Compile every kernel now, so that the first run need not.
 
-    Kernels are kept in NUMBA_CACHE_DIR, beside the source, or in the user's cache directory. They serve the processor
-    that compiled them; NUMBA_CPU_NAME=generic, set now and in later runs, makes them serve any of its family.
+    Kernels are kept in NUMBA_CACHE_DIR if that is set, else in the user's cache directory, else beside the package;
+    never in a directory that others can write. They serve the processor that compiled them; NUMBA_CPU_NAME=generic
+    for this command alone makes them serve any of its family.
     """
     from indistinct.cli.kernels import warm_up
 

@@ -59,6 +59,22 @@ class Histogram:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Labels:
+    """What each class publishes of each quasi-identifier: `codes` is classes × columns, equal where labels are equal.
+
+    >>> Labels(("age", "sex"), np.array([[0, 0], [0, 1]])).take(np.array([1])).codes.tolist()
+    [[0, 1]]
+    """
+
+    names: Key
+    codes: Codes
+
+    def take(self, classes: Codes) -> "Labels":
+        """Return the labels of some of the classes, in the order given."""
+        return Labels(self.names, self.codes[classes])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Classes:
     """Groups of rows that a release cannot tell apart: their sizes, and a histogram for each key a model asked for.
 
@@ -66,10 +82,13 @@ class Classes:
     are a key of their own, because they do not add up: somebody with rows in two classes is one person in their union.
     Sizes are rows. A population is a key as well, so that it merges as everything else does: its histogram counts the
     people of the population who would stand in each class. A class may have none of the table's rows then.
+    `labels` is there where it is known what classes publish, for models that group classes by some columns; nobody
+    knows what merged classes publish.
     """
 
     sizes: Codes
     histograms: Mapping[Key, Histogram] = field(default_factory=lambda: MappingProxyType({}))
+    labels: Labels | None = None
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -120,6 +139,7 @@ class Classes:
         return Classes(
             self.sizes[classes],
             {key: histogram.take(classes) for key, histogram in self.histograms.items()},
+            None if self.labels is None else self.labels.take(classes),
         )
 
 

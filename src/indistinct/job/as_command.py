@@ -15,6 +15,7 @@ from indistinct.hierarchy import Explicit, Hierarchy
 from indistinct.hierarchy.readers import hierarchy_from_spec
 from indistinct.job.policy import Policy
 from indistinct.models.registry import parse_model
+from indistinct.recoding.levels import spell_bounds
 from indistinct.recoding.transformations import Transformation, parse_transformation
 from indistinct.release.pseudonyms.making import Pseudonym
 from indistinct.schema import Schema
@@ -187,6 +188,10 @@ def _hierarchy(column: str, hierarchy: Hierarchy, same_values: bool) -> str | Un
 def _others(policy: Policy) -> Flags:
     yield from transformation_flags(policy.transformations)
     yield from pseudonym_flags(policy.pseudonyms)
+    for name, weight in policy.importance.weights:
+        yield ("--importance", _of_column(name, f"{weight:.17g}", what="importance"))
+    for name, bounds in policy.levels.bounds:
+        yield ("--levels", _of_column(name, spell_bounds(bounds), what="levels"))
     if policy.target:
         yield ("--target", str(policy.target))
     population = policy.input.population
@@ -280,6 +285,8 @@ def _output(policy: Policy) -> Flags:
         yield ("--bom", None)
     if writing.spreadsheet:
         yield ("--for-spreadsheet", None)
+    if output.ranges is not None:
+        yield ("--ranges", str(output.ranges))
     if output.smallest_count is not None:
         yield ("--smallest-count", str(output.smallest_count))
     ledger = output.ledger

@@ -137,6 +137,8 @@ def _options(policy: Policy) -> dict[str, str]:
         "population": policy.input.population,
         "ledger": policy.output.ledger,
         "fresh": policy.fresh or None,
+        "importance": dict(policy.importance.weights) or None,
+        "levels": dict(policy.levels.bounds) or None,
     }
     return given | {key: _literal(value) for key, value in plain.items() if value is not None}
 

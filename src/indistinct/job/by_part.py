@@ -81,6 +81,7 @@ def _refused(job: Job, model: Model) -> dict[str, bool]:
         "a ledger or an earlier release": bool(job.history.ledger or job.history.previous),
         "holding people back": job.hold_back,
         "pseudonyms": bool(job.pseudonyms),
+        "ranges=columns": job.ranges == "columns",
         "a release without an output": job.destination.place is None,
     }
 

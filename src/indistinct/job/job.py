@@ -18,10 +18,13 @@ from indistinct.frequencies.population import with_population
 from indistinct.frequencies.value import PERSON, Key
 from indistinct.hierarchy import Hierarchy
 from indistinct.job.policy.value import Policy
+from indistinct.metrics.importance import NO_IMPORTANCE, Importance
 from indistinct.models import Model
 from indistinct.models.of_people import people_as_rows
 from indistinct.recoding.columns import columns_of
 from indistinct.recoding.kinds import Recoding
+from indistinct.recoding.levels import LevelBounds
+from indistinct.recoding.outputs import RangeForm
 from indistinct.recoding.transformations import Transformation
 from indistinct.release.certificate import SMALLEST
 from indistinct.release.history.overlap import History
@@ -41,7 +44,8 @@ class Job:
 
     `table` and `population` are anything that can be opened; a table that is not open yet is read as `reading` says. A
     job with a `recoding` applies it; any other searches with its `algorithm`. A `suppression` of None is what the
-    recoding allowed. With `hold_back` people whom earlier releases would leave among too few are left out first.
+    recoding allowed. `ranges` says whether ranges are published as labels or as columns of their ends. With `hold_back`
+    people whom earlier releases would leave among too few are left out first.
 
     >>> job = Job("people.csv", Schema(quasi=["age"]), model="k-anonymity:k=5")
     >>> job.engine, job.destination.output, job.budget
@@ -63,10 +67,13 @@ class Job:
     destination: Destination = Destination()  # noqa: RUF009 (a frozen value)
     history: History = History()  # noqa: RUF009 (a frozen value)
     hold_back: bool = False
+    importance: Importance = NO_IMPORTANCE
+    levels: LevelBounds = LevelBounds()  # noqa: RUF009 (a frozen value)
     engine: str = "auto"
     memory: str | int | None = None
     seed: int | None = None
     progress: Progress | None = None
+    ranges: RangeForm = "labels"
 
     @property
     def budget(self) -> Budget:
@@ -110,6 +117,7 @@ class Changes(TypedDict, total=False):
     memory: str | int | None
     seed: int | None
     progress: Progress | None
+    ranges: RangeForm | None
 
 
 def job_of_policy(policy: Policy, **changes: Unpack[Changes]) -> Job:
@@ -139,10 +147,13 @@ def job_of_policy(policy: Policy, **changes: Unpack[Changes]) -> Job:
         destination=_destination(policy, changes),
         history=_history(policy, changes),
         hold_back=changes.get("hold_back", False),
+        importance=policy.importance,
+        levels=policy.levels,
         engine=changes.get("engine", "auto"),
         memory=changes.get("memory"),
         seed=changes.get("seed"),
         progress=changes.get("progress"),
+        ranges=changes.get("ranges") or policy.output.ranges or "labels",
     )
 
 

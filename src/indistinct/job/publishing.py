@@ -11,8 +11,12 @@ from indistinct.job.job import Changes, Job, job_of_policy
 from indistinct.job.policy.reading import read_policy
 from indistinct.job.policy.value import Policy
 from indistinct.job.running import run_job
+from indistinct.metrics.importance import importance_of
 from indistinct.models import Model
 from indistinct.recoding.kinds import Recoding
+from indistinct.recoding.levels import levels_of
+from indistinct.recoding.outputs import RangeForm
+from indistinct.recoding.range_columns import check_form
 from indistinct.recoding.storage import recoding_of
 from indistinct.recoding.transformations import Transformation
 from indistinct.release.certificate import SMALLEST
@@ -49,6 +53,9 @@ def anonymize(
     population: Any = None,
     transformations: Mapping[str, Transformation] | None = None,
     pseudonyms: Mapping[str, Pseudonym] | None = None,
+    ranges: RangeForm = "labels",
+    importance: Mapping[str, float] | None = None,
+    levels: Mapping[str, tuple[int, int | None]] | None = None,
     engine: str = "auto",
     memory: str | int | None = None,
 ) -> Release:
@@ -58,9 +65,14 @@ def anonymize(
     published of columns that are not recoded, and `pseudonyms` what stands in place of identifiers. `target` is a
     column whose classification is measured, `population` everybody from whom the table was drawn.
 
+    How it is published: `ranges` of numbers and dates are labels such as [18-21], or columns of their ends such as
+    age_from and age_to; labels that are no ranges stay.
+
     What must hold, and how it is searched: the `model`; `suppression`, how many rows, or people, may be
     dropped, as a share (0.05, "4/30") or as a number ("4 rows", "4 people"); the `algorithm`. Without one several are
-    tried; one with a promise of its own needs no model. `seed` is for tests.
+    tried; one with a promise of its own needs no model. `seed` is for tests. `importance` says which columns matter
+    more than others ({"age": 3}), and `levels` between which levels of its hierarchy a column is published
+    ({"zipcode": (1, 3)}; level 0 is the column as it is, None the coarsest).
 
     Where it goes: with `output`, a file or a `DatabaseTable`, the release is verified as written there, may `overwrite`
     an earlier one, hides counts below `smallest_count`, looks as `writing` says, and its recoding is kept at
@@ -90,10 +102,13 @@ def anonymize(
             population=population,
             destination=Destination(output, overwrite, save_recoding, smallest_count, writing or Writing()),
             history=History(previous, previous_input, ledger, accept_overlap, fresh),
+            importance=importance_of(importance),
+            levels=levels_of(levels),
             engine=engine,
             memory=memory,
             seed=seed,
             progress=progress,
+            ranges=check_form(ranges),
         )
     )
 

@@ -9,9 +9,10 @@ from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.base import Algorithm, run_search, unused_settings
 from indistinct.algorithms.explanation import Explanation
 from indistinct.algorithms.registry import parse_algorithm
+from indistinct.algorithms.within_levels import bounded_problem, find_within
 from indistinct.engines import check_support, closes_sources, using_source
 from indistinct.engines.base import Engine, Source, transform_source
-from indistinct.errors import InfeasibleError, VerificationError
+from indistinct.errors import InfeasibleError, ParameterError, VerificationError
 from indistinct.frequencies.count import Counted, Request
 from indistinct.hierarchy import Hierarchy
 from indistinct.job.above_levels import can_search_above, search_above_levels
@@ -25,6 +26,7 @@ from indistinct.recoding.assign import keys_of
 from indistinct.recoding.by_part import ByPart
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import Recoding, with_hierarchies
+from indistinct.recoding.range_columns import check_form, require_free_names
 from indistinct.recoding.storage import NAMES as KIND_NAMES
 from indistinct.recoding.transformations import Transformation, kept_hierarchies
 from indistinct.release.fit import Fit, explain_failure, fit, suppressed_within, within_budget
@@ -46,7 +48,7 @@ from indistinct.release.promise import (
 from indistinct.release.pseudonyms.making import check_pseudonyms, require_rows_here
 from indistinct.release.release import Publication, Release
 from indistinct.release.verification.population import Population, count_beside, fit_beside, unused, using_population
-from indistinct.spelling import spell
+from indistinct.spelling import arguments_of, spell
 
 COUNTERS = ("checks", "scans", "rollups", "merges")
 
@@ -89,6 +91,7 @@ def _publish_by_search(job: Job, engine: Engine, table: Source, *, began: float)
     hierarchies = kept_hierarchies(job.hierarchies, transformed.declared)
     algorithm = _algorithm_of(job)
     check_support(engine, algorithm.traits.recodings)
+    _check_ranges(job, algorithm)
     model = promised_model(job.model, algorithm, job.schema)
     if not job.budget:
         job = replace(job, suppression=algorithm.own_budget(model, "people" if job.schema.person else "rows"))
@@ -127,6 +130,20 @@ def _algorithm_of(job: Job) -> Algorithm:
     return algorithm.for_reuse() if job.keeps_recoding else algorithm
 
 
+def _check_ranges(job: Job, algorithm: Algorithm) -> None:
+    """Raise where ranges cannot be published as columns: in buckets, or beside another form of numbers."""
+    if check_form(job.ranges) == "labels":
+        return
+    require_free_names(job.schema)
+    form = arguments_of(algorithm).get("numeric", "interval")
+    if algorithm.traits.buckets or "interval" not in form:
+        what = "publishes values as they are" if algorithm.traits.buckets else f"publishes numbers as numeric={form}"
+        raise ParameterError(
+            f"ranges=columns needs ranges; {algorithm.name} {what}",
+            hint="leave out `ranges` (--ranges), or use numeric=interval",
+        )
+
+
 def _request(opened: _OpenJob, algorithm: Algorithm) -> Request:
     """Return what a search needs; whoever breaks links needs every column, and the sensitive ones together.
 
@@ -136,6 +153,13 @@ def _request(opened: _OpenJob, algorithm: Algorithm) -> Request:
     extra = (*algorithm.keys, *([(target,)] if target else []))
     check_job(opened.source, schema, opened.model, hierarchies, extra=extra)
     algorithm.require_columns(schema)
+    opened.job.importance.check(schema.quasi)
+    opened.job.levels.require_columns(schema.quasi)
+    if opened.job.levels and algorithm.traits.buckets:
+        raise ParameterError(
+            f"{algorithm.name} publishes values as they are, so that no levels bound them",
+            hint="leave out levels, or use an algorithm that recodes",
+        )
     keys = tuple(dict.fromkeys([*opened.model.table_keys, *extra]))
     shown = (*schema.published, *opened.job.pseudonyms)
     if not algorithm.traits.buckets:
@@ -158,9 +182,22 @@ def _plan(opened: _OpenJob, algorithm: Algorithm, request: Request) -> tuple[Sea
 
     search = Search(algorithm, model, opened.hierarchies, job.budget, check, job.report)
     beyond = opened.engine.cells_beyond_memory(source, request)
-    if beyond is not None and can_search_above(search):
+    if beyond is None:
+        return search, None
+    _require_cells(job)
+    if can_search_above(search):
         return search, search_above_levels(beyond, request, search)
-    return search, None if beyond is None else plan_by_levels(beyond, request, search)
+    return search, plan_by_levels(beyond, request, search)
+
+
+def _require_cells(job: Job) -> None:
+    """Raise for what a search needs the cells of a table for, where these do not fit in memory."""
+    given = [name for name in ("importance", "levels") if getattr(job, name)]
+    if given:
+        raise ParameterError(
+            f"the cells of the table do not fit in memory, and {' and '.join(given)} need them",
+            hint="allow more memory, leave out quasi-identifiers, or make values coarser before",
+        )
 
 
 def _search(opened: _OpenJob, search: Search, plan: LevelPlan | Found | None, request: Request) -> Found:
@@ -213,11 +250,12 @@ def _search_cells(search: Search, counted: Counted, job: Job) -> Found:
     )
     names = job.schema.sensitive if algorithm.traits.buckets else ()
     sensitive = tuple(QuasiColumn(counted.known[name]) for name in names)
-    problem = replace(problem, sensitive=sensitive, counters=Counter(scans=1), seed=job.seed)
+    problem = replace(problem, sensitive=sensitive, counters=Counter(scans=1), seed=job.seed, importance=job.importance)
+    problem = bounded_problem(problem, job.levels) if job.levels else problem
     enter("searching")
     explanations: list[Explanation] = []
     watched = replace(problem, progress=lambda share: search.progress(0.2 + 0.4 * share), explain=explanations.append)
-    recoding = run_search(algorithm, watched)
+    recoding = run_search(algorithm, watched, find_within)
     why = explanations[-1] if explanations else None
     chosen = algorithm if why is None else parse_algorithm(why.algorithm)
     return Found(counted, problem, recoding, chosen, model, warnings, why)
@@ -235,6 +273,7 @@ def _recoding_to_keep(
         suppression=job.budget.plain,
         reading=settle_reading(table, (*job.schema.published, *job.pseudonyms)),
         transformations=transformations or None,
+        ranges="columns" if job.ranges == "columns" else None,
     )
 
 

@@ -138,7 +138,7 @@ def _words(hint: Any) -> str:
     if origin is Literal:
         return "one of " + ", ".join(map(repr, parts))
     if origin is Mapping:
-        return f"a mapping to {_words(parts[1])}"
+        return "a mapping" if parts[1] is Any else f"a mapping to {_words(parts[1])}"
     if origin in (Sequence, tuple):
         return f"a list, each of which is {_words(parts[0])}"
     if origin is Callable:

@@ -1,18 +1,37 @@
-"""How kernels are compiled: once, and kept for the next run where there is a directory to keep them in.
+"""How kernels are compiled: once, and kept for the next run in the files of `kernel_files`.
 
-Numba keeps them in `NUMBA_CACHE_DIR`, or beside the source, or in the user's cache directory. Where none of them can be
-written every run compiles anew. A kernel that was kept is loaded without what only a compiler needs.
+A kernel that was kept is loaded without what only a compiler needs. Whoever waits for the compiler is told so, by the
+stage that runs say they are in.
 """
 
-from functools import partial
+import hashlib
+import inspect
+import pickle
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache, partial
+from types import ModuleType
 from typing import Any
 
+import llvmlite
 import numba
-from numba.core.caching import FunctionCache, NullCache
+import numpy as np
+from numba.core.compiler import CompileResult
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.dispatcher import Dispatcher
 from numba.core.runtime import rtsys
+from numba.core.serialize import dumps
+
+from indistinct.machine import kernel_files, stages
+from indistinct.machine.locks import turn
 
 KERNELS: list[Any] = []
 """Every kernel of the modules that are loaded, in the order of their definition."""
+
+# The processor that every machine of a family understands, and the features that it has beyond those: none.
+GENERIC = ("generic", "")
+CONSTANTS = (bool, int, float, str, tuple, np.generic)
 
 
 def jit(function: Any = None, **options: Any) -> Any:
@@ -21,6 +40,7 @@ def jit(function: Any = None, **options: Any) -> Any:
         return partial(jit, **options)
     kernel = numba.njit(nogil=True, **options)(function)
     kernel._cache = _Kept(function)
+    kernel.compile = partial(_compile_once, kernel, kernel.compile)
     KERNELS.append(kernel)
     return kernel
 
@@ -32,36 +52,103 @@ def inner(function: Any = None, **options: Any) -> Any:
     return numba.njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)(function)
 
 
+def _compile_once(kernel: Any, compile_kernel: Any, signature: Any) -> Any:
+    """Load or compile a kernel. Of several processes one compiles it, and the others wait for what it keeps.
+
+    The lock of Numba's compiler comes first: a thread that waits for it must not hold up one that has it.
+    """
+    with global_compiler_lock:
+        if signature in kernel.overloads or kernel._cache.find(signature, kernel.targetctx) is not None:
+            return compile_kernel(signature)
+        with stages.interrupt(stages.PREPARING), _turn_of(kernel._cache.own_name(signature, kernel.targetctx)):
+            return compile_kernel(signature)
+
+
+@contextmanager
+def _turn_of(name: str) -> Iterator[None]:
+    path = kernel_files.lock_path(name)
+    if path is None:
+        yield
+        return
+    with turn(path):
+        yield
+
+
 class _Kept:
-    """The cache of a kernel. It is looked for when the kernel is first called: most runs call few of all kernels."""
+    """What is kept of one kernel. It is looked for when the kernel is first called: most runs call few of all kernels.
+
+    Numba asks it as it asks a cache of its own.
+    """
 
     def __init__(self, function: Any) -> None:
-        self._function, self._found = function, None
-
-    def _cache(self) -> Any:
-        if self._found is None:
-            try:
-                self._found = FunctionCache(self._function)
-            except RuntimeError:  # no directory can be written
-                self._found = NullCache()
-        return self._found
+        self._function = function
 
     @property
     def cache_path(self) -> Any:
-        return self._cache().cache_path
+        folder = kernel_files.own_folder()
+        return None if folder is None else str(folder)
+
+    def find(self, signature: Any, context: Any) -> bytes | None:
+        """Return the kept kernel, one that every processor understands before one that was compiled for this one."""
+        platform, *host = context.codegen().magic_tuple()
+        for processor in dict.fromkeys((GENERIC, tuple(host))):
+            found = kernel_files.read_kernel(self._name(signature, (platform, *processor)))
+            if found is not None:
+                return found
+        return None
+
+    def own_name(self, signature: Any, context: Any) -> str:
+        """Return the name of the kernel as this process compiles it."""
+        return self._name(signature, context.codegen().magic_tuple())
+
+    def _name(self, signature: Any, target: tuple[str, ...]) -> str:
+        module = self._function.__module__
+        versions = (numba.__version__, llvmlite.__version__, sys.implementation.cache_tag, getattr(sys, "abiflags", ""))
+        stamp = _stamp_of(sys.modules[module])
+        known = repr((versions, target, stamp, self._function.__qualname__, repr(signature)))
+        short = f"{module.removeprefix('indistinct.')}.{self._function.__name__}"
+        return f"{short}-{hashlib.sha256(known.encode()).hexdigest()[:32]}{kernel_files.SUFFIX}"
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        cache = self._cache()
-        if isinstance(cache, NullCache):
+        found = self.find(sig, target_context)
+        if found is None:
             return None
         # Numba would first import and register every function that it can compile, which takes longer than loading.
         # Compiled code needs the runtime alone, and the compiler registers them itself.
         rtsys.initialize(target_context)
-        with cache._guard_against_spurious_io_errors():
-            return cache._load_overload(sig, target_context)
+        return CompileResult._rebuild(target_context, *pickle.loads(found))  # noqa: S301  only files that are ours
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        self._cache().save_overload(sig, data)
+        if data.lifted or data.library.has_dynamic_globals:
+            return
+        # How types were inferred is for people who look at a compiler; it names the folders of the machine.
+        content = dumps(data._replace(type_annotation="")._reduce())
+        kernel_files.keep_kernel(self.own_name(sig, data.target_context), content)
 
     def flush(self) -> None:
-        self._cache().flush()
+        """Forget nothing: another source has another name."""
+
+
+@cache
+def _stamp_of(module: ModuleType) -> str:
+    """Return the hash of what the kernels of a module are made of.
+
+    That is its source, the constants that it has from elsewhere, and all this of the modules whose functions it calls.
+    """
+    made, ahead = hashlib.sha256(), [module]
+    for each in ahead:
+        names = vars(each)
+        constants = {name: repr(value) for name, value in names.items() if isinstance(value, CONSTANTS)}
+        made.update(_source_of(each).encode())
+        made.update(repr({name: constants[name] for name in sorted(constants) if not name.startswith("__")}).encode())
+        called = {value.py_func.__module__ for value in names.values() if isinstance(value, Dispatcher)}
+        ahead += [sys.modules[name] for name in sorted(called) if sys.modules[name] not in ahead]
+    return made.hexdigest()
+
+
+def _source_of(module: ModuleType) -> str:
+    """Return the source of a module or, where none was installed, the version that it is of."""
+    try:
+        return inspect.getsource(module)
+    except OSError:
+        return f"{module.__name__} of indistinct {vars(sys.modules['indistinct'])['__version__']}"

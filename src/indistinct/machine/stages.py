@@ -6,13 +6,31 @@ An engine says so in the log `indistinct.stage`, at the level of debugging; whoe
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 LOG = logging.getLogger("indistinct.stage")
+
+PREPARING = "preparing, once"
+"""The stage in which kernels are compiled: in the first run, and never again."""
+
+_ENTERED: ContextVar[str] = ContextVar("stage", default="")
 
 
 def enter(stage: str) -> None:
     """Say that a stage begins."""
+    _ENTERED.set(stage)
     LOG.debug("%s", stage, extra={"stage": stage, "rows": None})
+
+
+@contextmanager
+def interrupt(stage: str) -> Iterator[None]:
+    """Say that another stage comes in between, and after it that the one before goes on."""
+    before = _ENTERED.get()
+    enter(stage)
+    try:
+        yield
+    finally:
+        enter(before)
 
 
 def report_rows(rows: int, *, of: int | None = None) -> None:

@@ -158,11 +158,14 @@ LOG = logging.getLogger("indistinct.measure")
 class Measurements(Mapping[str, float]):
     """Metric values by registered name, in the order in which they were asked for; an immutable mapping.
 
+    `not_measured` has the standard metrics that were left out, and why.
+
     >>> Measurements((("discernibility", 12.0), ("gcp", 0.2)))["gcp"]
     0.2
     """
 
     pairs: tuple[tuple[str, float], ...] = ()
+    not_measured: tuple[tuple[str, str], ...] = ()
 
     def __getitem__(self, name: str) -> float:
         return dict(self.pairs)[name]

@@ -15,6 +15,7 @@ from indistinct.models.l_diverse_links import LDiverseLinks
 from indistinct.models.population_uniqueness import PopulationUniqueness
 from indistinct.models.recursive_l_diversity import RecursiveLDiversity
 from indistinct.models.sample_uniqueness import SampleUniqueness
+from indistinct.models.subset_anonymity import SubsetAnonymity
 from indistinct.models.t_closeness import TCloseness
 from indistinct.models.xy_anonymity import XYAnonymity
 
@@ -37,6 +38,7 @@ __all__ = [
     "PopulationUniqueness",
     "RecursiveLDiversity",
     "SampleUniqueness",
+    "SubsetAnonymity",
     "TCloseness",
     "XYAnonymity",
 ]

@@ -7,10 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from indistinct.errors import Feasible, InfeasibleError
+from indistinct.errors import Feasible, InfeasibleError, SchemaError
 from indistinct.frequencies.slices import Links
 from indistinct.frequencies.value import POPULATION, Classes, Histogram, Key
 from indistinct.machine.arrays import Codes
+from indistinct.schema import did_you_mean
 from indistinct.spelling import spell
 
 # What a test looks at: the size of a class, the number of different values, the largest share of a value, entropy, the
@@ -94,6 +95,8 @@ class Model(ABC):
     traits: ClassVar[ModelTraits] = ModelTraits()
     # Whether it judges the links of a release in buckets, and not its classes.
     of_links: ClassVar[bool] = False
+    # Whether it groups classes by what they publish of some columns, so that their labels must be known.
+    needs_labels: ClassVar[bool] = False
     row_counts: ClassVar[tuple[str, ...] | None] = ()
     larger_is_stronger: ClassVar[tuple[str, ...]] = ()
     counts_rows: ClassVar[bool] = True
@@ -161,6 +164,32 @@ class Model(ABC):
     @abstractmethod
     def violations(self, classes: Classes) -> Codes:
         """Return a mask of the classes that break the promise."""
+
+    def outside(self, classes: Classes, enough: int | None = None) -> Codes:
+        """Return a mask of the classes that go so that the rest keeps the promise: those that break it.
+
+        A model for which dropping one class breaks others says more. It may stop as soon as more than `enough` rows
+        are dropped.
+        """
+        return self.violations(classes)
+
+    @property
+    def quasi(self) -> tuple[str, ...]:
+        """The quasi-identifiers that parameters name."""
+        return ()
+
+    def require_quasi(self, quasi: Sequence[str]) -> None:
+        """Raise where parameters speak of columns that are no quasi-identifiers."""
+        for name in self.quasi:
+            if name not in quasi:
+                raise SchemaError(
+                    f"{self.spec()} names the column {name!r}, which is no quasi-identifier",
+                    hint=did_you_mean(name, quasi) or f"the quasi-identifiers are {', '.join(quasi)}",
+                )
+
+    def in_classes(self) -> "Model":
+        """Return a model that judges every class by itself and implies this one, where one is known; else itself."""
+        return self
 
     def inevitable(self, classes: Classes) -> Codes:
         """Return how many rows of each class break the promise at least, however the class is split.
@@ -265,7 +294,24 @@ class All(Model):
     def traits(self) -> ModelTraits:  # type: ignore[override]
         """A conjunction has a trait if each part has it."""
         names = [trait.name for trait in fields(ModelTraits)]
-        return ModelTraits(**{name: all(getattr(m.traits, name) for m in self.models) for name in names})
+        found = ModelTraits(**{name: all(getattr(m.traits, name) for m in self.models) for name in names})
+        # Classes that are dropped because all of them are judged together may leave groups of columns too small.
+        wavers = self.needs_labels and not all(m.traits.class_wise or m.needs_labels for m in self.models)
+        return replace(found, absorbing=found.absorbing and not wavers)
+
+    @property
+    def needs_labels(self) -> bool:  # type: ignore[override]
+        """Whether a part groups classes by what they publish."""
+        return any(model.needs_labels for model in self.models)
+
+    def require_quasi(self, quasi: Sequence[str]) -> None:
+        """Raise for the first part that speaks of other columns."""
+        for model in self.models:
+            model.require_quasi(quasi)
+
+    def in_classes(self) -> Model:
+        """Return what implies every part, class by class where that is known."""
+        return All(tuple(model.in_classes() for model in self.models))
 
     @property
     def keys(self) -> tuple[Key, ...]:

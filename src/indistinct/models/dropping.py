@@ -9,33 +9,42 @@ from indistinct.machine.arrays import Codes
 from indistinct.models.base import Model
 
 
-def classes_to_drop(model: Model, classes: Classes) -> Codes:
+def classes_to_drop(model: Model, classes: Classes, *, enough: int | None = None) -> Codes:
     """Return a mask of the classes to drop so that the rest keeps a promise; all of them if nothing that is left does.
 
-    Classes that break a model by themselves go. What judges all classes together then lets the smallest go, one after
-    the other, until it holds. A model for which whoever is dropped breaks it as well lets all go as soon as one must.
+    Classes that break a model by themselves go, and those in small groups of a few columns. What judges all classes
+    together then lets the smallest go, one after the other, until it holds; where that leaves groups too small both
+    take turns. A model for which whoever is dropped breaks it as well lets all go as soon as one must. Who only asks
+    whether more than `enough` rows go may be given a mask of so many.
     """
     traits = model.traits
     if traits.class_wise and traits.stable and traits.suppressible:
         return model.violations(classes)
     parts = model.parts()
-    gone = _broken_alone([part for part in parts if part.traits.class_wise], classes)
-    if not traits.suppressible and gone.any():
-        return np.ones(len(classes), dtype=bool)
-    together = [part for part in parts if not part.traits.class_wise]
-    dropped = _smallest_first(together, classes, gone) if together else gone
+    alone = [part for part in parts if part.traits.class_wise or part.needs_labels]
+    together = [part for part in parts if not (part.traits.class_wise or part.needs_labels)]
+    dropped, gone = np.zeros(len(classes), dtype=bool), None
+    while gone is None or (model.needs_labels and together and dropped.sum() > gone.sum()):
+        gone = _broken_alone(alone, classes, dropped, enough=enough)
+        if not traits.suppressible and gone.any():
+            return np.ones(len(classes), dtype=bool)
+        dropped = _smallest_first(together, classes, gone) if together else gone
     return dropped if traits.suppressible or not dropped.any() else np.ones(len(classes), dtype=bool)
 
 
-def _broken_alone(models: Sequence[Model], classes: Classes) -> Codes:
-    """Return the classes that break one of several models, in rounds unless all are stable."""
-    gone = np.zeros(len(classes), dtype=bool)
+def _broken_alone(models: Sequence[Model], classes: Classes, dropped: Codes, *, enough: int | None) -> Codes:
+    """Return the classes that break one of several models, and those dropped before, in rounds unless all are stable.
+
+    One model says itself what goes so that the rest keeps its promise.
+    """
+    gone = dropped.copy()
     while True:
         kept = np.flatnonzero(~gone)
         rest = classes if len(kept) == len(classes) else classes.take(kept)
-        broken = np.logical_or.reduce([np.zeros(len(kept), dtype=bool), *(model.violations(rest) for model in models)])
-        gone[kept[broken]] = True
-        if not broken.any() or all(model.traits.stable for model in models):
+        broken = [model.outside(rest, enough) for model in models]
+        gone[kept[np.logical_or.reduce([np.zeros(len(kept), dtype=bool), *broken])]] = True
+        settled = not any(each.any() for each in broken) or all(model.traits.stable for model in models)
+        if settled or (enough is not None and classes.members_of(gone) > enough):
             return gone
 
 

@@ -53,6 +53,19 @@ class OfPeople(Model):
         return self.model.compares_with_original
 
     @property
+    def needs_labels(self) -> bool:  # type: ignore[override]
+        """Whether the model groups classes by what they publish."""
+        return self.model.needs_labels
+
+    def require_quasi(self, quasi: Sequence[str]) -> None:
+        """Raise where the model speaks of columns that are no quasi-identifiers."""
+        self.model.require_quasi(quasi)
+
+    def in_classes(self) -> Model:
+        """Return the model of people that judges every class by itself, where one is known."""
+        return OfPeople(self.model.in_classes())
+
+    @property
     def traits(self) -> ModelTraits:  # type: ignore[override]
         """What the model declares of people."""
         return self.model.people_traits
@@ -94,6 +107,10 @@ class OfPeople(Model):
     def violations(self, classes: Classes) -> Codes:
         """Return a mask of the classes whose people break the promise."""
         return self.model.violations(self.counted(classes))
+
+    def outside(self, classes: Classes, enough: int | None = None) -> Codes:
+        """Return a mask of the classes that go so that the people of the rest keep the promise."""
+        return self.model.outside(self.counted(classes), enough)
 
     def achieved(self, classes: Classes) -> Mapping[str, float]:
         """Return what the people of all classes achieve."""

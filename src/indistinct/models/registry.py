@@ -15,6 +15,7 @@ MODELS: Mapping[str, type[Model]] = MappingProxyType(
         kind.name: kind
         for kind in (
             models.KAnonymity,
+            models.SubsetAnonymity,
             models.AlphaK,
             models.XYAnonymity,
             models.DistinctLDiversity,

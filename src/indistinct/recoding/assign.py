@@ -13,7 +13,7 @@ from indistinct.errors import InputError, UnseenValueError
 from indistinct.frequencies import _kernels
 from indistinct.frequencies.encode import group_rows, pack
 from indistinct.frequencies.pieces import Pieces
-from indistinct.frequencies.value import Classes, FrequencySet, Key
+from indistinct.frequencies.value import Classes, FrequencySet, Key, Labels
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.machine.ordering import distinct_with_places
 from indistinct.recoding.by_part import ByPart
@@ -29,6 +29,7 @@ from indistinct.recoding.outputs import (
     OutputTable,
     PublishedColumn,
 )
+from indistinct.recoding.range_columns import with_range_columns
 from indistinct.recoding.validation import check_recoding
 from indistinct.schema import BUCKET, COUNT, Schema
 from indistinct.tables.domain import Domain
@@ -41,6 +42,8 @@ def assign(frequencies: FrequencySet, recoding: Recoding, *, without: Codes | No
     `without` marks cells that are suppressed, whatever the recoding says of them.
     """
     check_recoding(recoding)
+    if recoding.ranges == "columns":
+        recoding = with_range_columns(recoding)
     match recoding:
         case ByColumn():
             assignment = _by_column(frequencies, recoding, without)
@@ -237,9 +240,10 @@ def _join_equal_classes(frequencies: FrequencySet, recoding: Recoding, values: C
     numbers = np.where(used, np.cumsum(used) - 1, -1)
     class_ids = np.append(numbers[merged], -1).astype(np.int32)[class_ids]
     columns = tuple(column.summary.published for column in recoding.columns)
-    classes = frequencies.classes.regroup(class_ids, int(used.sum()))
+    labels = Labels(tuple(column.domain.column for column in recoding.columns), distinct[used])
+    classes = replace(frequencies.classes.regroup(class_ids, int(used.sum())), labels=labels)
     cells = np.arange(len(frequencies), dtype=np.int32)
-    return Assignment(frequencies, columns, distinct[used], cells, class_ids, frequencies.counts, classes)
+    return Assignment(frequencies, columns, labels.codes, cells, class_ids, frequencies.counts, classes)
 
 
 def _distinct(values: Codes, recoding: Recoding) -> tuple[Codes, Codes]:

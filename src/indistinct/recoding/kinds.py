@@ -17,7 +17,7 @@ from indistinct.hierarchy import Hierarchy, Suppression
 from indistinct.hierarchy.builders import declared_order
 from indistinct.machine.arrays import Codes, blocks, is_large, spread
 from indistinct.recoding import _kernels
-from indistinct.recoding.outputs import Form
+from indistinct.recoding.outputs import Form, RangeForm
 from indistinct.recoding.summary import ColumnSummary
 from indistinct.recoding.transformations import Transformation
 from indistinct.schema import Schema
@@ -137,6 +137,7 @@ class Recoding(ABC):
     `suppression` is what the search was allowed to drop, as a `Budget` spells it: a share, or a text such as "4 rows".
     `reading` is how the table was read, so that another one can be read alike.
     `transformations` are those of columns that are not recoded, None where there are none.
+    `ranges` says that ranges are published as columns of their ends; None where they are labels.
     `nonce` makes the digest in a certificate a commitment: without it nobody can test guesses about the table.
     Two recodings are equal when they publish the same, whatever their nonces.
     """
@@ -147,6 +148,7 @@ class Recoding(ABC):
     suppression: float | str = field(default=0.0, kw_only=True)
     reading: Reading | None = field(default=None, kw_only=True, compare=False)
     transformations: Mapping[str, Transformation] | None = field(default=None, kw_only=True, metadata=LATER)
+    ranges: RangeForm | None = field(default=None, kw_only=True, metadata=LATER)
     nonce: str = field(default_factory=lambda: secrets.token_hex(16), kw_only=True, compare=False)
 
     def __eq__(self, other: object) -> bool:

@@ -3,7 +3,7 @@
     25              every row of the class has this value
     [25-30]         a range of numbers; both ends belong to it
     [-5 .. 12]      a range whose ends hold a hyphen (negative numbers, dates)
-    [-24], [85-]    a range without a lower or an upper end; [-] has neither, but excludes missing
+    [ .. 24], [85-] a range without a lower or an upper end; [-] has neither, but excludes missing
     [0.5-1.5)       a range without its upper end
     {flu, measles}  a set of values
     [flu .. polio]  everything between two texts by code points, in regions of text; ends that could be mistaken
@@ -11,8 +11,8 @@
     22:2,33:1       a multiset: how often each value occurs in the bucket
     [25-30] or missing, {missing, flu}    some rows may have no value; a class without any publishes null
 
-`written_ranges` and `written_members` read them back; tables of other tools may also say 25-30, [25, 30] or
-[25, 31).
+`written_ranges` and `written_members` read them back; tables of other tools may also say 25-30, [25, 30], [25, 31),
+[-24], <18 or >=85.
 """
 
 import re
@@ -86,11 +86,12 @@ def region_labels(first: pa.Array, last: pa.Array, *, closed: bool, absent: Code
     """Return the label of each range between two ends, null for one that is open; `closed` if upper ends belong to it.
 
     >>> region_labels(pa.array([None, "25"]), pa.array(["24", None]), closed=True, absent=np.zeros(2, bool)).to_pylist()
-    ['[-24]', '[25-]']
+    ['[ .. 24]', '[25-]']
     """
     low, high = pc.fill_null(first, ""), pc.fill_null(last, "")
     hyphen = pc.or_(pc.match_substring(low, "-"), pc.match_substring(high, "-"))
-    separator = pc.if_else(hyphen, " .. ", "-")
+    below = pc.and_(first.is_null(), last.is_valid())  # [-24] looks like the number -24
+    separator = pc.if_else(pc.or_(hyphen, below), " .. ", "-")
     closing = pc.if_else(pc.or_(last.is_null(), pa.scalar(closed)), "]", ")")
     joined = pc.binary_join_element_wise("[", low, separator, high, closing, "")
     single = pc.and_(pc.fill_null(pc.equal(first, last), False), pa.scalar(closed))
@@ -134,6 +135,9 @@ def written_ranges(label: str) -> Iterator[WrittenRange]:
     >>> list(written_ranges("[25-30]"))
     [WrittenRange(first='25', last='30', closed=True)]
     """
+    if label[:1] == "<" or label[:2] == ">=":
+        yield WrittenRange(label[2:], "") if label[0] == ">" else WrittenRange("", label[1:], closed=False)
+        return
     bracketed = label[:1] == "[" and label[-1:] in ("]", ")", "[")
     inside = label[1:-1] if bracketed else label
     closed = not bracketed or label[-1] == "]"
@@ -177,6 +181,27 @@ def written_end(text: str) -> str:
     'b .. c'
     """
     return text[1:-1].replace('""', '"') if len(text) > 1 and text[0] == text[-1] == '"' else text
+
+
+def written_text_range(label: str) -> tuple[str, str] | None:
+    """Return the ends of a label that is a range of texts; None for any other label.
+
+    >>> written_text_range('["a .. b" .. c]')
+    ('a .. b', 'c')
+    """
+    if label[:1] != "[" or label[-1:] != "]":
+        return None
+    for first, last, _ in written_ranges(label):
+        if f"[{first} .. {last}]" == label and all(_is_whole_end(end) for end in (first, last)):
+            return written_end(first), written_end(last)
+    return None
+
+
+def _is_whole_end(text: str) -> bool:
+    """Return whether a text can stand at an end of a range of texts as it is: what could be mistaken is quoted."""
+    if text.startswith('"'):
+        return len(text) > 1 and text.endswith('"') and '"' not in text[1:-1].replace('""', "")
+    return re.search(_MARKED, text) is None
 
 
 def _unquote_member(member: str) -> str | None:

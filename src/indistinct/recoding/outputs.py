@@ -13,10 +13,13 @@ from indistinct.schema import Schema
 from indistinct.tables.domain import Domain
 
 Form = Literal["sliced", "tables", "multiset"]
+RangeForm = Literal["labels", "columns"]
 MAIN = ""
 """The name of the table that every release has; others are named by what they hold."""
 SENSITIVE = "sensitive"
 """The name of the table in which Anatomy publishes sensitive values apart."""
+ENDS = (("_from", "_to"), ("_min", "_max"))
+"""What the names of two columns end in that stand for one: the ends of ranges, or the bounds of classes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -18,17 +18,16 @@ from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Key
 from indistinct.machine.arrays import Codes
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.cover import Cover
-from indistinct.recoding.outputs import Assignment, PublishedColumn
+from indistinct.recoding.label_spans import Texts, parse_value, rows_of_outputs
+from indistinct.recoding.outputs import ENDS, Assignment, PublishedColumn
 from indistinct.recoding.read_back_texts import (
     Meaning,
     Members,
     Node,
     Span,
-    Texts,
     Vocabulary,
     covered_by,
     meaning_of,
-    parse_value,
     vocabulary_of,
 )
 from indistinct.recoding.summary import Bounds, meeting_levels, node_summary, published_as, summarize_ranges
@@ -96,8 +95,7 @@ def read_column(published: pa.Table, column: QuasiColumn, schema: Schema) -> Rea
     texts = [(part.domain.texts(), part.codes[grouping.first].tolist()) for part in encoded]
     outputs = [[spelled[code] for code in codes] for spelled, codes in texts]
     vocabulary = vocabulary_of(column, kind_of(published[names[0]].type))
-    # A mean beside an interval tells classes apart, but the interval alone says what is covered.
-    rows: list[Texts] = list(zip(*outputs[: 1 if names[0] == column.name else None], strict=True))
+    rows = rows_of_outputs(names, outputs, column.name)
     known = {row: meaning_of(vocabulary, *row) for row in dict.fromkeys(rows)}
     strangers = [row for row, meaning in known.items() if meaning is None]
     if strangers:
@@ -172,11 +170,13 @@ def output_names(present: Sequence[str], name: str, schema: Schema) -> list[str]
                 hint="publish numbers as intervals or as bounds to measure their loss",
             )
         return [name, *sibling("mean")]
-    if sibling("min") and sibling("max"):
-        return [*sibling("min"), *sibling("max"), *sibling("missing")]
+    for first, last in ENDS:
+        pair = [*sibling(first[1:]), *sibling(last[1:])]
+        if len(pair) == len(ENDS[0]):
+            return [*pair, *sibling("missing"), *sibling("mean")]
     raise SchemaError(
         f"the published table shows nothing of quasi-identifier {name!r}",
-        hint=did_you_mean(name, present) or f"expected {name!r}, or '{name}_min' and '{name}_max'",
+        hint=did_you_mean(name, present) or f"expected {name!r}, or '{name}_from' and '{name}_to'",
     )
 
 

@@ -5,8 +5,7 @@ Where one text can mean several things, the finest is taken.
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from decimal import Decimal, InvalidOperation
+from functools import cached_property
 from typing import NamedTuple, assert_never
 
 import numpy as np
@@ -15,10 +14,13 @@ from indistinct.hierarchy.binding import ROOT
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.cover import Cover, cover_of_codes, joined_covers
+from indistinct.recoding.label_spans import ALL, NO, SOME, End, Texts, last_inside, parse_value, place_on_line, span_of
 from indistinct.recoding.labels import OR_MISSING, WrittenRange, written_end, written_members, written_ranges
 from indistinct.tables.domain import Kind
 
 _TRUTH = {"true": True, "True": True, "1": True, "false": False, "False": False, "0": False, None: False}
+# What stands beside the ends of ranges that are published as columns; an end that is missing there is open.
+_MISSING = {NO: False, SOME: True, ALL: True}
 
 
 class Span(NamedTuple):
@@ -61,10 +63,7 @@ def has_ends_between_values(meaning: Meaning) -> bool:
     return isinstance(meaning, Span) and meaning.ends is not None
 
 
-Texts = tuple[str | None, ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Vocabulary:
     """What texts can mean in a column, by their spelling and by the number or date that they spell."""
 
@@ -72,6 +71,22 @@ class Vocabulary:
     kind: Kind
     codes: Mapping[Hashable, int]
     nodes: Mapping[Hashable, tuple[int, int]]
+
+    @cached_property
+    def nodes_by_ends(self) -> dict[tuple[float, float], Node]:
+        """The nodes of the hierarchy that are ranges, by their first and their last value."""
+        found: dict[tuple[float, float], Node] = {}
+        kind = self.column.domain.values.type
+        for text, node in self.nodes.items():
+            span = span_of((text,), self.kind) if isinstance(text, str) and text != ROOT else None
+            if span is not None:
+                high = last_inside(span, kind)
+                ends = (
+                    -np.inf if span.low is None else place_on_line(span.low),
+                    np.inf if high is None else place_on_line(high),
+                )
+                found.setdefault(ends, Node(*node))
+        return found
 
 
 def vocabulary_of(column: QuasiColumn, shown: Kind) -> Vocabulary:
@@ -120,14 +135,41 @@ def meaning_of(vocabulary: Vocabulary, text: str | None, *more: str | None) -> M
 
 
 def _between(vocabulary: Vocabulary, first: str | None, last: str | None, missing: str | None = None) -> Meaning | None:
-    """Return what published bounds cover: the lowest value, the highest one, and whether some are missing."""
-    column, absent = vocabulary.column, _TRUTH.get(missing)
+    """Return what published ends cover: the lowest value, the highest one, and whether some are missing."""
+    column = vocabulary.column
+    if missing in _MISSING:
+        return _between_open_ends(vocabulary, first or "", last or "", missing)
+    absent = _TRUTH.get(missing)
     if absent is None:
         return None
     if first is None and last is None:
         return _raw(column, 0) if column.domain.missing else None
     span = None if first is None or last is None else _span(vocabulary, WrittenRange(first, last))
     return None if span is None else _fit_span(column, span._replace(absent=absent))
+
+
+def _between_open_ends(vocabulary: Vocabulary, first: str, last: str, missing: str) -> Meaning | None:
+    """Return what two ends cover, each of which may be open; `missing` says of how many rows there is no value."""
+    column, absent = vocabulary.column, _MISSING[missing]
+    if absent and not column.domain.missing:
+        return None
+    if missing == ALL:
+        return _raw(column, 0)
+    if not first and not last and absent == column.domain.missing:
+        return _whole(column)
+    low, high = (parse_value(text, vocabulary.kind) for text in (first, last))
+    if (low is None and first) or (high is None and last):
+        return None
+    ends = _ends_on_line(low, high)
+    if first != last and not absent and ends in vocabulary.nodes_by_ends:
+        return vocabulary.nodes_by_ends[ends]
+    span = _span(vocabulary, WrittenRange(first, last))
+    return None if span is None else _fit_span(column, span._replace(absent=absent))
+
+
+def _ends_on_line(low: End | None, high: End | float | None) -> tuple[float, float]:
+    """Return where two ends lie on a line, beyond which an open one lies."""
+    return -np.inf if low is None else place_on_line(low), np.inf if high is None else place_on_line(high)
 
 
 def _raw(column: QuasiColumn, code: int) -> Meaning:
@@ -185,29 +227,6 @@ def _fit_span(column: QuasiColumn, span: Span) -> Meaning:
     if column.ranged or (span.ends is None and not column.tree and span.low < span.high):
         return span  # a range of texts is measured as a set, but need not be one
     return Members((*((0,) if span.absent else ()), *range(span.low, span.high + 1)))
-
-
-def parse_value(text: str, kind: Kind) -> Decimal | datetime | None:
-    """Return the number or the date that a text spells, which other spellings of it share."""
-    try:
-        match kind:
-            case Kind.NUMBER:
-                size = Decimal(text)
-                return size if size.is_finite() else None
-            case Kind.DATE:
-                moment = datetime.fromisoformat(text)
-                return moment if moment.tzinfo is None else None
-            case Kind.TEXT:
-                return None
-    except (InvalidOperation, ValueError):
-        return None
-
-
-def place_on_line(value: Decimal | datetime) -> float:
-    """Return where a number or a date lies on a column's line."""
-    if isinstance(value, Decimal):
-        return float(value)
-    return (value - datetime(1970, 1, 1)) / timedelta(days=1)
 
 
 def covered_by(column: QuasiColumn, meanings: Sequence[Meaning]) -> Cover:

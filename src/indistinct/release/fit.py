@@ -12,7 +12,7 @@ import numpy as np
 
 from indistinct.engines.base import Engine, Source
 from indistinct.errors import Feasible, InfeasibleError, UnseenValueError, VerificationError
-from indistinct.figures import Sentence, literal, share_above
+from indistinct.figures import Sentence, count_unit, literal, share_above
 from indistinct.frequencies.count import Counted, Request
 from indistinct.frequencies.value import Key
 from indistinct.hierarchy import Hierarchy
@@ -222,7 +222,7 @@ def suppressed_within(found: Fit, model: Model, *, budget: int) -> tuple[Assignm
 def _not_covered(found: Fit, model: Model, *, budget: int) -> UnseenValueError:
     return UnseenValueError(
         f"the recoding does not know or cover {found.uncovered_rows:,} of {found.rows:,} rows: {found.describe()}"
-        + (f"; {budget:,} {found.unit} may be suppressed" if budget else ""),
+        + (f"; {count_unit(budget, found.unit)} may be suppressed" if budget else ""),
         hint=f"{_advice(found, model)[0]}; or search a new recoding on this table (auto:reuse=true, extent=region and "
         "hierarchies cover values that are not known)",
         values=found.values,
@@ -238,7 +238,7 @@ def _advice(found: Fit, model: Model) -> tuple[str, float | None]:
         return "no row would be left that keeps the promise", None
     share = share_above(repaired.suppressed, found.members)
     extra = f", with {repaired.rows:,} row(s) of {repaired.classes:,} class(es) that break the promise"
-    words = f"`suppression={share}` (--suppression {share}) drops {repaired.suppressed:,} {found.unit}"
+    words = f"`suppression={share}` (--suppression {share}) drops {count_unit(repaired.suppressed, found.unit)}"
     return words + (extra if repaired.rows else ""), share
 
 

@@ -54,6 +54,7 @@ def promised_model(model: Model | str | None, algorithm: Algorithm, schema: Sche
     wanted: Model = KAnonymity(1) if not parts else parts[0]
     for part in parts[1:]:
         wanted = wanted & part
+    wanted.require_quasi(schema.quasi)
     if algorithm.traits.buckets:
         _check_buckets(schema, wanted, algorithm)
     return in_people(wanted, schema.person)
@@ -63,6 +64,7 @@ def judging(model: Model | str, schema: Schema) -> Model:
     """Return a model as it judges tables with these roles: for every sensitive column, and in people or rows."""
     require_schema(schema)
     parsed = parse_model(model) if isinstance(model, str) else model
+    parsed.require_quasi(schema.quasi)
     return in_people(parsed.resolved(schema.sensitive), schema.person)
 
 

@@ -38,6 +38,7 @@ from indistinct.release.verification.check import not_shown, transformed_alike
 from indistinct.release.verification.evidence import published_schema
 from indistinct.schema import Schema, require_schema
 from indistinct.tables.addresses import address_of
+from indistinct.tables.frames import is_frame
 from indistinct.tables.value import Reading
 
 Value = TypeVar("Value")
@@ -228,6 +229,7 @@ def describe_release(
         return _add(release, known)
     if isinstance(release, Release):
         return _add(_of_release(release), known)
+    _require_release(release)
     if schema is None:
         raise ParameterError(NO_SCHEMA, hint="pass schema=… or policy=…")
     require_schema(schema)
@@ -247,6 +249,17 @@ def describe_release(
         memory=known.get("memory"),
     )
     return _add(bare, known)
+
+
+def _require_release(value: Any) -> None:
+    """Raise for what nobody could open, before anybody is asked for its roles."""
+    several = isinstance(value, list | tuple) and bool(value) and all(isinstance(each, str | Path) for each in value)
+    named = isinstance(value, str | Path | DatabaseTable | BucketTable) or several
+    if not named and not is_frame(value) and not hasattr(value, "columns"):
+        raise ParameterError(
+            f"a release is a Release, a path, a table or a BucketTable; got {type(value).__name__}",
+            hint="give what `anonymize` returned, the path of a published file, or a frame",
+        )
 
 
 def is_release(value: Any) -> bool:

@@ -15,15 +15,17 @@ import pyarrow as pa
 from indistinct.algorithms.explanation import Explanation
 from indistinct.engines.base import Engine, Sink, Source, require_table
 from indistinct.errors import Feasible, InfeasibleError, InputError, MissingExtraError
-from indistinct.figures import share_above
+from indistinct.figures import count_unit, share_above
 from indistinct.frequencies.count import Counted
 from indistinct.hierarchy import Hierarchy
+from indistinct.machine.arguments import with_checked_arguments
 from indistinct.machine.memory import needs_memory
 from indistinct.machine.randomness import Secret
 from indistinct.machine.stages import enter
 from indistinct.markup import Document, piece
 from indistinct.models.base import Model
 from indistinct.recoding.assign import assign
+from indistinct.recoding.intervals import RangeColumn, interval_structs, pandas_intervals, range_column
 from indistinct.recoding.kinds import Recoding, digest
 from indistinct.recoding.outputs import MAIN, Assignment, Buckets
 from indistinct.recoding.storage import files_of_recoding
@@ -121,27 +123,45 @@ class Release:
         counted = _without_dictionaries(self.table.select(names)).group_by(names).aggregate([([], "count_all")])
         return counted.rename_columns([*names, "rows"]).sort_by([(name, "ascending") for name in names])
 
-    def to_pandas(self) -> Any:
-        """Return the published table as a pandas frame with a plain index; categories and whole numbers stay such."""
+    def to_pandas(self, *, intervals: bool = False) -> Any:
+        """Return the published table as a pandas frame with a plain index; categories and whole numbers stay such.
+
+        With `intervals` columns of ranges are pandas intervals, closed as their labels say; an open end is infinite.
+        """
         try:
             import pandas  # noqa: F401
         except ImportError:
             raise MissingExtraError("pandas", extra="pandas", purpose="a pandas frame") from None
-        return _to_pandas(self._plain())
+        frame = _to_pandas(self._plain())
+        for place, column in self._ranges() if intervals else ():
+            frame.isetitem(place, pandas_intervals(column))
+        return frame
 
-    def to_polars(self) -> Any:
-        """Return the published table as a polars frame."""
+    def to_polars(self, *, intervals: bool = False) -> Any:
+        """Return the published table as a polars frame.
+
+        With `intervals` columns of ranges are structs of `low`, `high` and `high_inside`; an open end is null.
+        """
         try:
             import polars
         except ImportError:
             raise MissingExtraError("polars", extra="polars", purpose="a polars frame") from None
-        return polars.from_arrow(self._plain())
+        table = self._plain()
+        for place, column in self._ranges() if intervals else ():
+            table = table.set_column(place, table.column_names[place], interval_structs(column))
+        return polars.from_arrow(table)
+
+    def _ranges(self) -> list[tuple[int, RangeColumn]]:
+        """Return the columns of ranges of numbers and dates, with their places in the table."""
+        found = {name: range_column(self.table[name], name) for name in self.schema.quasi}
+        return [(self.table.column_names.index(name), column) for name, column in found.items() if column is not None]
 
     def _plain(self) -> pa.Table:
         """Return the table with text for what is coded, but categories for columns that were such."""
         kept = [name for name, each in self.labels.items() if each.category is not None]
         return _without_dictionaries(publishable(self.table, self.labels) if kept else self.table, kept=kept)
 
+    @with_checked_arguments
     def write(
         self,
         path: Place,
@@ -176,6 +196,7 @@ class Release:
                 writing=replace(writing or Writing(), labels=self.labels),
             )
 
+    @with_checked_arguments
     def write_recoding(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the recoding as JSON, readable by its owner alone: it holds original values.
 
@@ -323,7 +344,7 @@ def _require_budget(assignment: Assignment, budget: int) -> None:
     if suppressed > budget:
         share = share_above(suppressed, counted.members)
         raise InfeasibleError(
-            f"the recoding would suppress {suppressed:,} of {counted.members:,} {counted.classes.unit}; "
+            f"the recoding would suppress {suppressed:,} of {count_unit(counted.members, counted.classes.unit)}; "
             f"{budget:,} may be suppressed",
             hint=f"`suppression={share}` (--suppression {share}) allows them; or search a new recoding on this table",
             feasible=Feasible(share=share),

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from indistinct.frequencies.encode import Encoded, encode_column
 from indistinct.hierarchy import Hierarchy
 from indistinct.machine.arrays import Codes
-from indistinct.recoding.outputs import SENSITIVE, Assignment
+from indistinct.recoding.outputs import ENDS, SENSITIVE, Assignment
 from indistinct.reporting.subject import Subject
 from indistinct.schema import Role
 from indistinct.study.measure.distributions import marginal
@@ -103,11 +103,11 @@ def _distinct_after(subject: Subject) -> dict[str, int]:
         tables.append(open_table(subject.published.tables.sources[SENSITIVE], published=True).data)
     for table in tables:
         for name in subject.schema.published:
-            bounds = [f"{name}_min", f"{name}_max"]
             if name in table.column_names:
                 found[name] = _distinct(table[name])
-            elif all(each in table.column_names for each in bounds):
-                found[name] = len(table.select(bounds).group_by(bounds).aggregate([]))
+            for bounds in ([name + end for end in pair] for pair in ENDS):
+                if all(each in table.column_names for each in bounds):
+                    found.setdefault(name, len(table.select(bounds).group_by(bounds).aggregate([])))
     return found
 
 

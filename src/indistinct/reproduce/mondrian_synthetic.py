@@ -14,6 +14,7 @@ from indistinct.algorithms.registry import parse_algorithm
 from indistinct.drawing.charts import draw
 from indistinct.drawing.lines import Scale, line_charts
 from indistinct.engines import count_source
+from indistinct.figures import plural
 from indistinct.frequencies.count import Request
 from indistinct.metrics import AverageClassSize, Discernibility
 from indistinct.models import KAnonymity
@@ -134,7 +135,7 @@ def judge_greedy_claim(rows: Sequence[tuple[str, Cell, Cell, Cell]]) -> Claim:
     ratios = [exact[setting][0] / ours[setting] for setting in ours]
     figures = (
         f"Mondrian is below the optimum in {len(below)} of {len(ours)} settings; the best single-dimensional C_DM is "
-        f"{min(ratios):.2f} to {max(ratios):.2f} times Mondrian's; {proven} optima are proven"
+        f"{min(ratios):.2f} to {max(ratios):.2f} times Mondrian's; {plural(proven, 'optimum is', 'optima are')} proven"
     )
     if above:
         figures += f"; not below for {'; '.join(above)}"

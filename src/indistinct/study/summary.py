@@ -75,6 +75,8 @@ class Summary:
             document["verdict"] = self.verdict.to_json()
         if self.metrics is not None:
             document["metrics"] = self.metrics.to_json()
+            if self.metrics.not_measured:
+                document["not_measured"] = dict(self.metrics.not_measured)
         if self.membership is not None:
             document["membership"] = {
                 kind.replace(" ", "_").replace("-", "_"): each.to_json() for kind, each in self.membership.items()

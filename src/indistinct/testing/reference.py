@@ -8,7 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from itertools import accumulate, pairwise
+from itertools import accumulate, combinations, pairwise
 from typing import Any, TypeVar
 
 from indistinct.models import (
@@ -27,6 +27,7 @@ from indistinct.models import (
     PopulationUniqueness,
     RecursiveLDiversity,
     SampleUniqueness,
+    SubsetAnonymity,
     TCloseness,
     XYAnonymity,
 )
@@ -66,17 +67,37 @@ def violating_classes(
     table, groups = rows if original is None else original, groups_of(rows, quasi)
     others = Counter(_vector(row, quasi) if row else () for row in population or ())
     wide = any(breaks_together(part, [len(members) for members in groups.values()]) for part in model.parts())
+    sets = [part for part in model.parts() if isinstance(part, SubsetAnonymity)]
+    small = [one for part in sets for one in small_groups(part, rows, quasi)]
     absent: dict[tuple[Any, ...], list[Row]] = {key: [] for key in others if key not in groups}
     return [
         key
         for key, members in {**groups, **absent}.items()
         if (wide and members)
+        or any(members and _vector(members[0], columns) in values for columns, values in small)
         or any(
             breaks_population(part, len(members), others[key])
             if part.needs_population
             else bool(members) and _breaks(part, members, original=table, orders=orders or {}, paths=paths or {})
             for part in model.parts()
         )
+    ]
+
+
+def small_groups(
+    model: SubsetAnonymity, rows: Rows, quasi: Sequence[str]
+) -> list[tuple[Sequence[str], set[tuple[Any, ...]]]]:
+    """Return, for each set of columns that a model groups rows by, the values that fewer than k rows share.
+
+    >>> rows = [{"a": 1, "b": 1}, {"a": 1, "b": 2}, {"a": 2, "b": 2}]
+    >>> small_groups(SubsetAnonymity(k=2, size=1), rows, ["a", "b"])
+    [(('a',), {(2,)}), (('b',), {(1,)})]
+    """
+    sets = model.sets or tuple(combinations(quasi, model.size or 0))
+    counted = [(columns, groups_of(rows, columns)) for columns in sets]
+    return [
+        (columns, {values for values, members in groups.items() if len(members) < model.k})
+        for columns, groups in counted
     ]
 
 
@@ -215,7 +236,7 @@ def breaks_alone(model: Model, members: Rows, original: Rows) -> bool:
             )
         case DeltaDisclosure(sensitive=sensitive, delta=delta):
             return any(abs(math.log2(q / p)) >= delta - 1e-12 for q, p in _shares(members, original, sensitive))
-        case AverageRisk() | SampleUniqueness() | PopulationUniqueness():
+        case AverageRisk() | SampleUniqueness() | PopulationUniqueness() | SubsetAnonymity():
             return False
         case EntropyLDiversity(sensitive=sensitive, l=least, estimator="grassberger"):
             counts = list(Counter(_column(members, sensitive)).values())

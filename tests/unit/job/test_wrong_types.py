@@ -48,6 +48,7 @@ def cases(release: ind.Release, folder: Path) -> dict[str, dict[str, Any]]:
         "for_others": {"certificate": release.certificate},
         "forget_release": {"path": folder / "no.ledger", "number": 1},
         "inspect": {"table": TABLE},
+        "intervals": {"release": release.table},
         "measure": {"release": release},
         "measure_table": {"published": release.table, **both},
         "membership_of": {"published": release.table, **both},
@@ -144,3 +145,37 @@ def test_no_value_is_told():
         ind.transform(TABLE, SCHEMA, {"disease": "secret"})
     assert "secret" not in str(caught.value)
     assert with_checked_arguments(publish)({"a": 1}) is None
+
+
+@pytest.mark.parametrize("name", ["verify", "published", "report", "query", "distributions", "membership_of"])
+@pytest.mark.parametrize("wrong", [5, None, [1], object()], ids=["int", "None", "list", "object"])
+def test_what_is_no_release_is_named_before_its_roles(name, wrong):
+    more = ("SELECT COUNT(*)",) if name == "query" else ()
+    with pytest.raises(ind.ParameterError) as caught:
+        getattr(ind, name)(wrong, *more)
+    assert f"got {type(wrong).__name__}" in caught.value.message
+    assert "roles" not in caught.value.message
+
+
+VERBS = [(ind.Incognito(), verb) for verb in ("satisfying", "minimal", "rounds", "find")]
+VERBS += [(ind.BottomUp(), "satisfying"), (ind.Mondrian(), "find"), (ind.SingleDimensional(), "find")]
+
+
+@pytest.mark.parametrize(("algorithm", "verb"), VERBS, ids=lambda each: getattr(each, "name", each))
+def test_what_is_no_problem_is_named(algorithm, verb):
+    with pytest.raises(ind.ParameterError) as caught:
+        getattr(algorithm, verb)(5)
+    assert caught.value.message == f"`problem` of {verb} must be a Problem; got int"
+
+
+def test_methods_of_problems_and_releases_name_wrong_types(release):
+    problem = ind.problem(TABLE, SCHEMA, model=MODEL)
+    calls = {
+        "`values` of tuple_of must be a mapping; got int": lambda: problem.tuple_of(5),
+        "`path` of write must be": lambda: release.write(5),
+        "`path` of write_recoding must be": lambda: release.write_recoding(None),
+    }
+    for words, call in calls.items():
+        with pytest.raises(ind.ParameterError) as caught:
+            call()
+        assert caught.value.message.startswith(words)

@@ -1,4 +1,4 @@
-"""Kernels run where compiled code can be kept nowhere."""
+"""Kernels run where compiled code can be kept nowhere; where it is kept, it is right, and whoever waits is told."""
 
 import os
 import shutil
@@ -63,4 +63,66 @@ def test_only_the_folders_of_kernels_cannot_be_written(run):
 
 def test_a_folder_for_compiled_code_can_be_named(run, tmp_path):
     assert run(every_folder, NUMBA_CACHE_DIR=str(tmp_path / "kept")).startswith(str(tmp_path / "kept"))
-    assert list((tmp_path / "kept").rglob("*.nbc"))
+    assert list((tmp_path / "kept").rglob("*.kernel"))
+
+
+MODULE = """
+from indistinct.machine.compiled import inner, jit
+{imports}
+
+@inner
+def double(x):
+    return {factor} * x
+
+@jit
+def increase(x):
+    return double(x) + ONE
+"""
+
+CALLER = """
+from indistinct.machine import stages
+from {name} import increase
+told = []
+with stages.watch_stages(lambda stage, rows: told.append(stage)):
+    stages.enter("searching")
+    print(increase(20), sum(increase.stats.cache_misses.values()), told)
+"""
+
+
+@pytest.fixture
+def call(tmp_path):
+    """Return what runs the kernel of a module in a process of its own."""
+
+    def start(*, factor=2, one=1):
+        (tmp_path / "constants.py").write_text(f"ONE = {one}")
+        (tmp_path / "kernel.py").write_text(MODULE.format(imports="from constants import ONE", factor=factor))
+        given = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kept"), "PYTHONPATH": str(tmp_path)}
+        given["PYTHONDONTWRITEBYTECODE"] = "1"
+        program = [sys.executable, "-c", CALLER.format(name="kernel")]
+        ran = subprocess.run(program, env=given, capture_output=True, text=True, check=True)
+        return ran.stdout.strip()
+
+    return start
+
+
+def test_a_kernel_is_compiled_once_and_who_waits_is_told(call):
+    assert call() == "41 1 ['searching', 'preparing, once', 'searching']"
+    assert call() == "41 0 ['searching']"
+
+
+def test_a_changed_source_and_a_changed_constant_from_elsewhere_compile_again(call):
+    assert call().startswith("41 1")
+    assert call(factor=3).startswith("61 1")
+    assert call(one=2).startswith("42 1")
+    assert call().startswith("41 0"), "the first one is still there"
+
+
+def test_of_several_processes_one_compiles(tmp_path):
+    given = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    program = [sys.executable, "-c", CHILD + "print(sum(_kernels.add_up.stats.cache_misses.values()))"]
+    children = [subprocess.Popen(program, env=given, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    compiled = [int(child.communicate()[0].splitlines()[-1]) for child in children]
+    assert [child.returncode for child in children] == [0, 0]
+    assert sorted(compiled) == [0, 1]
+    (kept,) = (tmp_path / "indistinct").iterdir()
+    assert kept.suffix == ".kernel"

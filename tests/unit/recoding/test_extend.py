@@ -86,14 +86,14 @@ def test_ranges_cover_what_lies_in_them_and_regions_everything():
     with pytest.raises(UnseenValueError, match="column 'age' in 3 row"):
         shown(ranges, table_of(age=[1, 0, 5, 10]))
     regions = made(table, "mondrian:extent=region", k=2)
-    assert shown(regions, table_of(age=[-7, 1, 7, 8, 10])) == ["[-7]", "[-7]", "[-7]", "[8-]", "[8-]"]
+    assert shown(regions, table_of(age=[-7, 1, 7, 8, 10])) == ["[ .. 7]", "[ .. 7]", "[ .. 7]", "[8-]", "[8-]"]
     single = made(table, "single-dimensional:extent=region", k=2)
-    assert shown(single, table_of(age=[-7, 1, 7, 8, 10])) == ["[-7]", "[-7]", "[-7]", "[8-]", "[8-]"]
+    assert shown(single, table_of(age=[-7, 1, 7, 8, 10])) == ["[ .. 7]", "[ .. 7]", "[ .. 7]", "[8-]", "[8-]"]
 
 
 def test_regions_of_fractions_and_moments_leave_their_upper_end_out():
     fractions = made(table_of(x=[1.0, 2.0, 8.0, 9.5]), "mondrian:extent=region", k=2)
-    assert shown(fractions, table_of(x=[7.9999, 8.0])) == ["[-8)", "[8-]"]
+    assert shown(fractions, table_of(x=[7.9999, 8.0])) == ["[ .. 8)", "[8-]"]
     hours = [dt.datetime(2024, 1, day, 8) for day in (1, 2, 8, 9)]
     moments = made(table_of(at=hours), "mondrian:extent=region", k=2)
     assert shown(moments, table_of(at=[dt.datetime(2024, 1, 8, 7, 59)])) == ["[ .. 2024-01-08 08:00:00.000000)"]

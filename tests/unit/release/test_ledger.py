@@ -398,7 +398,7 @@ def test_fresh_columns_are_published_as_they_are(tmp_path: Path) -> None:
     grown = pa.concat_tables([JUNE, JUNE.slice(0, 1).set_column(0, "patient", pa.array(["x"]))])
     beside = {"previous": first.recoding, "previous_input": JUNE}
     assert ind.apply(first.recoding, grown, fresh=["disease"], **beside).certificate.overlap.people_below == 0
-    with pytest.raises(ind.VerificationError, match="1 are in this release alone"):
+    with pytest.raises(ind.VerificationError, match="1 is in this release alone"):
         ind.apply(first.recoding, grown, **beside)
 
 

@@ -75,7 +75,7 @@ def test_an_existing_file_is_refused_or_replaced(tmp_path):
     path.write_text("old")
     with pytest.raises(OutputError, match="exists") as caught:
         write_atomically(path, put("new"))
-    assert "--overwrite" in caught.value.hint
+    assert "`overwrite=True` (--overwrite)" in caught.value.hint
     assert path.read_text() == "old"
     write_atomically(path, put("new"), overwrite=True)
     assert path.read_text() == "new"

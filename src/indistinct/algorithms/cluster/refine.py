@@ -19,6 +19,7 @@ from indistinct.algorithms.cluster.two_level import TwoLevel
 from indistinct.algorithms.partition.mondrian import Mondrian
 from indistinct.errors import ParameterError
 from indistinct.frequencies.value import Key
+from indistinct.metrics.weighted import weigh_metric
 from indistinct.recoding.assign import assign
 from indistinct.recoding.kinds import Recoding
 from indistinct.spelling import parse
@@ -103,7 +104,7 @@ class Refine(Algorithm):
 
     def improve(self, problem: Problem, *starts: Recoding) -> Recoding:
         """Return what the search makes of the start that costs least, the first of equals."""
-        metric, begun = cell_metric(self.metric), []
+        metric, begun = weigh_metric(cell_metric(self.metric), problem.importance, problem.frequencies.names), []
         for each in starts:
             assignment = assign(problem.frequencies, each)
             begun.append((each, assignment, LocalSearch(problem, each, assignment, metric=metric)))

@@ -95,17 +95,18 @@ class _Best:
 
 
 def _best(space: ClusterSpace, parts: Parts, leave: Leave) -> _Best:
-    """Score the columns: most rows specialized, then fewest children, then the first."""
+    """Score the columns: most rows specialized, for what the column matters, then fewest children, then the first."""
     pieces, groups_before = parts.pieces, 0
     best = _Best(np.full(len(parts), -1), np.zeros(len(pieces), np.int64), np.zeros(len(pieces), np.int64))
-    rows, branches = np.zeros(len(parts), dtype=np.int64), np.zeros(len(parts), dtype=np.int64)
+    scores, branches = np.zeros(len(parts)), np.zeros(len(parts), dtype=np.int64)
     for column in range(len(space.columns)):
         children = children_of(space, parts, column)
         taken = leave(parts, children)
         kept, count = _kernels.score(parts.starts, pieces.counts, children.groups, taken, len(children.values))
         open_ = (np.diff(children.bounds) > 1) & ~parts.tried[:, column] & (kept > 0)
-        won = open_ & ((kept > rows) | ((kept == rows) & (count < branches)))
-        rows[won], branches[won], best.column[won] = kept[won], count[won], column
+        score = kept * float(space.weights[column])
+        won = open_ & ((score > scores) | ((score == scores) & (count < branches)))
+        scores[won], branches[won], best.column[won] = score[won], count[won], column
         mine = won[pieces.class_ids]
         best.groups[mine], best.taken[mine] = groups_before + children.groups[mine], taken[mine]
         groups_before += len(children.values)

@@ -132,7 +132,8 @@ class ClusterSpace:
     @cached_property
     def weights(self) -> tuple[Fraction, ...]:
         """The importance of each column beside that of the most important one."""
-        given = [Fraction(str(self.importance.of(taxonomy.column))) for taxonomy in self.taxonomies]
+        importance = self.importance or self.problem.importance
+        given = [Fraction(str(importance.of(taxonomy.column))) for taxonomy in self.taxonomies]
         shares = [weight / max(given) for weight in given]
         # 1/3 is meant where somebody writes 0.3333333333333333: near fractions would decide ties by their last digit.
         return tuple(share.limit_denominator(10**6) or share for share in shares)

@@ -24,6 +24,7 @@ from indistinct.frequencies.encode import group_rows
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.metrics import CellMetric
 from indistinct.metrics.loss import Distortion, Scheme, edge_weights
+from indistinct.metrics.weighted import weigh_metric
 from indistinct.recoding.kinds import Recoding
 from indistinct.schema import did_you_mean
 
@@ -82,7 +83,8 @@ class TwoLevel(Algorithm):
         space = ClusterSpace(problem, scheme=self.scheme, beta=self.beta)
         self.require(problem)
         problem.model.check(problem.whole())
-        class_ids = roll_up(space, lifts_of(level_costs(space, cell_metric(self.metric)), self.rule))
+        metric = weigh_metric(cell_metric(self.metric), problem.importance, problem.frequencies.names)
+        class_ids = roll_up(space, lifts_of(level_costs(space, metric), self.rule))
         problem.progress(0.8)
         pieces = attach(space, class_ids, stub=self.stub, together=self.rule == "literal")
         problem.progress(1.0)

@@ -7,6 +7,7 @@ from indistinct.algorithms.base import Problem
 from indistinct.algorithms.full_domain.breadth_first import SETS_LIMIT, AllNodes, BreadthFirst, Marking, check_marking
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.frequencies.lattice import Node
+from indistinct.machine.arguments import with_checked_arguments
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,7 @@ class BottomUp(AllNodes):
     def __post_init__(self) -> None:
         check_marking(self.marking, owner="BottomUp")
 
+    @with_checked_arguments
     def satisfying(self, problem: Problem) -> set[Node]:
         """Return every node of the lattice that satisfies the model."""
         self.require(problem)

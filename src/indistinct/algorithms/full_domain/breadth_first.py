@@ -111,7 +111,7 @@ class AllNodes(Algorithm):
             raise space.infeasible()
         heights, lowest = space.lattice.heights, min(map(sum, nodes))
         low = (node for node in nodes if sum(node) == lowest)
-        return space.recoding(min(low, key=lambda node: (-precision_of(node, heights), node)))
+        return space.recoding(min(low, key=lambda node: (-precision_of(node, heights, space.weights), node)))
 
 
 def check_marking(marking: str, *, owner: str) -> None:

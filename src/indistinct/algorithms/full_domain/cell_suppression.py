@@ -21,6 +21,7 @@ from indistinct.algorithms.full_domain.incognito import Incognito
 from indistinct.algorithms.full_domain.nodes import FullDomain, recoded_column
 from indistinct.algorithms.full_domain.optimal import Optimal
 from indistinct.algorithms.full_domain.samarati import Samarati
+from indistinct.algorithms.full_domain.starred_sets import place_by_sets
 from indistinct.algorithms.full_domain.subtrees import SubtreeCut, group_equal
 from indistinct.errors import Feasible, InfeasibleError, ParameterError
 from indistinct.figures import share_above
@@ -62,7 +63,7 @@ class CellSuppression(Algorithm):
     def traits(self) -> AlgorithmTraits:  # type: ignore[override]
         """The same value may be shown in one row and starred in another."""
         monotone = self.beginning().traits.monotone
-        return AlgorithmTraits(local=True, hierarchies=True, monotone=monotone, suppresses=True)
+        return AlgorithmTraits(local=True, hierarchies=True, monotone=monotone, suppresses=True, column_sets=True)
 
     @property
     def keys(self) -> tuple[Key, ...]:
@@ -82,7 +83,10 @@ class CellSuppression(Algorithm):
         space = FullDomain(problem)
         levels = tuple(found.levels[column.name] for column in space.columns)
         outliers = Outliers(space, levels)
-        outliers.place()
+        if problem.model.needs_labels:
+            place_by_sets(outliers)
+        else:
+            outliers.place()
         dropped = outliers.rest.members_of(np.ones(len(outliers.rest), dtype=bool))
         if dropped > problem.suppression:
             raise InfeasibleError(
@@ -106,25 +110,28 @@ class Outliers:
         self.cut = SubtreeCut(
             space, tuple(np.full(n, level, dtype=np.int32) for n, level in zip(lengths, levels, strict=True))
         )
-        first = np.full(len(self.cut.classes), len(self.cut.class_ids))
-        np.minimum.at(first, self.cut.class_ids, np.arange(len(self.cut.class_ids)))
-        vectors = space.problem.frequencies.vectors[first]
-        self.values = np.stack([group[vectors[:, j]] for j, group in enumerate(self.cut.groups)], axis=1)
+        self.values = self.cut.values
         self.stars = np.zeros(self.values.shape, dtype=bool)
         self.remaining = np.flatnonzero(self.cut.broken)
         self.rest = self.cut.classes.take(self.remaining)
 
     def place(self) -> None:
         """Star as few columns as it takes, the most telling ones first where there are too many choices."""
-        free = [
-            j for j, (level, top) in enumerate(zip(self.levels, self.space.lattice.heights, strict=True)) if level < top
-        ]
-        telling = sorted(free, key=lambda j: (-len(np.unique(self.values[self.remaining, j])), j))
+        free, weigh = self.free, self.space.problem.importance.of
+        names = self.space.problem.frequencies.names
+        telling = sorted(free, key=lambda j: (-len(np.unique(self.values[self.remaining, j])) / weigh(names[j]), j))
         for stars in range(1, len(free) + 1):
             if self.rest.rows < self.space.problem.model.smallest:
                 return
             self._place_with([tuple(mask) for mask in islice(combinations(telling, stars), MASKS)])
             self.space.problem.progress(stars / len(free))
+
+    @property
+    def free(self) -> list[int]:
+        """Return the columns that may be starred: those below the root, unless a most level lies below it."""
+        heights, forest = self.space.lattice.heights, self.space.problem.forest
+        tops = zip(self.levels, heights, self.space.columns, strict=True)
+        return [j for j, (level, top, column) in enumerate(tops) if level < top and column.name not in forest]
 
     def _place_with(self, masks: list[Mask]) -> None:
         """Place rows with sets of columns, always with the set that places most; equals go in the order given.

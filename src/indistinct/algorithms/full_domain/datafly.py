@@ -76,7 +76,7 @@ class Datafly(Algorithm):
         space.require_roots()
         allowed = self._allowed(problem)
         rolled = space.cells.base
-        while space.counted_outside(rolled) > allowed:
+        while space.exceeds(rolled, allowed):
             column = _most_distinct(space, rolled)
             if column is None:
                 raise space.went_too_far(self.name)
@@ -110,10 +110,15 @@ class Datafly(Algorithm):
 
 
 def _most_distinct(space: FullDomain, rolled: RolledUp) -> int | None:
-    """Return the column with the most distinct values among those below their top; the first of equals."""
+    """Return the column with the most distinct values among those below their top; the first of equals.
+
+    Values of a column that matters more count as much less.
+    """
     counts = [
-        int(np.count_nonzero(np.bincount(space.cells.field(rolled, j)))) if level < height else -1
-        for j, (level, height) in enumerate(zip(rolled.levels, space.lattice.heights, strict=True))
+        np.count_nonzero(np.bincount(space.cells.field(rolled, j))) / weight if level < height else -1
+        for j, (level, height, weight) in enumerate(
+            zip(rolled.levels, space.lattice.heights, space.weights, strict=True)
+        )
     ]
     best = int(np.argmax(counts))
     return best if counts[best] >= 0 else None

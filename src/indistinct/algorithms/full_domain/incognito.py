@@ -22,6 +22,7 @@ from indistinct.algorithms.full_domain.breadth_first import (
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.errors import ParameterError
 from indistinct.frequencies.lattice import OUT, Node, RolledUp
+from indistinct.machine.arguments import with_checked_arguments
 
 Variant = Literal["basic", "super-roots", "cube"]
 Columns = tuple[int, ...]
@@ -49,14 +50,17 @@ class Incognito(AllNodes):
                 hint="all three find the same nodes",
             )
 
+    @with_checked_arguments
     def satisfying(self, problem: Problem) -> set[Node]:
         """Return every node of the lattice that satisfies the model."""
         return self.rounds(problem)[-1]
 
+    @with_checked_arguments
     def minimal(self, problem: Problem) -> set[Node]:
         """Return the satisfying nodes that have no satisfying specialization."""
         return minimal(self.satisfying(problem))
 
+    @with_checked_arguments
     def rounds(self, problem: Problem) -> list[set[Node]]:
         """Return the survivors of each round, over one column, two columns, and so on."""
         self.require(problem)

@@ -53,8 +53,8 @@ class ChosenNode(Algorithm):
         suppressed, members = rolled.classes.members_of(broken), problem.frequencies.members
         if suppressed > space.allowed:
             raise InfeasibleError(
-                f"the node {spell_node(node)} satisfies {problem.model.spec()} only if {suppressed:,} of {members:,} "
-                f"{problem.unit} are suppressed; {space.allowed:,} may be",
+                f"the node {spell_node(self.levels or node)} satisfies {problem.model.spec()} only if {suppressed:,} "
+                f"of {members:,} {problem.unit} are suppressed; {space.allowed:,} may be",
                 hint="see which nodes satisfy it with `indistinct explore`, or allow more suppression",
                 feasible=Feasible(share=share_above(suppressed, members)),
                 suppressed_rows=suppressed,
@@ -62,11 +62,12 @@ class ChosenNode(Algorithm):
         return space.recoding_without(rolled, np.flatnonzero(broken))
 
     def _node(self, space: FullDomain) -> Node:
-        node = self.levels or space.lattice.top
-        if node not in space.lattice:
-            heights = ", ".join(f"{c.name} 0 to {c.height}" for c in space.columns)
+        least = [space.problem.levels.least(column.name) for column in space.columns]
+        node = tuple(level - a for level, a in zip(self.levels, least, strict=False)) or space.lattice.top
+        if node not in space.lattice or len(self.levels) not in (0, len(least)):
+            heights = ", ".join(f"{c.name} {a} to {a + c.height}" for c, a in zip(space.columns, least, strict=True))
             raise ParameterError(
-                f"the node {spell_node(node)} lies outside the lattice, whose levels are {heights}",
+                f"the node {spell_node(self.levels)} lies outside the lattice, whose levels are {heights}",
                 hint="give one level for each quasi-identifier, in the order of the schema",
             )
         return node

@@ -1,19 +1,22 @@
 """What every full-domain search shares: the lattice of a problem, the check of a node, and its recoding."""
 
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 
-from indistinct.algorithms.base import Problem
+from indistinct.algorithms.base import LOG, Problem
 from indistinct.errors import Feasible, InfeasibleError, ParameterError
 from indistinct.figures import share_above
 from indistinct.frequencies.lattice import Cells, Lattice, Node, RolledUp, down_set
+from indistinct.frequencies.value import Classes, Labels
 from indistinct.hierarchy import check_rooted
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.machine.arrays import Codes, starts_of
+from indistinct.machine.stages import enter
 from indistinct.models.dropping import classes_to_drop
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import ByColumn, RecodedColumn
@@ -21,6 +24,8 @@ from indistinct.recoding.summary import ColumnSummary, floor_of, node_summary
 
 # Above this many nodes not even one byte a node is kept.
 LATTICE_LIMIT = 50_000_000
+# Seconds from which on a check is worth a word.
+LONG = 2.0
 # Up to this many nodes are all looked at to tell the smallest suppression that would do.
 ADVICE_LIMIT = 5_000
 
@@ -56,6 +61,11 @@ class FullDomain:
         """The base cells, where every roll-up starts."""
         return Cells(self.problem.frequencies, self.taxonomies)
 
+    @cached_property
+    def weights(self) -> tuple[float, ...]:
+        """How much each column matters."""
+        return tuple(self.problem.importance.of(column.name) for column in self.columns)
+
     @property
     def allowed(self) -> int:
         """Return how many may be suppressed: the budget, but never all, for nothing would be published."""
@@ -71,27 +81,55 @@ class FullDomain:
         self.problem.counters["scans"] += 1
         return self.cells.roll_up(self.cells.base, levels)
 
-    def outside(self, rolled: RolledUp) -> Codes:
-        """Return which classes of a node are dropped so that the rest satisfies the model."""
-        return classes_to_drop(self.problem.model, rolled.classes)
+    def outside(self, rolled: RolledUp, *, enough: int | None = None) -> Codes:
+        """Return which classes of a node are dropped so that the rest satisfies the model.
+
+        Who only asks whether more than `enough` rows go may be given a mask of so many.
+        """
+        if not self.problem.model.needs_labels:
+            return classes_to_drop(self.problem.model, rolled.classes, enough=enough)
+        began = time.perf_counter()
+        dropped = classes_to_drop(self.problem.model, self.judged(rolled), enough=enough)
+        self._announce(time.perf_counter() - began)
+        return dropped
+
+    @cached_property
+    def _announced(self) -> list[float]:
+        """What was said of how long a check takes."""
+        return []
+
+    def _announce(self, seconds: float) -> None:
+        """Say how long a check of many sets of columns takes, once: the clock decides nothing."""
+        if seconds > LONG and not self._announced:
+            self._announced.append(seconds)
+            steps = sum(self.lattice.heights) + 1
+            told = f"a check takes about {seconds:.0f} s; from raw to top are {steps:,} steps"
+            LOG.info("%s, and the lattice has %d nodes", told, self.lattice.size)
+            enter(f"searching ({told})")
+
+    def judged(self, rolled: RolledUp) -> Classes:
+        """Return the classes of a node with their labels, for a model that asks for these."""
+        codes = np.stack([self.cells.field(rolled, j) for j in range(len(self.columns))], axis=1)
+        return replace(rolled.classes, labels=Labels(self.problem.frequencies.names, codes))
 
     def check(self, rolled: RolledUp) -> bool:
         """Return whether a node satisfies the model once the rows that the budget allows are suppressed."""
-        return self.counted_outside(rolled) <= self.allowed
+        return not self.exceeds(rolled, self.allowed)
 
-    def counted_outside(self, rolled: RolledUp) -> int:
-        """Return how many rows stand in classes that break the model, and count that as a check."""
+    def exceeds(self, rolled: RolledUp, allowed: int) -> bool:
+        """Return whether more rows, or people, than allowed stand in classes that break the model; this is a check."""
         self.problem.counters["checks"] += 1
-        return self.suppressed_rows(rolled)
+        return rolled.classes.members_of(self.outside(rolled, enough=allowed)) > allowed
 
     def suppressed_rows(self, rolled: RolledUp) -> int:
         """Return how many rows, or people, stand in classes that break the model."""
         return rolled.classes.members_of(self.outside(rolled))
 
     def require_roots(self) -> None:
-        """Raise unless every hierarchy reaches one root."""
+        """Raise unless every hierarchy reaches one root, or was cut off below it."""
         for taxonomy in self.taxonomies:
-            check_rooted(taxonomy)
+            if taxonomy.column not in self.problem.forest:
+                check_rooted(taxonomy)
 
     def require_size(self, limit: int = LATTICE_LIMIT) -> None:
         """Raise at once for a lattice that no search could hold."""
@@ -181,7 +219,11 @@ def recoded_column(column: QuasiColumn, level: int, *, starred: bool = False) ->
     return RecodedColumn(column.domain, column.ranks, floor_of(column), summary), taxonomy.ancestors[:, level]
 
 
-def precision_of(levels: Sequence[int], heights: Sequence[int]) -> Fraction:
-    """Return Sweeney's precision of a node without suppression, exactly: it decides among equals."""
-    steps = [Fraction(level, height) for level, height in zip(levels, heights, strict=True) if height]
-    return 1 - sum(steps, Fraction(0)) / len(levels)
+def precision_of(levels: Sequence[int], heights: Sequence[int], weights: Sequence[float]) -> Fraction:
+    """Return Sweeney's precision of a node without suppression, exactly: it decides among equals.
+
+    It is a mean over columns, weighted by how much these matter.
+    """
+    exact = [Fraction(str(weight)) for weight in weights]
+    steps = [w * Fraction(level, height) for level, height, w in zip(levels, heights, exact, strict=True) if height]
+    return 1 - sum(steps, Fraction(0)) / sum(exact)

@@ -23,6 +23,7 @@ from indistinct.metrics import (
 )
 from indistinct.metrics.base import SummedMetric
 from indistinct.metrics.information import majorities
+from indistinct.metrics.weighted import weigh_metric
 from indistinct.recoding.assign import assign
 
 
@@ -193,9 +194,10 @@ class AnyObjective(Objective):
 
 def objective_of(space: FullDomain, metric: Metric) -> Objective:
     """Return the objective that a metric makes; what is in units of k takes that of the problem's model."""
-    metric = metric.for_promise(space.problem.model.smallest)
+    names = [column.name for column in space.problem.columns]
+    metric = weigh_metric(metric.for_promise(space.problem.model.smallest), space.problem.importance, names)
     if isinstance(metric, SummedMetric):
-        metric.importance.check([column.name for column in space.problem.columns])
+        metric.importance.check(names)
     match metric:
         case CellMetric():
             return CellObjective(space, metric)

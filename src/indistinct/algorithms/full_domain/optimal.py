@@ -246,7 +246,8 @@ class LatticeSearch:
     def _count(self, node: Node) -> None:
         """Count a node: settle it, and whatever follows from it."""
         rolled = self._rolled(node)
-        broken = self.space.outside(rolled)
+        # Of a node that suppresses too much only that is of use.
+        broken = self.space.outside(rolled, enough=self.space.allowed)
         suppressed = rolled.classes.members_of(broken)
         self.space.problem.counters["checks"] += 1
         self.open[node] = False

@@ -60,6 +60,6 @@ class Samarati(Algorithm):
             if space.check(rolled):
                 if self.first:
                     return node
-                precision = precision_of(node, space.lattice.heights)
+                precision = precision_of(node, space.lattice.heights, space.weights)
                 found.append((space.suppressed_rows(rolled), -precision, node))
         return min(found)[2] if found else None

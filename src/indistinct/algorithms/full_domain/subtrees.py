@@ -4,7 +4,7 @@ A *cut* through the hierarchies says on which level each value is published; the
 Full-domain nodes are the cuts that treat all values of a column alike.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.frequencies import _kernels
 from indistinct.frequencies.encode import pack
-from indistinct.frequencies.value import Classes
+from indistinct.frequencies.value import Classes, Labels
 from indistinct.machine.arrays import Codes
 from indistinct.models.dropping import classes_to_drop
 from indistinct.recoding.kinds import ByColumn, RecodedColumn
@@ -54,8 +54,20 @@ class SubtreeCut:
 
     @cached_property
     def classes(self) -> Classes:
-        """The classes that the cut makes."""
-        return self.space.problem.frequencies.classes.regroup(self.class_ids, int(self.class_ids.max(initial=-1)) + 1)
+        """The classes that the cut makes, with their labels where the model asks for these."""
+        problem = self.space.problem
+        classes = problem.frequencies.classes.regroup(self.class_ids, int(self.class_ids.max(initial=-1)) + 1)
+        if not problem.model.needs_labels:
+            return classes
+        return replace(classes, labels=Labels(problem.frequencies.names, self.values))
+
+    @cached_property
+    def values(self) -> Codes:
+        """The published code of each class in each column."""
+        first = np.full(int(self.class_ids.max(initial=-1)) + 1, len(self.class_ids))
+        np.minimum.at(first, self.class_ids, np.arange(len(self.class_ids)))
+        vectors = self.space.problem.frequencies.vectors[first]
+        return np.stack([group[vectors[:, j]] for j, group in enumerate(self.groups)], axis=1)
 
     @cached_property
     def broken(self) -> Codes:

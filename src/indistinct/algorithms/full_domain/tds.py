@@ -79,6 +79,8 @@ class TopDownSpecialization(Algorithm):
         space = FullDomain(replace(problem, suppression=0))
         space.require_roots()
         search = Specialization(space, self)
+        if problem.forest and SubtreeCut(space, tuple(search.levels)).broken.any():
+            raise space.infeasible()
         search.run()
         return SubtreeCut(space, tuple(search.levels)).recoding()
 
@@ -112,10 +114,16 @@ class Specialization:
         self.vectors, self.counts = frequencies.vectors, frequencies.counts
         self.ancestors = [taxonomy.ancestors for taxonomy in space.taxonomies]
         self.levels = [np.full(len(a), a.shape[1] - 1, dtype=np.int32) for a in self.ancestors]
-        self.class_ids = np.zeros(len(frequencies), dtype=np.int32)
-        self.sizes = np.array([frequencies.rows], dtype=np.int64)
+        # Hierarchies that were cut off below their root have several nodes on top, and classes of them.
+        self.class_ids = SubtreeCut(space, tuple(self.levels)).class_ids.copy()
+        self.sizes = np.bincount(self.class_ids, self.counts).astype(np.int64)
         self.marginals = [self._marginal(j) for j in range(len(self.ancestors))]
-        self.candidates = [c for j, a in enumerate(self.ancestors) for c in self._of_node(j, a.shape[1] - 1, 0)]
+        self.candidates = [
+            c
+            for j, a in enumerate(self.ancestors)
+            for node in range(int(a[:, -1].max(initial=0)) + 1)
+            for c in self._of_node(j, a.shape[1] - 1, node)
+        ]
 
     def run(self) -> None:
         """Specialize until no candidate is left; each one is made or ruled out once."""
@@ -179,15 +187,17 @@ class Specialization:
 
     def scores(self) -> list[float]:
         """Return the score of every candidate, rounded so that equals are equal."""
+        weights = self.space.weights
         if self.algorithm.score == "ig":
-            return [round(candidate.gain, 12) for candidate in self.candidates]
+            return [round(weights[candidate.column] * candidate.gain, 12) for candidate in self.candidates]
         anonymity = int(self.sizes[self.sizes > 0].min())
         after = np.full(len(self.candidates), anonymity)
         for column in range(len(self.ancestors)):
             self._lower(column, after)
         trade = information_gain_per_loss if self.algorithm.score == "igpl-original" else igpl
         losses = [privacy_loss([anonymity], [int(smallest)]) for smallest in after]
-        return [round(trade(c.gain, loss), 12) for c, loss in zip(self.candidates, losses, strict=True)]
+        pairs = zip(self.candidates, losses, strict=True)
+        return [round(trade(weights[c.column] * c.gain, loss), 12) for c, loss in pairs]
 
     def _lower(self, column: int, after: Codes) -> None:
         """Lower `after` to the smallest class that each candidate of a column would make, in one grouping for all."""
@@ -235,6 +245,10 @@ class Specialization:
         """Return whether the classes that a specialization changes still satisfy the model."""
         problem = self.space.problem
         problem.counters["checks"] += 1
+        if problem.model.needs_labels:
+            levels = [each.copy() for each in self.levels]
+            levels[candidate.column][self._moving(candidate)] = candidate.level - 1
+            return not SubtreeCut(self.space, tuple(levels)).broken.any()
         changed = self._carrying(candidate.column, candidate.level, candidate.node)[self.vectors[:, candidate.column]]
         if not problem.model.traits.class_wise:
             changed[:] = True

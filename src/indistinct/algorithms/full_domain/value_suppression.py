@@ -76,7 +76,7 @@ def _next_value(cut: SubtreeCut, rows: list[Codes]) -> Value | None:
             continue
         share = np.where(cut.levels[j] < height, there / np.maximum(rows[j], 1), -1.0)
         code = int(np.lexsort((rows[j], -share))[0])
-        found.append((-float(share[code]), float(rows[j][code]), (j, code)))
+        found.append((-float(share[code]) / cut.space.weights[j], float(rows[j][code]), (j, code)))
     return min(found)[2] if found else None
 
 

@@ -59,7 +59,7 @@ class Costs:
             kind = LINE if column.ranged else SET
             if column.tree and trees == "node":
                 kind = NODE
-            own = _charges(column, kind)
+            own = _charges(column, kind) * (layout.weights[place] / layout.weights.max())
             at = layout.line_offset[place]
             charges[at : at + len(own)] = np.rint(own * scale)
             order = {LINE: BY_RANK, SET: BY_FREQUENCY}.get(kind, BY_CHILD)

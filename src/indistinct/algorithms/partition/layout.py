@@ -9,6 +9,7 @@ import numpy as np
 from indistinct.errors import HierarchyError
 from indistinct.frequencies.encode import WORD
 from indistinct.machine.arrays import Codes, spread, starts_of
+from indistinct.metrics.importance import NO_IMPORTANCE, Importance
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import RecodedColumn
 from indistinct.recoding.summary import (
@@ -46,6 +47,7 @@ class Layout:
     lines: Codes
     line_offset: Codes
     span: Codes
+    weights: Codes
     sizes: tuple[int, ...]
 
     @property
@@ -98,8 +100,8 @@ class Layout:
         return max([*trees, min(max(self.sizes, default=1), COUNTING_LIMIT), 2])
 
 
-def layout_of(columns: Sequence[QuasiColumn]) -> Layout:
-    """Lay the columns of a problem out for the kernels."""
+def layout_of(columns: Sequence[QuasiColumn], importance: Importance = NO_IMPORTANCE) -> Layout:
+    """Lay the columns of a problem out for the kernels; a column that matters more is as much wider."""
     trees, lines, strides, spans = [], [], [], []
     for column in columns:
         if column.tree and column.taxonomy is not None:
@@ -114,14 +116,16 @@ def layout_of(columns: Sequence[QuasiColumn]) -> Layout:
             lines.append(column.positions.astype(np.float64))
             strides.append(0)
             spans.append(column.span)
+    weights = np.array([importance.of(column.name) for column in columns])
     return Layout(
         trees=np.concatenate(trees),
         tree_offset=starts_of([len(tree) for tree in trees])[:-1],
         tree_stride=np.array(strides, dtype=np.int64),
         lines=np.concatenate(lines),
         line_offset=starts_of([len(line) for line in lines])[:-1],
-        span=np.array(spans, dtype=np.float64),
+        span=np.array(spans, dtype=np.float64) / weights,
         sizes=tuple(len(column.domain) for column in columns),
+        weights=weights,
     )
 
 

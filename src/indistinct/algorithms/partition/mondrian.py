@@ -123,7 +123,7 @@ class Mondrian(Algorithm):
 
     def _strict(self, problem: Problem) -> Recoding:
         frequencies, model = problem.frequencies, problem.model
-        layout = layout_of(problem.columns)
+        layout = layout_of(problem.columns, problem.importance)
         if self.workload is not None:
             found = self._by_workload(problem, layout, self.workload)
         elif self.choose == "loss":
@@ -177,7 +177,7 @@ class Mondrian(Algorithm):
 
     def _relaxed(self, problem: Problem) -> Recoding:
         frequencies, model = problem.frequencies, problem.model
-        layout, ranks = layout_of(problem.columns), ranks_of(problem.columns, frequencies.vectors)
+        layout, ranks = layout_of(problem.columns, problem.importance), ranks_of(problem.columns, frequencies.vectors)
         if model.traits.sizes_only and frequencies.joint is None:
             pieces = halve_by_size(ranks, frequencies.counts, layout=layout, k=model.smallest)
         else:

@@ -19,6 +19,7 @@ from indistinct.algorithms.partition.optimal_cuts import CutSpace, find_optimal_
 from indistinct.errors import ParameterError
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.value import Classes
+from indistinct.machine.arguments import with_checked_arguments
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.models.base import Model
 from indistinct.recoding.columns import QuasiColumn
@@ -96,6 +97,7 @@ class SingleDimensional(Algorithm):
     def _optimal(self) -> bool:
         return self.exact or self.search == "optimal"
 
+    @with_checked_arguments
     def find(self, problem: Problem) -> Recoding:
         """Return the recoding of the cuts found."""
         if self.exact and len(problem.columns) > 1:

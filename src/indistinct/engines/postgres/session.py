@@ -45,8 +45,14 @@ STATES = {
     "42501": ("the user lacks the right to do that", "ask for GRANT SELECT on the source and CREATE on the schema"),
     "42P01": ("there is no such table", "check its name and schema; names are written as in SQL"),
     "3F000": ("there is no such schema", "create the schema first, or check its name"),
-    "42P07": ("a table of that name exists already", "choose another name, or allow it with --overwrite"),
-    "23505": ("a table of that name exists already", "choose another name, or allow it with --overwrite"),
+    "42P07": (
+        "a table of that name exists already",
+        "choose another name, or allow it with `overwrite=True` (--overwrite)",
+    ),
+    "23505": (
+        "a table of that name exists already",
+        "choose another name, or allow it with `overwrite=True` (--overwrite)",
+    ),
     "55P03": ("another session is using the table", "try again later; a table that is read cannot be replaced"),
     "40P01": ("another session is using the table", "try again later"),
     "2BP01": ("other objects depend on the table that would be replaced", "drop the views on it, or choose a new name"),

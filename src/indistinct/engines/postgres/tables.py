@@ -157,7 +157,8 @@ def _check_target(session: Session, place: DatabaseTable, tables: Sequence[str],
             raise OutputError(f"the name {name} is longer than {LONGEST_NAME} bytes", hint="choose a shorter one")
         if not overwrite and existing(session, f"{quote_name(schema)}.{quote_name(name)}") is not None:
             raise OutputError(
-                f"the table {schema}.{name} exists already", hint="choose another name, or allow it with --overwrite"
+                f"the table {schema}.{name} exists already",
+                hint="choose another name, or allow it with `overwrite=True` (--overwrite)",
             )
     return schema, parts[-1]
 

@@ -19,7 +19,10 @@ from indistinct.errors import IndistinctError, ParameterError, PolicyError
 from indistinct.hierarchy import Hierarchy, hierarchy_from_json
 from indistinct.job.policy.value import Input, Output, Policy, Statement, predicted_column
 from indistinct.metrics import parse_metric
+from indistinct.metrics.importance import importance_of
 from indistinct.models.registry import parse_model
+from indistinct.recoding.levels import levels_of
+from indistinct.recoding.range_columns import check_form
 from indistinct.recoding.transformations import Transformation, check_role, transformation_from_options
 from indistinct.release.pseudonyms.making import Pseudonym, pseudonym_from_options
 from indistinct.release.writing.delimited import Writing
@@ -47,6 +50,10 @@ WHOLE: Accepts = (
 LEVELS: Accepts = (
     "a list of whole numbers",
     lambda value: isinstance(value, list) and all(isinstance(level, int) for level in value) and bool(value),
+)
+BOUNDS: Accepts = (
+    'two levels, such as "1..3" or [1, 3]',
+    lambda value: isinstance(value, str) or (isinstance(value, list) and len(value) == 2),
 )
 TABLE: Accepts = ("a table of keys", lambda value: isinstance(value, dict))
 DAY: Accepts = ("a date or a text", lambda value: isinstance(value, str | date))
@@ -111,6 +118,7 @@ TABLES: dict[str, dict[str, Accepts]] = {
         "encoding": TEXT,
         "bom": TRUTH,
         "spreadsheet": TRUTH,
+        "ranges": TEXT,
     },
 }
 WRITTEN = ("delimiter", "decimal", "encoding", "bom", "spreadsheet")
@@ -132,6 +140,8 @@ COLUMN: dict[str, Accepts] = {
     **TRANSFORMATION,
     "pseudonym": PSEUDONYM,
     "fresh": TRUTH,
+    "importance": NUMBER,
+    "levels": BOUNDS,
 }
 POLICY: dict[str, Accepts] = dict.fromkeys(("columns", *TABLES), TABLE)
 
@@ -185,6 +195,8 @@ def policy_from_toml(text: str, *, base: Path) -> Policy:
         transformations=_transformations(columns, schema),
         pseudonyms=_pseudonyms(columns),
         fresh=_fresh(columns),
+        importance=importance_of(_of_quasi(columns, "importance", importance_of)),
+        levels=levels_of(_of_quasi(columns, "levels", levels_of)),
         suppression=suppression,
         algorithm=algorithm,
         target=target,
@@ -207,8 +219,10 @@ def _output(given: Mapping[str, Any]) -> Output:
     named = [key for key in ("path", "report", "ledger") if key in given and not (key == "path" and database)]
     with _at("[output]"):
         writing = Writing(**{key: given[key] for key in WRITTEN if key in given})
+        ranges = None if "ranges" not in given else check_form(given["ranges"])
     paths = {key: Path(given[key]) for key in named}
-    return Output(**paths, smallest_count=given.get("smallest_count"), database=database, writing=writing)
+    smallest = given.get("smallest_count")
+    return Output(**paths, smallest_count=smallest, database=database, writing=writing, ranges=ranges)
 
 
 def _statement(given: Mapping[str, Any]) -> Statement:
@@ -349,6 +363,20 @@ def _pseudonyms(columns: Mapping[str, Mapping[str, Any]]) -> dict[str, Pseudonym
                         hint="give it the role identifier or person, or leave the pseudonym out",
                     )
                 found[name] = pseudonym_from_options(column["pseudonym"])
+    return found
+
+
+def _of_quasi(columns: Mapping[str, Mapping[str, Any]], key: str, check: Callable[[Any], Any]) -> dict[str, Any]:
+    """Return what a key says of quasi-identifiers; raise where it says so of other columns, or what makes no sense."""
+    found = {name: column[key] for name, column in columns.items() if key in column}
+    for name, given in found.items():
+        with _at(f"[columns] {name}"):
+            if columns[name]["role"] != Role.QUASI:
+                raise ParameterError(
+                    f"`{key}` is for quasi-identifiers; this column has the role {columns[name]['role']}",
+                    hint="leave it out, or give the column the role quasi",
+                )
+            check({name: given})
     return found
 
 

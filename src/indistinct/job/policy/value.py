@@ -12,8 +12,11 @@ from indistinct.engines.base import DatabaseTable
 from indistinct.errors import SchemaError
 from indistinct.hierarchy import Hierarchy, move_file, table_of_values
 from indistinct.metrics import Metric
+from indistinct.metrics.importance import NO_IMPORTANCE, Importance
 from indistinct.models import Model
 from indistinct.models.registry import all_of
+from indistinct.recoding.levels import LevelBounds
+from indistinct.recoding.outputs import RangeForm
 from indistinct.recoding.transformations import Transformation, kept_hierarchies
 from indistinct.release.pseudonyms.making import Pseudonym
 from indistinct.release.writing.delimited import Writing
@@ -40,7 +43,8 @@ class Output:
     """Where the release and its report go; the certificate lies beside the release.
 
     `ledger` remembers all releases of the same people. The certificate hides smaller counts than `smallest_count`. A
-    release may go to a table of a `database` instead of a path. `writing` is how a text file looks.
+    release may go to a table of a `database` instead of a path. `writing` is how a text file looks, and `ranges`
+    whether ranges are labels or columns.
     """
 
     path: Path | None = None
@@ -49,6 +53,7 @@ class Output:
     smallest_count: int | None = None
     database: DatabaseTable | None = None
     writing: Writing = Writing()  # noqa: RUF009 (a frozen value)
+    ranges: RangeForm | None = None
 
     @property
     def paths(self) -> dict[str, Path]:
@@ -86,8 +91,9 @@ class Policy:
     `suppression` says how many of the original rows, or people, may be dropped, `target` the column of the
     classification metric, and no `metrics` means the standard ones. `transformations` are those of columns that are
     not recoded, and `pseudonyms` stand in place of identifiers, with paths as they are written. `fresh` are columns
-    that are measured anew for every release. `reasons` say why a column has its role, and `about` is what people state
-    about the release. `name` is that of its file, where it is in one.
+    that are measured anew for every release. `importance` says which quasi-identifiers matter more than others, and
+    `levels` between which levels of their hierarchies they are published. `reasons` say why a column has its role, and
+    `about` is what people state about the release. `name` is that of its file, where it is in one.
     """
 
     input: Input
@@ -102,6 +108,8 @@ class Policy:
     transformations: Mapping[str, Transformation] = field(default_factory=dict)
     pseudonyms: Mapping[str, Pseudonym] = field(default_factory=dict)
     fresh: tuple[str, ...] = ()
+    importance: Importance = NO_IMPORTANCE
+    levels: LevelBounds = LevelBounds()  # noqa: RUF009 (a frozen value)
     about: Statement = Statement()
     reasons: Mapping[str, str] = field(default_factory=dict)
     base: Path = field(default=Path(), compare=False)

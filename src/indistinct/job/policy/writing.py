@@ -13,6 +13,7 @@ from tomlkit.items import Array, InlineTable, Item, SingleKey, Table, Trivia, Wh
 from indistinct.engines.base import DatabaseTable, without_password
 from indistinct.job.policy.reading import WRITTEN
 from indistinct.job.policy.value import Policy, Statement, rebased
+from indistinct.recoding.levels import spell_bounds
 from indistinct.release.writing.files import write_atomically
 from indistinct.release.writing.staging import filled
 from indistinct.schema import Role
@@ -63,6 +64,7 @@ def policy_to_toml(policy: Policy, *, heading: str = "", notes: Mapping[str, str
             **{key: _spelled(path) for key, path in output.paths.items()},
             **(_place(output.database, None) if output.database else {}),
             "smallest_count": output.smallest_count,
+            "ranges": output.ranges,
             **{key: getattr(output.writing, key) or None for key in WRITTEN},
         },
     }
@@ -107,6 +109,10 @@ def _column(policy: Policy, name: str) -> Any:
     more |= {} if hierarchy is None else {"hierarchy": hierarchy.to_json()}
     more |= {} if pseudonym is None else {"pseudonym": pseudonym.options()}
     more |= {"fresh": True} if name in policy.fresh else {}
+    weight = policy.importance.of(name)
+    more |= {} if weight == 1 else {"importance": int(weight) if weight.is_integer() else weight}
+    bounds = dict(policy.levels.bounds).get(name)
+    more |= {} if bounds is None else {"levels": spell_bounds(bounds)}
     more |= {"reason": policy.reasons[name]} if name in policy.reasons else {}
     if not more and role in (Role.IDENTIFIER, Role.PERSON, Role.INSENSITIVE):
         return str(role)

@@ -19,7 +19,7 @@ from indistinct.budget import AnyBudget, parse_budget
 from indistinct.engines import open_source
 from indistinct.engines.base import Source, transformed_source
 from indistinct.errors import Feasible, InfeasibleError, InputError, ParameterError, SchemaError, VerificationError
-from indistinct.figures import Sentence, plural, share_above
+from indistinct.figures import Sentence, count_unit, plural, share_above
 from indistinct.frequencies.value import PERSON
 from indistinct.models.base import Model
 from indistinct.models.registry import parse_model
@@ -244,8 +244,8 @@ def hold_people_back(
     if not held:
         return found, job
     warning = Sentence(
-        "{people_held} people were held back: beside earlier releases they would have stood among too few, or others "
-        "without them; they count as if they were not in the original",
+        "{people_held:person was|people were} held back: beside earlier releases they would have stood among too few, "
+        "or others without them; they count as if they were not in the original",
         people_held=held,
     )
     return found, replace(job, warnings=(*job.warnings, warning))
@@ -256,7 +256,8 @@ def held_within(held: int, allowed: int, members: int) -> int:
     if held > allowed:
         share = share_above(held, members)
         raise InfeasibleError(
-            f"{held:,} of {members:,} people would be held back beside earlier releases; {allowed:,} may be suppressed",
+            f"{held:,} of {count_unit(members, 'people')} would be held back beside earlier releases; "
+            f"{allowed:,} may be suppressed",
             hint=f"`suppression={share}` (--suppression {share}) allows them; coarser classes need fewer",
             feasible=Feasible(share=share),
         )
@@ -325,8 +326,9 @@ def _cautions(new: Standing, model: Model, found: Overlap) -> list[str]:
     if found.people_before:
         warnings.append(
             Sentence(
-                "{people_before} people of earlier releases share their history with fewer than was promised, since a "
-                "release that was accepted all the same; this one says nothing more of them",
+                "{people_before:person of earlier releases shares|people of earlier releases share} their history with "
+                "fewer than was promised, since a release that was accepted all the same; this one says nothing more "
+                "of them",
                 people_before=found.people_before,
             )
         )
@@ -340,9 +342,9 @@ def _broken(found: Overlap) -> list[str]:
     what = "the earlier release" if found.releases == 1 else f"{found.releases:,} earlier releases"
     return [
         Sentence(
-            f"together with {what} {{people_below}} people share their history of classes with fewer than "
-            f"{found.k:,}: {{people_joined}} are in this release alone, {{people_left}} in earlier ones alone, and "
-            "{people_other} in both, in other company; the smallest history has {people_smallest}",
+            f"together with {what} {{people_below:person shares|people share}} their history of classes with fewer "
+            f"than {found.k:,}: {{people_joined:is|are}} in this release alone, {{people_left}} in earlier ones alone, "
+            "and {people_other} in both, in other company; the smallest history has {people_smallest}",
             people_below=found.people_below,
             people_joined=found.people_joined,
             people_left=found.people_left,

@@ -194,6 +194,11 @@ class BucketEvidence:
 
     def classes_for(self, model: Model, histogram: Callable[[Key, Histogram], Histogram]) -> Classes:
         """Return the classes that a model looks at: buckets, or rows of a bucket that agree on what is known."""
+        if model.needs_labels:
+            raise SchemaError(
+                f"{model.spec()} counts combinations of published values, and buckets break the links between them",
+                hint="check it on a release in classes",
+            )
         if model.traits.sizes_only or not model.keys:
             return Classes(self.sizes)
         names = {name for key in model.keys for name in key}

@@ -34,6 +34,7 @@ from indistinct.release.verification.evidence import (
     NotTransformed,
     RowComparison,
     appearance_of,
+    columns_by_quasi,
     published_schema,
     require_columns,
     require_rows,
@@ -55,6 +56,8 @@ UNLINK = (
 )
 
 LOG = logging.getLogger("indistinct.verify")
+# From so many rows on, the classes of a file that lists them in order are judged some at a time.
+MANY_ROWS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -219,12 +222,13 @@ class Check:
             require_columns(hidden, main.columns)
         person = self.schema.person if people else ()
         request = Request(schema.quasi, tuple(keys), self._orders(keys), person=person, published=True)
-        if self.by_class and rows and isinstance(main, Listed):
+        if rows and isinstance(main, Listed) and self._judges_some_at_a_time(keys, rows):
             judged = self._judge_by_class(main, request, coarse=coarse)
             if judged is not None:
                 return schema, Evidence(NOTHING, rows, self.reference, coarse=coarse, judged=judged)
         counted = self.engine.count(main, request) if rows else NOTHING
-        evidence = Evidence(counted, rows, self.reference, self.assignment, coarse=coarse)
+        columns = columns_by_quasi(self.schema, schema.quasi)
+        evidence = Evidence(counted, rows, self.reference, self.assignment, coarse=coarse, columns=columns)
         if rows:
             evidence.require_agreement(keys)
         if not self.model.needs_population:
@@ -232,6 +236,11 @@ class Check:
         if self.population is None:
             raise no_population(self.model)
         return schema, replace(evidence, population=population_by_class(self.population, counted))
+
+    def _judges_some_at_a_time(self, keys: Sequence[Key], rows: int) -> bool:
+        """Return whether classes are judged as a large table lists them, without all of them in memory."""
+        alone = self.assignment is None and self.model.traits.class_wise and not self.model.needs_population
+        return self.by_class or (alone and rows >= MANY_ROWS and not any(PERSON in key for key in keys))
 
     def _judge_by_class(self, main: Listed, request: Request, *, coarse: bool) -> JudgedClasses | None:
         """Return what the model says of classes that stand in order, some at a time; None where they do not."""

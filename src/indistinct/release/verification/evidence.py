@@ -14,36 +14,47 @@ from indistinct.frequencies.count import Counted
 from indistinct.frequencies.encode import encode_column, group_rows
 from indistinct.frequencies.population import PopulationByClass
 from indistinct.frequencies.slices import Links
-from indistinct.frequencies.value import PERSON, POPULATION, Classes, Histogram, Key
+from indistinct.frequencies.value import PERSON, POPULATION, Classes, Histogram, Key, Labels
 from indistinct.machine.arrays import Codes, narrowest
 from indistinct.models.base import Judgement, Model
 from indistinct.models.of_population import no_population
-from indistinct.recoding.outputs import Assignment, Buckets, Output
+from indistinct.recoding.outputs import ENDS, Assignment, Buckets, Output
 from indistinct.release.pseudonyms.linked import Linked
 from indistinct.release.verification.bucket_evidence import BucketEvidence
 from indistinct.schema import BUCKET, COUNT, Schema, where_is
 from indistinct.tables.domain import Domain
 
 COMPANIONS = ("_mean", "_missing")
-BOUNDS = ("_min", "_max", "_missing")
+BOUNDS = (*(end for pair in ENDS for end in pair), "_missing")
 
 
 def published_schema(schema: Schema, columns: Sequence[str]) -> Schema:
-    """Return the roles of a release's columns: a range may be two bounds, a mean may stand beside it.
+    """Return the roles of a release's columns: a range may be two ends, a mean may stand beside it.
 
-    >>> published_schema(Schema(identifiers=["name"], quasi=["age"]), ["age_min", "age_max"]).quasi
-    ('age_min', 'age_max')
+    >>> published_schema(Schema(identifiers=["name"], quasi=["age"]), ["age_from", "age_to"]).quasi
+    ('age_from', 'age_to')
     """
     free = [name for name in columns if name not in schema.columns]
     quasi: list[str] = []
     for name in schema.quasi:
         if name in columns:
             quasi += [name, *(name + end for end in COMPANIONS if name + end in free)]
-        elif all(name + end in free for end in BOUNDS[:2]):
-            quasi += [name + end for end in BOUNDS if name + end in free]
-        else:
-            quasi.append(name)
+            continue
+        pairs = [pair for pair in ENDS if all(name + end in free for end in pair)]
+        beside = (*pairs[0], *COMPANIONS) if pairs else ()
+        quasi += [name + end for end in beside if name + end in free] or [name]
     return replace(schema, identifiers=(), person=(), quasi=quasi)
+
+
+def columns_by_quasi(schema: Schema, shown: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return the published columns of each quasi-identifier: one, a mean beside it, or two bounds.
+
+    >>> columns_by_quasi(Schema(quasi=["age", "sex"]), ["age_min", "age_max", "sex"])
+    {'age': ('age_min', 'age_max'), 'sex': ('sex',)}
+    """
+    ends = ("", *COMPANIONS, *BOUNDS)
+    names = {name: dict.fromkeys(name + end for end in ends if name + end in shown) for name in schema.quasi}
+    return {name: tuple(n for n in own if n == name or n not in schema.quasi) for name, own in names.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +208,7 @@ class Evidence:
     that are published as they are how many rows have a value of their own, and `linked` what pseudonyms link. Where
     columns were to be `transformed`, those that were `not_transformed` so are told. `compared` says how rows differ
     from those of the original, where these were compared. `judged` is there where classes were judged some at a time,
-    and are not all `counted`.
+    and are not all `counted`. `columns` has the published columns of each quasi-identifier.
     """
 
     counted: Counted
@@ -213,6 +224,7 @@ class Evidence:
     not_transformed: Sequence[NotTransformed] = ()
     compared: RowComparison | None = None
     judged: JudgedClasses | None = None
+    columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def sizes(self) -> Codes:
@@ -243,7 +255,20 @@ class Evidence:
         if self.buckets is not None:
             return self.buckets.classes_for(model, self.histogram)
         classes = Classes(self.sizes, {key: self.histogram(key) for key in model.table_keys})
+        if model.needs_labels and len(classes):
+            classes = replace(classes, labels=self.labels)
         return self._with_population(classes, model) if model.needs_population else classes
+
+    @property
+    def labels(self) -> Labels:
+        """Return what each class shows of each quasi-identifier, which may be several columns."""
+        cells = self.counted.frequencies
+        codes = []
+        for names in self.columns.values():
+            own = [cells.vectors[:, cells.names.index(name)] for name in names]
+            sizes = [int(column.max(initial=0)) + 1 for column in own]
+            codes.append(own[0] if len(own) == 1 else group_rows(own, sizes).group_ids())
+        return Labels(tuple(self.columns), np.stack(codes, axis=1))
 
     def _with_population(self, classes: Classes, model: Model) -> Classes:
         """Return classes beside those of the population, the last of which has who matches no published class."""
@@ -259,7 +284,10 @@ class Evidence:
             )
         same = np.arange(len(classes), dtype=np.int32)
         wider = classes.regroup(same, len(classes) + 1)
-        return Classes(wider.sizes, {**wider.histograms, (POPULATION,): others.histogram})
+        labels = classes.labels
+        if labels is not None:  # the last class has no rows, whatever it shows
+            labels = Labels(labels.names, np.append(labels.codes, np.zeros_like(labels.codes[:1]), axis=0))
+        return Classes(wider.sizes, {**wider.histograms, (POPULATION,): others.histogram}, labels)
 
     def histogram(self, key: Key, counted: Histogram | None = None) -> Histogram:
         """Return the histogram of a key over classes, in the codes of the original where that is known."""

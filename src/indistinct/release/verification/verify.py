@@ -152,8 +152,9 @@ def _verdict(model: Model, evidence: Evidence, judged: Judgement) -> Verdict:
 def _judge_linked(model: Model, evidence: Evidence, parted: Counted) -> tuple[Judgement, tuple[str, ...]]:
     """Return what a model says of classes that are parted by the sets of classes in which people stand."""
     hidden = [name for key in model.table_keys if key not in parted.frequencies.classes.histograms for name in key]
-    if hidden:
-        why = f"pseudonyms link rows, of which {model.name} looks at columns that are not published"
+    if hidden or model.needs_labels:
+        what = "columns that are not published" if hidden else "a few columns each"
+        why = f"pseudonyms link rows, of which {model.name} looks at {what}"
         broken = Judgement(holds=False, achieved={}, violating_classes=0, violating_rows=evidence.rows)
         return broken, (Sentence(literal(why), LINKED),)
     linked = Evidence(parted, evidence.rows, coarse=evidence.coarse)

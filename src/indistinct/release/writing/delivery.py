@@ -32,7 +32,7 @@ def check_address(address: str, *, overwrite: bool) -> None:
         if not overwrite and found.system.exists(found.path):
             raise OutputError(
                 f"{without_credentials(address)} exists already",
-                hint="choose another address, or allow it with --overwrite",
+                hint="choose another address, or allow it with `overwrite=True` (--overwrite)",
             )
 
 

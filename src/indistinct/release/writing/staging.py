@@ -330,7 +330,9 @@ def _explain_errors(target: Path) -> Iterator[None]:
 
 
 def _in_the_way(target: Path) -> OutputError:
-    return OutputError(f"{target} exists already", hint="choose another path, or allow it with --overwrite")
+    return OutputError(
+        f"{target} exists already", hint="choose another path, or allow it with `overwrite=True` (--overwrite)"
+    )
 
 
 PART = re.compile(r"part-\d+\.parquet")

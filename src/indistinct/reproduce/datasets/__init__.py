@@ -23,6 +23,7 @@ from indistinct.reproduce.datasets.patients import (
     generate_visits,
     patients_hierarchies,
 )
+from indistinct.reproduce.datasets.survey import SURVEY_QUASI, generate_survey
 from indistinct.reproduce.datasets.synthetic import (
     LANDS_END_QUASI,
     generate_lands_end,
@@ -40,6 +41,7 @@ __all__ = [
     "GENERATORS",
     "LANDS_END_QUASI",
     "PATIENTS_COLUMNS",
+    "SURVEY_QUASI",
     "VISITS_COLUMNS",
     "adult_hierarchies",
     "census_hierarchies",
@@ -47,6 +49,7 @@ __all__ = [
     "generate_lands_end",
     "generate_normal",
     "generate_patients",
+    "generate_survey",
     "generate_uniform",
     "generate_visits",
     "lands_end_hierarchies",
@@ -58,6 +61,7 @@ __all__ = [
 GENERATORS: dict[str, Callable[..., pa.Table]] = {
     "census": generate_census,
     "patients": generate_patients,
+    "survey": generate_survey,
     "visits": generate_visits,
     "uniform": generate_uniform,
     "normal": generate_normal,

@@ -14,7 +14,7 @@ from indistinct.engines.base import Engine, Source
 from indistinct.errors import InputError, OriginalError, SchemaError
 from indistinct.frequencies.count import Counted, Request, drop_absent_values
 from indistinct.frequencies.encode import group_rows
-from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Key
+from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Key, Labels
 from indistinct.hierarchy import Hierarchy
 from indistinct.hierarchy.builders import declared_order
 from indistinct.models.base import All, Model
@@ -28,11 +28,10 @@ from indistinct.release.verification.bucket_evidence import require_in_original
 from indistinct.release.verification.by_label import classes_by_label, classes_by_recoding, nobody_shown
 from indistinct.release.verification.check import NOTHING
 from indistinct.release.verification.evidence import (
-    BOUNDS,
-    COMPANIONS,
     Appearance,
     Evidence,
     appearance_of,
+    columns_by_quasi,
     published_schema,
     require_columns,
 )
@@ -84,12 +83,12 @@ class AssessedTable:
     @property
     def columns(self) -> dict[str, list[str]]:
         """Return the table's own columns for each quasi-identifier: one, a mean beside it, or two bounds."""
-        ends = ("", *COMPANIONS, *BOUNDS)
-        names = {name: [name + end for end in ends if name + end in self.shows.quasi] for name in self.schema.quasi}
-        others = set(self.schema.quasi)
-        return {
-            name: list(dict.fromkeys(n for n in own if n == name or n not in others)) for name, own in names.items()
-        }
+        return {name: list(own) for name, own in columns_by_quasi(self.schema, self.shows.quasi).items()}
+
+    @property
+    def labels(self) -> Labels:
+        """Return what each class shows of each quasi-identifier."""
+        return replace(self.evidence, columns=self.columns).labels
 
     @property
     def kinds(self) -> Mapping[str, Kind]:

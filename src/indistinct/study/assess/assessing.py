@@ -39,6 +39,7 @@ from indistinct.study.assess.assessed_tables import (
 from indistinct.study.assess.assessment import COUNTED, ESTIMATED, Assessment, PopulationRisk, TableRisk
 from indistinct.study.assess.attribute_disclosure import AttributeDisclosure, disclosure_of
 from indistinct.study.assess.column_contribution import contributions, taxonomies_of_labels, taxonomies_of_values
+from indistinct.study.assess.column_sets import smallest_combinations
 from indistinct.study.assess.individual import IndividualRisk, individual_risk, sums_of_weights, weight_keys
 from indistinct.study.assess.population import KnownPopulation, check_known, known_population
 from indistinct.study.assess.practice import Finding, Shown, findings
@@ -368,6 +369,7 @@ def risk_of(
             taxonomies=taxonomies,
             threshold=wanted.threshold,
         ),
+        column_sets=smallest_combinations(classes, table.labels),
         individual=_individual(table, wanted.weights),
         special=special_uniques(cells, size=wanted.suda, fraction=fraction, progress=tell) if wanted.suda else None,
         unique_sets=minimal_uniques(cells, size=wanted.unique_sets, progress=tell) if wanted.unique_sets else None,

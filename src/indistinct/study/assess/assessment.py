@@ -9,6 +9,7 @@ from indistinct.markup import Document, piece
 from indistinct.models.uniqueness_estimators import UniquenessEstimates
 from indistinct.study.assess.attribute_disclosure import AttributeDisclosure
 from indistinct.study.assess.column_contribution import Contribution
+from indistinct.study.assess.column_sets import SmallestCombination
 from indistinct.study.assess.individual import IndividualRisk
 from indistinct.study.assess.practice import Finding
 from indistinct.study.assess.profiles import Gate
@@ -80,6 +81,7 @@ class TableRisk:
     unique_sets: MinimalUniques | None = None
     published: SingledOut | None = None
     own_values: Mapping[str, int] = field(default_factory=dict)
+    column_sets: tuple[SmallestCombination, ...] = ()
 
     @property
     def largest_share(self) -> float:
@@ -122,6 +124,7 @@ class TableRisk:
             "sensitive": {each.column: each.to_json() for each in self.sensitive},
             "individual": None if self.individual is None else dict(self.individual.to_json()),
             "special_uniques": None if self.special is None else dict(self.special.to_json()),
+            "column_sets": [dict(each.to_json()) for each in self.column_sets],
             "unique_sets": None if self.unique_sets is None else dict(self.unique_sets.to_json()),
             "published_columns": None if self.published is None else self.published.to_json(),
             "own_values": dict(self.own_values),

@@ -31,6 +31,8 @@ from indistinct.study.measure.distributions import Distributions, compare_distri
 from indistinct.study.measure.possible_values import PossibleValues, encoded_original, possible_values
 from indistinct.tables import open_table
 
+NOT_TOLD = "it does not tell where each row came from"
+
 
 @needs_memory("measuring")
 def measure(
@@ -40,9 +42,9 @@ def measure(
 
     `target` names the column of the classification metric, as `anonymize` was given it. A release that was not made
     here is measured beside its original, as far as labels tell what became of it: not `entropy`, which compares rows
-    with their originals. The average class size is in units of the k that the release promised, unless a metric names
-    its own. Of a release in buckets only what speaks of buckets is measured: values are not recoded there,
-    so nothing else is lost. Of a release that was made part by part it is what adds up over parts.
+    with their originals, and stands in `not_measured`. The average class size is in units of the k that the release
+    promised, unless a metric names its own. Of a release in buckets only what speaks of buckets is measured: values are
+    not recoded there, so nothing else is lost. Of a release that was made part by part it is what adds up over parts.
     """
     if isinstance(release, Release) and release.by_part:
         return _measure_by_part(release, metrics)
@@ -82,16 +84,16 @@ def _measure(
     chosen = standard_metrics(k=unit, target=target) if metrics is None else _parse_metrics(metrics, k=unit)
     if published.release is not None:
         return measure_all(assignment_of(published), chosen)
-    if metrics is None:
-        chosen = tuple(metric for metric in chosen if not metric.compares_cells)
-    for metric in chosen:
-        if metric.compares_cells:
-            raise ParameterError(
-                f"{metric.name} cannot be measured on a published table: it does not tell where each row came from",
-                hint="measure the release when it is made",
-            )
+    left_out = [metric.name for metric in chosen if metric.compares_cells]
+    if left_out and metrics is not None:
+        raise ParameterError(
+            f"{left_out[0]} cannot be measured on a published table: {NOT_TOLD}",
+            hint="measure the release when it is made",
+        )
+    chosen = tuple(metric for metric in chosen if not metric.compares_cells)
     keys = tuple(dict.fromkeys(key for metric in chosen for key in metric.keys))
-    return measure_all(assignment_of(published, keys=keys), chosen)
+    measured = measure_all(assignment_of(published, keys=keys), chosen)
+    return replace(measured, not_measured=tuple((name, NOT_TOLD) for name in left_out))
 
 
 def _measure_by_part(release: Release, metrics: Sequence[Metric | str] | None) -> Measurements:

@@ -28,13 +28,14 @@ from indistinct.metrics.queries.workload import Workload
 from indistinct.recoding.assign import domains_of
 from indistinct.recoding.columns import QuasiColumn, columns_of
 from indistinct.recoding.kinds import Recoding
-from indistinct.recoding.outputs import MAIN, Buckets
+from indistinct.recoding.label_spans import behind_a_zero
+from indistinct.recoding.outputs import ENDS, MAIN, Buckets
 from indistinct.release.opening import OpenedTables
 from indistinct.release.published import Beside, Knowledge, Published, describe_release
 from indistinct.release.verification.evidence import published_schema
 from indistinct.schema import Schema
 from indistinct.study.query.answer import Answer, answer
-from indistinct.study.query.reading import behind_a_zero, labels_of_domain, plain_labels, quasi_labels
+from indistinct.study.query.reading import labels_of_domain, plain_labels, quasi_labels
 from indistinct.study.query.workload import WorkloadErrors, errors_of
 from indistinct.tables import open_table
 from indistinct.tables.domain import Domain, Kind
@@ -161,7 +162,11 @@ def published_rows(
         return _in_buckets(published, published.buckets, schema, queries, about=about, base=empty)
     table = open_table(published.sources[MAIN], published=True).data
     shown = published_schema(schema, table.column_names)
-    present = [name for name in schema.published if name in table.column_names or f"{name}_min" in shown.quasi]
+    present = [
+        name
+        for name in schema.published
+        if name in table.column_names or any(name + first in shown.quasi for first, _ in ENDS)
+    ]
     names = _columns_asked_about(queries, present, schema)
     read = {}
     for name in names:

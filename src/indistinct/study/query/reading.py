@@ -4,7 +4,6 @@ Where the values of the original are known, each published one covers some of th
 ranges and the members of sets, and what its hierarchies list; the rest is unknown.
 """
 
-import re
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -18,18 +17,26 @@ from indistinct.hierarchy.binding import ROOT
 from indistinct.hierarchy.builders import Order, declared_order
 from indistinct.hierarchy.explicit import Explicit
 from indistinct.machine.arrays import Codes
-from indistinct.metrics.published_ranges import ranges_of, written_span
+from indistinct.metrics.published_ranges import ranges_of
 from indistinct.metrics.queries.published_rows import Labels, single_values
 from indistinct.metrics.queries.values import column_values, positions_of
 from indistinct.recoding.columns import QuasiColumn, columns_of
-from indistinct.recoding.labels import OR_MISSING, written_end, written_members, written_ranges
+from indistinct.recoding.label_spans import (
+    ALL,
+    FROM,
+    MISSING,
+    SOME,
+    Texts,
+    behind_a_zero,
+    parse_value,
+    rows_of_outputs,
+    written_span,
+)
+from indistinct.recoding.labels import OR_MISSING, written_members, written_text_range
 from indistinct.recoding.read_back import output_names, read_column
-from indistinct.recoding.read_back_texts import Meaning, covered_by, parse_value
+from indistinct.recoding.read_back_texts import Meaning, covered_by
 from indistinct.schema import Schema
 from indistinct.tables.domain import Domain, Kind, kind_of
-
-Texts = tuple[str | None, ...]
-_BEHIND_A_ZERO = re.compile(r"(?<![\d.])(?<![eE][-+])0\d")
 
 
 def plain_labels(name: str, column: pa.ChunkedArray, *, hierarchy: Hierarchy | None = None) -> tuple[Labels, Codes]:
@@ -66,7 +73,7 @@ def quasi_labels(
     _refuse_means(table, names, column)
     read = read_column(table, column, schema)
     outputs = {each: array.to_pylist() for each, array in read.outputs}
-    shown: list[Texts] = list(zip(*(outputs[each] for each in outputs if not each.endswith("_mean")), strict=True))
+    shown = rows_of_outputs(list(outputs), list(outputs.values()), name)
     labels = _labels(column, read.meanings, shown, hierarchy)
     if known is None:
         labels = _incomplete(labels, shown)
@@ -137,9 +144,10 @@ def _by_itself(
     table: pa.Table, names: list[str], name: str, hierarchy: Hierarchy | None, constants: Iterable[str]
 ) -> QuasiColumn:
     """Return a column with the values that a published table and its hierarchy tell."""
-    texts = [text for each in names if not each.endswith("_mean") for text in _distinct(table[each])]
-    missing = any(text is None or text == ROOT or text.endswith(OR_MISSING) for text in texts)
-    missing |= any(text == "true" or None in (written_members(text) or ()) for text in texts if text is not None)
+    beside = (f"{name}_mean", name + MISSING)
+    texts = [text for each in names if each not in beside for text in _distinct(table[each])]
+    missing = any(_is_absent(text) for text in texts if text is not None or names[0] != name + FROM)
+    missing |= name + MISSING in names and not {SOME, ALL, "true"}.isdisjoint(_distinct(table[name + MISSING]))
     told = [text for text in texts if text is not None and text != ROOT]
     shown = kind_of(table.schema.field(names[0]).type)
     listed = _listed_values(hierarchy)
@@ -154,9 +162,9 @@ def _by_itself(
         return QuasiColumn(Domain(name, _line(sorted({float(text) for text in wanted} or {0.0}), Kind.NUMBER), missing))
     number = () if any(map(behind_a_zero, told)) else (Kind.NUMBER,)
     for kind in (*number, Kind.DATE) if shown is Kind.TEXT else (shown,):
-        ends = [written_span((text.removesuffix(OR_MISSING),), kind) for text in told if text not in ("true", "false")]
+        ends = [written_span((text.removesuffix(OR_MISSING),), kind) for text in told]
         if told and all(end is not None for end in ends):
-            places = sorted({place for end in ends if end is not None for place in end[:2] if place is not None})
+            places = _places_of([end for end in ends if end is not None])
             return QuasiColumn(Domain(name, _line(places, kind), missing))
     if any("*" in text or (text[:1] == "[" and " .. " not in text) for text in told):
         raise _not_told(name)
@@ -165,9 +173,18 @@ def _by_itself(
     return QuasiColumn(Domain(name, pa.array(known, pa.string()), missing))
 
 
-def behind_a_zero(text: str) -> bool:
-    """Return whether digits stand behind a zero that numbers do not have: then they are a name, such as a postcode."""
-    return _BEHIND_A_ZERO.search(text) is not None
+def _is_absent(text: str | None) -> bool:
+    """Return whether rows that show a text may have no value."""
+    return text is None or text == ROOT or text.endswith(OR_MISSING) or None in (written_members(text) or ())
+
+
+def _places_of(ends: list[tuple[float | None, float | None, bool]]) -> list[float]:
+    """Return the ends of ranges, and a place below them where one has no lower end and excludes its upper one."""
+    places = {place for low, high, _ in ends for place in (low, high) if place is not None}
+    lowest = min(places, default=0.0)
+    if any(low is None and high == lowest and not closed for low, high, closed in ends):
+        places.add(float(np.floor(lowest)) - 1.0)
+    return sorted(places)
 
 
 def _not_told(name: str) -> InputError:
@@ -206,8 +223,8 @@ def _members(text: str) -> list[str]:
     members = written_members(inside)
     if members is not None:
         return [member for member in members if member is not None]
-    ranges = [each for each in written_ranges(inside) if inside.startswith("[") and " .. " in inside]
-    return [written_end(end) for end in ranges[0][:2]] if ranges else [inside]
+    ends = written_text_range(inside)
+    return [inside] if ends is None else list(ends)
 
 
 def _line(places: list[float], kind: Kind) -> pa.Array:

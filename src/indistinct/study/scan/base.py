@@ -118,13 +118,22 @@ class Opened:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Subject:
-    """A published file under scan, and what is known beside it: its original, the roles there, the hierarchies."""
+    """A published file under scan, and what is known beside it: its original, the roles there, the hierarchies.
+
+    `transformed` is the original with its columns transformed as in the release, where that is known.
+    """
 
     file: Opened
     path: Path | None = None
     original: Table | None = None
     schema: Schema | None = None
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
+    transformed: Table | None = None
+
+    @property
+    def compared(self) -> Table | None:
+        """Return the original as published columns can be compared with it: transformed, where that is known."""
+        return self.original if self.transformed is None else self.transformed
 
     @property
     def table(self) -> pa.Table:

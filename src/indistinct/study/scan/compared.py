@@ -14,13 +14,14 @@ def published_as_is(subject: Subject) -> Mapping[str, tuple[pa.ChunkedArray, pa.
 
     No value is there more often than in the original: coarse ages such as 20 and 40 are ages too, but far more often.
     """
-    if subject.original is None:
+    original = subject.compared
+    if original is None:
         return {}
     found = {}
-    for name in subject.original.columns:
+    for name in original.columns:
         if subject.columns.count(name) != 1:
             continue
-        before = plain(subject.original.data[name])
+        before = plain(original.data[name])
         shown = in_type(subject.table[name], before.type)
         if shown is not None and shown.null_count < len(shown) and _is_part(shown, before):
             found[name] = (shown, before)

@@ -22,7 +22,7 @@ HARDLY = 0.1
 
 
 def _find_another_original(subject: Subject) -> Iterator[Finding]:
-    original = subject.original
+    original = subject.compared
     if original is None:
         raise AssertionError("the check needs the original")
     # Quasi-identifiers are published as labels, which are no values of the original.

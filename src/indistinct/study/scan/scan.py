@@ -8,11 +8,13 @@ from types import MappingProxyType
 from typing import Any
 
 from indistinct.engines import bytes_of
+from indistinct.engines.base import transformed_source
 from indistinct.errors import InputError
 from indistinct.figures import plural
 from indistinct.hierarchy import Hierarchy
 from indistinct.machine.memory import Allowance, needs_memory
 from indistinct.recoding.outputs import SENSITIVE
+from indistinct.recoding.transformations import Transformation, check_transformations
 from indistinct.release.published import describe_release, is_release
 from indistinct.release.writing.files import table_path
 from indistinct.schema import Schema, require_schema
@@ -115,6 +117,7 @@ def scan(
     original: Any = None,
     schema: Schema | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
+    transformations: Mapping[str, Transformation] | None = None,
     reading: Reading | None = None,
     memory: str | int | None = None,
 ) -> Scan:
@@ -124,7 +127,8 @@ def scan(
     SPSS, Stata or SAS, a zip archive or a pickle, which is not run; a folder or a pattern of such files, which are
     scanned one after the other; or a frame; or a `Release` or a `Published`, of which original, roles and hierarchies
     are known. Where cells were not read, the file is not called clean. With the
-    `original` and the `schema` of its roles more can be told; `hierarchies` are those that its labels come from.
+    `original` and the `schema` of its roles more can be told; `hierarchies` are those that its labels come from,
+    and columns that `transformations` name are compared with the original as these publish it.
     `reading` says how a text file is read. Raises `InputError` for a file that is encrypted or cannot be read,
     `OutOfMemoryError` for one that holds more than ten times its size and 2 GB, or than `memory`, such as "8GB". Of a
     Parquet file as many row groups as fit are read, evenly chosen, and it is said which rows were not.
@@ -138,18 +142,30 @@ def scan(
         require_schema(schema)
     allowed = None if memory is None else bytes_of(memory)
     if is_release(published):
-        given = describe_release(published, schema, original=original, hierarchies=hierarchies, memory=memory)
+        given = describe_release(
+            published,
+            schema,
+            original=original,
+            hierarchies=hierarchies,
+            transformations=transformations,
+            memory=memory,
+        )
         original, schema, hierarchies = given.raw, schema or given.schema, given.used_hierarchies
+        transformations = given.transformations
         published = given.path or open_table(given.main, published=True).data
     is_path = isinstance(published, str | Path)
     files = fetch_files(published) or files_of(published) if is_path else None
     whole = None if original is None else open_table(original, memory=allowed)
+    as_published = None
+    if whole is not None and transformations:
+        known = check_transformations(transformations, schema, hierarchies or {}) if schema else transformations
+        as_published = open_table(transformed_source(whole, known)[0])
 
     def scan_one(path: Path | None) -> Scan:
         file = arrow.open_frame(published) if path is None else open_file(path, reading or Reading(), memory=allowed)
         if file.table is not None:
             file = replace(file, table=in_plain_types(file.table))
-        return _run_checks(Subject(file, path, whole, schema, dict(hierarchies or {})))
+        return _run_checks(Subject(file, path, whole, schema, dict(hierarchies or {}), transformed=as_published))
 
     if files is None or len(files) == 1:
         return scan_one(files[0] if files else None)

@@ -8,7 +8,7 @@ import numpy as np
 
 from indistinct.algorithms.full_domain.node import ChosenNode
 from indistinct.frequencies.population import with_population
-from indistinct.frequencies.value import Classes
+from indistinct.frequencies.value import Classes, FrequencySet, Labels
 from indistinct.job.publishing import anonymize
 from indistinct.machine.arrays import Codes
 from indistinct.metrics import Metric
@@ -31,6 +31,9 @@ def check_model_traits(case: Case) -> None:
     cells = counted.frequencies.classes
     if counted.population is not None:
         cells = with_population(counted.frequencies, counted.population, absent=True).classes
+    if model.needs_labels:
+        _check_column_sets(model, counted.frequencies, dice)
+        return
     for trial in range(TRIALS):
         size = 1 + trial % 8
         classes = cells.regroup(dice.integers(0, size, len(cells)).astype(np.int32), size)
@@ -57,6 +60,29 @@ def check_model_traits(case: Case) -> None:
             together = classes.regroup(joined, 1)
             expect(not model.violations(together).any(), "not `absorbing`: a good class breaks the model with others")
         _check_dropping(model, classes, dice.integers(0, size, size).astype(np.int32))
+
+
+def _check_column_sets(model: Model, cells: FrequencySet, dice: np.random.Generator) -> None:
+    """The traits of a model of column sets hold when all equal values of a column are published as another one."""
+    for _ in range(TRIALS):
+        finer = cells.vectors % dice.integers(1, 6, cells.vectors.shape[1])
+        coarser = finer % dice.integers(1, 4, finer.shape[1])
+        before, after = _shown_as(cells, finer), _shown_as(cells, coarser)
+        dropped = classes_to_drop(model, before)
+        kept = before.take(np.flatnonzero(~dropped))
+        expect(not model.violations(kept).any(), "what is left once classes are dropped breaks the model")
+        if model.traits.monotone and not model.violations(before).any():
+            expect(not model.violations(after).any(), "not `monotone`: generalizing a column breaks the model")
+        if model.traits.absorbing:
+            rows, fewer = (each.sizes[classes_to_drop(model, each)].sum() for each in (before, after))
+            expect(fewer <= rows, "not `absorbing`: generalizing a column lets more rows be dropped")
+
+
+def _shown_as(cells: FrequencySet, codes: Codes) -> Classes:
+    """Return the classes of cells that show some codes."""
+    values, ids = np.unique(codes, axis=0, return_inverse=True)
+    merged = cells.classes.regroup(ids.reshape(-1).astype(np.int32), len(values))
+    return replace(merged, labels=Labels(cells.names, values))
 
 
 def _check_dropping(model: Model, classes: Classes, merged: Codes) -> None:

@@ -30,6 +30,7 @@ GRADES = Hierarchy.order(["none", "primary", "sec-ondary", "tertiary"])
 MODEL_EXAMPLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "k-anonymity": ("k-anonymity:k=1", "k-anonymity:k=3"),
+        "subset-anonymity": ("subset-anonymity:k=4,size=1", "subset-anonymity:k=5,size=1 & k-anonymity:k=2"),
         "alpha-k": (
             "alpha-k:sensitive=disease,alpha=0.6,k=2",
             "alpha-k:sensitive=disease,alpha=1/3,k=3,protected=HIV/AIDS|gastritis",

@@ -1,0 +1,68 @@
+"""`indistinct codebook`: what the labels of a published file stand for, as a table or as JSON."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from indistinct.cli import options
+from indistinct.cli.flags import policy_of, reading_of
+from indistinct.cli.options import READING, ROLES, SCREEN, Flags, share_options
+from indistinct.cli.output import write_text
+from indistinct.cli.screen import grid, note, print_json, show
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from indistinct.recoding.codebook import Codebook
+
+# So many labels of a codebook are shown on a screen; a file and --json have all.
+MOST_SHOWN = 40
+
+
+@share_options(*ROLES, "hierarchy", *READING, *SCREEN)
+def command(
+    published: Annotated[Path, typer.Argument(metavar="FILE", help="The published file, of any tool.")],
+    flags: Flags,
+    policy: options.PolicyFile = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to write: .csv or .json.")
+    ] = None,
+    overwrite: options.Overwrite = False,
+) -> None:
+    """Tell what every label of a published file stands for: the ends of ranges, members of sets, groups.
+
+    The file alone is enough; columns that show labels are explained. Roles, from a policy or from flags, choose the
+    quasi-identifiers, and hierarchies list the values of their groups. Files of SPSS and Stata are read with their
+    value labels, and the codes of these stand beside them. No value of the original is told.
+    """
+    from indistinct.job.published import reading_of_release
+    from indistinct.study.codebook import intervals, text_of_codebook
+
+    job = policy_of(published, flags, policy=policy, beside=READING)
+    roles = job.schema if job.schema.columns else None
+    reading = reading_of_release(job.input.reading, reading_of(flags))
+    book = intervals(published, roles, hierarchies=job.used_hierarchies, reading=reading)
+    if not len(book):
+        note("no column of the file shows a label: values stand for themselves")
+    if output is not None:
+        write_text(output, text_of_codebook(book, output.suffix), overwrite=overwrite)
+        note(f"{len(book):,} labels of {len(book.columns)} columns are explained in {output}")
+    if flags.as_json:
+        print_json(
+            {"file": str(published), "codebook": None if output is None else str(output), "columns": book.to_json()}
+        )
+    elif output is None:
+        show(_table(book))
+
+
+def _table(book: "Codebook") -> "Table":
+    table = grid("column", "label", "kind", "low", "high", "values", right=("low", "high"))
+    for entry in book.entries[:MOST_SHOWN]:
+        low, high = ("" if end is None else str(end) for end in (entry.low, entry.high))
+        excluded = "" if entry.high_inside or not high else "below "
+        values = "" if entry.kind == "value" else ", ".join(entry.values)
+        table.add_row(entry.column, entry.label or "", entry.kind, low, excluded + high, values)
+    if len(book) > MOST_SHOWN:
+        table.add_row("…", f"{len(book) - MOST_SHOWN:,} more; -o or --json has all", "", "", "", "")
+    return table

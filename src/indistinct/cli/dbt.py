@@ -1,0 +1,50 @@
+"""`indistinct dbt`: the promise of a policy as tests that dbt runs in a warehouse."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from indistinct.cli import options
+from indistinct.cli.output import write_text
+from indistinct.cli.screen import note, print_json, show
+
+
+def command(
+    policy: Annotated[Path, typer.Argument(metavar="POLICY", help="The policy (.toml) whose promise is tested.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FOLDER", help="The folder of the project's tests.")
+    ] = Path("tests"),
+    release: Annotated[
+        Path | None,
+        typer.Option("--release", metavar="FILE", help="A release of the policy, whose columns are tested."),
+    ] = None,
+    overwrite: options.Overwrite = False,
+    as_json: options.Json = False,
+) -> None:
+    """Write generic tests of dbt that fail where a published table breaks what the policy promises.
+
+    k-anonymity, alpha-k, distinct, entropy and recursive l-diversity and t-closeness by equal distance are written as
+    SQL for PostgreSQL, DuckDB, Snowflake, BigQuery and Databricks. They judge the published table alone, as `verify`
+    does without the original. What SQL cannot judge is refused by name.
+    """
+    from indistinct.job.dbt_tests import dbt_tests
+    from indistinct.job.policy.reading import read_policy
+    from indistinct.tables import open_table
+
+    columns = None if release is None else open_table(release, published=True).columns
+    made = dbt_tests(read_policy(policy), columns=columns)
+    folder = output if output.name == "generic" else output / "generic"
+    paths = {folder / f"{test.name}.sql": test for test in made.tests}
+    folder.mkdir(parents=True, exist_ok=True)
+    for path, test in paths.items():
+        write_text(path, test.text, overwrite=overwrite)
+    for spec, reason in made.not_written.items():
+        note(f"no test is written for {spec}: {reason}")
+    if as_json:
+        written = [{"name": test.name, "model": test.model, "path": str(path)} for path, test in paths.items()]
+        print_json({"policy": str(policy), "tests": written, "not_written": dict(made.not_written)})
+        return
+    show("written", *(f"    {path}" for path in paths))
+    show("\nput them beside the published model in its .yml:\n", "    data_tests:")
+    show(*(f"      - {test.name}" for test in made.tests))

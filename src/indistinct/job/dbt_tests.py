@@ -1,0 +1,214 @@
+"""A policy as tests of dbt: what its models ask of a published table, as SQL of the databases that dbt runs on.
+
+Each test selects the classes that break a model, as `verify` counts them on the published table alone: missing is a
+value of its own, thresholds are compared in whole numbers where the definition allows it, and the rest with the same
+tolerance. sqlglot writes every dialect from one tree.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from indistinct.errors import ParameterError
+from indistinct.job.policy.value import Policy
+from indistinct.models import (
+    AlphaK,
+    DistinctLDiversity,
+    EntropyLDiversity,
+    KAnonymity,
+    Model,
+    RecursiveLDiversity,
+    TCloseness,
+)
+from indistinct.models.parameters import exact
+from indistinct.release.verification.evidence import published_schema
+
+DIALECTS = ("postgres", "duckdb", "snowflake", "bigquery", "databricks")
+"""The databases that tests are written for, as dbt calls them, and sqlglot too."""
+MODEL = "indistinct_published_table"
+# What verification lets pass, because rounding alone may make it.
+NOISE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class DbtTest:
+    """A generic test of dbt: its name, the model that it asks about, and the SQL of every dialect."""
+
+    name: str
+    model: str
+    queries: Mapping[str, str]
+
+    @property
+    def text(self) -> str:
+        """The file of the test."""
+        told = "classes of a published table that break it; no row means that it holds"
+        lines = [f"{{# {self.model}: {told} #}}", f"{{% test {self.name}(model) %}}"]
+        for number, (dialect, query) in enumerate(self.queries.items()):
+            lines += [f"{{% {'elif' if number else 'if'} target.type == '{dialect}' %}}", query]
+        known = ", ".join(self.queries)
+        lines += ["{% else %}", f'{{{{ exceptions.raise_compiler_error("{self.name} is written for {known}") }}}}']
+        return "\n".join([*lines, "{% endif %}", "{% endtest %}", ""])
+
+
+@dataclass(frozen=True, slots=True)
+class DbtTests:
+    """The tests of a policy, and the models that no test is written for, with the reason."""
+
+    tests: tuple[DbtTest, ...]
+    not_written: Mapping[str, str]
+
+
+def dbt_tests(policy: Policy, *, columns: Sequence[str] | None = None) -> DbtTests:
+    """Return the tests of a policy; `columns` are those of a release, where ranges are published as several.
+
+    Raises `ParameterError` where a published table alone cannot tell: people, buckets, ranges of which nobody says
+    how they are published.
+    """
+    _require_classes(policy, columns)
+    quasi = policy.schema.quasi if columns is None else published_schema(policy.schema, columns).quasi
+    strange = [name for name in policy.schema.columns if any(mark in name for mark in ("{{", "{%", "{#", "}}"))]
+    if strange:
+        raise ParameterError("a column has a name that dbt would run: it holds {{ or {%", hint="rename the column")
+    parts = [] if policy.model is None else list(policy.model.parts())
+    tests, refused = [], {}
+    for model in parts:
+        query = query_of(model, quasi)
+        if isinstance(query, str):
+            queries = {dialect: _write(query, dialect) for dialect in DIALECTS}
+            tests.append(DbtTest(_name(policy, model), model.spec(), queries))
+        else:
+            refused[model.spec()] = query.reason
+    if not tests:
+        told = "; ".join(f"{spec}: {reason}" for spec, reason in refused.items()) or "the policy names no model"
+        raise ParameterError(f"no test can be written: {told}", hint="`indistinct verify` checks every model")
+    return DbtTests(tuple(tests), refused)
+
+
+def _require_classes(policy: Policy, columns: Sequence[str] | None) -> None:
+    if policy.schema.person:
+        raise ParameterError(
+            "the policy counts people, which a published table does not show",
+            hint="`indistinct verify` counts them on the original",
+        )
+    if policy.algorithm.traits.buckets:
+        raise ParameterError(
+            "a release in buckets has no classes that SQL could group", hint="`indistinct verify` judges its buckets"
+        )
+    if columns is None and policy.output.ranges == "columns":
+        raise ParameterError(
+            "the policy publishes ranges as columns, whose names the release tells",
+            hint="name a release of the policy: --release FILE",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why no test is written for a model."""
+
+    reason: str
+
+
+def query_of(model: Model, quasi: Sequence[str]) -> str | Refusal:
+    """Return SQL that selects the classes of a published table that break a model, in the dialect of DuckDB."""
+    for kind, make in _MAKERS.items():
+        if type(model) is kind:
+            return make(model, [quote(name) for name in quasi])
+    return Refusal("it is not among k, l and t: k-anonymity, alpha-k, l-diversities, t-closeness by equal distance")
+
+
+def quote(name: str) -> str:
+    """Return a name as SQL takes it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _size(model: KAnonymity, quasi: list[str]) -> str:
+    names = ", ".join(quasi)
+    return f"SELECT {names}, COUNT(*) AS n FROM {MODEL} GROUP BY {names} HAVING COUNT(*) < {model.k}"  # noqa: S608
+
+
+def _counted(quasi: list[str], sensitive: str) -> str:
+    """Return how often each sensitive value occurs in each class; missing is a value like any other."""
+    names = ", ".join(quasi)
+    return (
+        f"counted AS (SELECT {names}, {quote(sensitive)} AS v, COUNT(*) AS n "  # noqa: S608
+        f"FROM {MODEL} GROUP BY {names}, {quote(sensitive)})"
+    )
+
+
+def _grouped(quasi: list[str], sensitive: str, having: str, *, more: str = "", source: str = "counted") -> str:
+    names = ", ".join(quasi)
+    steps = ", ".join(filter(None, [_counted(quasi, sensitive), more]))
+    return f"WITH {steps} SELECT {names}, SUM(n) AS n FROM {source} GROUP BY {names} HAVING {having}"  # noqa: S608
+
+
+def _distinct(model: DistinctLDiversity, quasi: list[str]) -> str:
+    return _grouped(quasi, model.sensitive, f"COUNT(*) < {model.l}")
+
+
+def _alpha(model: AlphaK, quasi: list[str]) -> str | Refusal:
+    if model.protected:
+        return Refusal("it protects some values, whose spelling depends on the database")
+    alpha: Fraction = exact(model.alpha)
+    share = f"MAX(n) * {alpha.denominator} > SUM(n) * {alpha.numerator}"
+    return _grouped(quasi, model.sensitive, f"SUM(n) < {model.k} OR {share}")
+
+
+def _entropy(model: EntropyLDiversity, quasi: list[str]) -> str | Refusal:
+    if model.estimator != "shannon":
+        return Refusal("its entropy is corrected by a function that databases do not have")
+    size, number = "CAST(SUM(n) AS DOUBLE)", "CAST(n AS DOUBLE)"
+    entropy = f"LN({size}) - SUM({number} * LN({number})) / {size}"
+    return _grouped(quasi, model.sensitive, f"EXP({entropy}) < {model.l * (1 - NOISE)!r}")
+
+
+def _recursive(model: RecursiveLDiversity, quasi: list[str]) -> str:
+    names, c = ", ".join(quasi), exact(model.c)
+    ranked = (
+        f"ranked AS (SELECT {names}, n, ROW_NUMBER() OVER (PARTITION BY {names} ORDER BY n DESC) AS place "  # noqa: S608
+        "FROM counted)"
+    )
+    tail = f"SUM(CASE WHEN place >= {model.l} THEN n ELSE 0 END)"
+    having = f"MAX(n) * {c.denominator} >= {tail} * {c.numerator}"
+    return _grouped(quasi, model.sensitive, having, more=ranked, source="ranked")
+
+
+def _closeness(model: TCloseness, quasi: list[str]) -> str | Refusal:
+    if model.distance != "equal":
+        return Refusal(f"its distance is {model.distance}; SQL is written for equal")
+    names = ", ".join(quasi)
+
+    def total(over: str) -> str:
+        return f"CAST(SUM(n) OVER ({over}) AS DOUBLE)"
+
+    own, whole = total(f"PARTITION BY {names}"), f"{total('PARTITION BY v')} / {total('')}"
+    excess = f"excess AS (SELECT {names}, n, CAST(n AS DOUBLE) / {own} - {whole} AS above FROM counted)"  # noqa: S608
+    having = f"SUM(CASE WHEN above > 0 THEN above ELSE 0 END) > {model.t + NOISE!r}"
+    return _grouped(quasi, model.sensitive, having, more=excess, source="excess")
+
+
+_MAKERS: dict[type[Model], Callable[[Any, list[str]], str | Refusal]] = {
+    KAnonymity: _size,
+    AlphaK: _alpha,
+    DistinctLDiversity: _distinct,
+    EntropyLDiversity: _entropy,
+    RecursiveLDiversity: _recursive,
+    TCloseness: _closeness,
+}
+
+
+def _write(query: str, dialect: str) -> str:
+    """Return a query in a dialect, about the table that dbt names."""
+    import sqlglot
+
+    (text,) = sqlglot.transpile(query, read="duckdb", write=dialect, identify=True, pretty=True)
+    marked = next(mark for mark in (f'"{MODEL}"', f"`{MODEL}`") if mark in text)
+    return text.replace(marked, "{{ model }}")
+
+
+def _name(policy: Policy, model: Model) -> str:
+    """Return the name of a test: that of the policy, of the model and of the column that it protects."""
+    stem = (policy.name or "policy").removesuffix(".toml")
+    sensitive = getattr(model, "sensitive", "")
+    words = "_".join(filter(None, ["indistinct", stem, model.name, sensitive]))
+    return "".join(letter if letter.isascii() and letter.isalnum() else "_" for letter in words).lower()

@@ -1,0 +1,61 @@
+"""A metric of cells in which some columns matter more than others."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from indistinct.machine.arrays import Codes
+from indistinct.metrics.base import CellMetric, Goal, Metric, SummedMetric
+from indistinct.metrics.importance import Importance
+from indistinct.recoding.outputs import PublishedColumn
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedMetric(CellMetric):
+    """A metric that is a mean over columns, as the weighted mean: weights are their importance over the mean of all."""
+
+    metric: CellMetric
+    weights: tuple[tuple[str, float], ...]
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """The name of the metric."""
+        return self.metric.name
+
+    @property
+    def goal(self) -> Goal:  # type: ignore[override]
+        """The better direction."""
+        return self.metric.goal
+
+    @property
+    def keys(self) -> tuple[tuple[str, ...], ...]:
+        """The histograms of the metric."""
+        return self.metric.keys
+
+    def charge(self, column: PublishedColumn) -> Codes:
+        """Charge what the metric does, as often as the column matters."""
+        return dict(self.weights)[column.column] * np.asarray(self.metric.charge(column))
+
+    def dropped(self, column: PublishedColumn) -> float:
+        """Charge a suppressed cell as often as the column matters."""
+        return dict(self.weights)[column.column] * self.metric.dropped(column)
+
+    def combine(self, totals: Codes, *, rows: int) -> Codes:
+        """Return the metric from totals by column."""
+        return self.metric.combine(totals, rows=rows)
+
+
+def weigh_metric(metric: Metric, importance: Importance, columns: Sequence[str]) -> Any:
+    """Return a metric in which columns matter as much as is said; one that does not charge cells stays as it is.
+
+    A metric that was given an importance of its own keeps it.
+    """
+    if not importance or not isinstance(metric, CellMetric):
+        return metric
+    if isinstance(metric, SummedMetric):
+        given: Any = metric
+        return metric if metric.importance else replace(given, importance=importance)
+    weights = np.array([importance.of(name) for name in columns])
+    return WeightedMetric(metric, tuple(zip(columns, (weights / weights.mean()).tolist(), strict=True)))

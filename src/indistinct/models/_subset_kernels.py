@@ -1,0 +1,95 @@
+"""Numba kernels that count groups of classes which share the labels of some columns.
+
+`prefix` (int64) and `codes` (uint16 or int32) have one entry a class: its group by all columns of a set but the last,
+and its label in the last one; `radix` is the number of labels of that. Their group is `prefix * radix + code`, and
+`table` (int64) has one entry a group. `alive` (bool) marks the classes that were not dropped; several threads may work
+on it, each on other sets, because nobody ever sets an entry back. `sizes` (int64) has the rows of each class. Where
+people are counted, `persons` and `owners` have one entry for each person of each class, in the order of people, and
+`seen` one entry a group. The twin is a dictionary in `testing/reference.py`.
+"""
+
+import numpy as np
+
+from indistinct.machine.compiled import jit
+
+
+@jit
+def count_rows(prefix, codes, radix, sizes, alive, table):
+    """Write the rows of each group."""
+    table[:] = 0
+    for i in range(len(prefix)):
+        if alive[i]:
+            table[prefix[i] * radix + codes[i]] += sizes[i]
+
+
+@jit
+def count_people(prefix, codes, radix, persons, owners, alive, table, seen):
+    """Write the people of each group: somebody with several rows in a group is one."""
+    table[:] = 0
+    seen[:] = -1
+    # The entries of a person are neighbours: a group that saw this person last has counted them.
+    for entry in range(len(persons)):
+        i = owners[entry]
+        if alive[i]:
+            group = prefix[i] * radix + codes[i]
+            if seen[group] != persons[entry]:
+                seen[group] = persons[entry]
+                table[group] += 1
+
+
+@jit
+def smallest_group(table):
+    """Return the smallest count above 0, 0 if there is none."""
+    least = np.int64(0)
+    for group in range(len(table)):
+        if table[group] > 0 and (least == 0 or table[group] < least):
+            least = table[group]
+    return least
+
+
+@jit
+def drop_small_groups(prefix, codes, radix, table, k, sizes, fixed, alive):
+    """Drop the classes of groups with a count below k, but for fixed ones; return how many rows that were."""
+    dropped = np.int64(0)
+    for i in range(len(prefix)):
+        if alive[i] and not fixed[i] and table[prefix[i] * radix + codes[i]] < k:
+            alive[i] = False
+            dropped += sizes[i]
+    return dropped
+
+
+@jit
+def mark_small_groups(prefix, codes, radix, table, k, alive, marked):
+    """Mark the classes of groups with a count below k."""
+    for i in range(len(prefix)):
+        if alive[i] and table[prefix[i] * radix + codes[i]] < k:
+            marked[i] = True
+
+
+@jit
+def choose_witnesses(prefix, codes, radix, sizes, asking, k, chosen, table):
+    """Choose classes that do not ask until each group of an asking class has k rows of chosen ones, or all of its own.
+
+    `asking` and `chosen` (bool) have one entry a class.
+    """
+    table[:] = -1
+    for i in range(len(prefix)):
+        if asking[i]:
+            table[prefix[i] * radix + codes[i]] = 0
+    # A group that nobody asks about stays at -1; the others count the rows that are chosen.
+    for i in range(len(prefix)):
+        group = prefix[i] * radix + codes[i]
+        if chosen[i] and table[group] >= 0:
+            table[group] += sizes[i]
+    for i in range(len(prefix)):
+        group = prefix[i] * radix + codes[i]
+        if not asking[i] and not chosen[i] and 0 <= table[group] < k:
+            chosen[i] = True
+            table[group] += sizes[i]
+
+
+@jit
+def extend_prefix(prefix, codes, radix, longer):
+    """Write the group of each class by one column more."""
+    for i in range(len(prefix)):
+        longer[i] = prefix[i] * radix + codes[i]

@@ -1,0 +1,161 @@
+"""Subset anonymity: every combination of values of a few quasi-identifiers is shared by enough rows."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, ClassVar
+
+import numpy as np
+
+from indistinct.errors import Feasible, InfeasibleError, ParameterError
+from indistinct.frequencies.value import Classes
+from indistinct.machine.arrays import Codes
+from indistinct.models import parameters
+from indistinct.models.base import Model, ModelTraits
+from indistinct.models.k_anonymity import K_HINT, KAnonymity
+from indistinct.models.subset_groups import SubsetGroups
+
+HINT = "give size=2 for every pair of quasi-identifiers, or sets=age+sex|age+occupation for some"
+
+
+@dataclass(frozen=True, slots=True)
+class SubsetAnonymity(Model):
+    """Every combination of published values on each of some sets of columns has at least `k` rows.
+
+    The sets are all sets of `size` quasi-identifiers, which implies all smaller ones, or those that `sets` names. It is
+    weaker than k-anonymity on all quasi-identifiers together: whoever knows more columns than a set has may find fewer
+    rows. A star is a value as any other.
+
+    >>> SubsetAnonymity(k=5, sets=[["age", "sex"], ["age", "occupation"]]).spec()
+    'subset-anonymity:k=5,sets=age+sex|age+occupation'
+    """
+
+    name: ClassVar[str] = "subset-anonymity"
+    larger_is_stronger: ClassVar[tuple[str, ...]] = ("k", "size")
+    # A group is small by what is in it alone. Generalizing all values of a column unites groups, and dropping a class
+    # makes groups of other classes smaller.
+    traits: ClassVar[ModelTraits] = ModelTraits(stable=False, absorbing=True, class_wise=False)
+    needs_labels: ClassVar[bool] = True
+    row_counts: ClassVar[tuple[str, ...]] = ("k",)
+    counts_rows: ClassVar[bool] = False
+    k: int
+    size: int | None = None
+    sets: tuple[tuple[str, ...], ...] = ()
+
+    def __post_init__(self) -> None:
+        parameters.whole_number(self, "k", hint=K_HINT)
+        object.__setattr__(self, "sets", _check_sets(self.sets))
+        if self.size is not None:
+            parameters.whole_number(self, "size", hint=HINT)
+        if (self.size is None) != bool(self.sets):
+            came = "both" if self.sets else "neither"
+            raise ParameterError.of("SubsetAnonymity", "size", f"or `sets` must be given; got {came}", hint=HINT)
+
+    @property
+    def caution(self) -> str | None:
+        """What is not promised."""
+        known = f"{self.size} quasi-identifiers" if self.size else "the named sets of quasi-identifiers"
+        return (
+            f"subset-anonymity promises nothing against whoever knows more than {known}: all quasi-identifiers "
+            "together may single a row out"
+        )
+
+    @property
+    def people_traits(self) -> ModelTraits:
+        """The people of united groups are at least those of each, as rows are."""
+        return self.traits
+
+    @property
+    def quasi(self) -> tuple[str, ...]:
+        """The columns of all sets that are named."""
+        return tuple(dict.fromkeys(name for columns in self.sets for name in columns))
+
+    def in_classes(self) -> Model:
+        """Return k-anonymity: every group is a union of classes."""
+        return KAnonymity(self.k)
+
+    def require_quasi(self, quasi: Sequence[str]) -> None:
+        """Raise where a set names what is no quasi-identifier, or has more columns than there are."""
+        Model.require_quasi(self, quasi)
+        if self.size is not None and self.size > len(quasi):
+            raise ParameterError.of(
+                "SubsetAnonymity",
+                "size",
+                f"must be at most the number of quasi-identifiers, {len(quasi)}; got {self.size}",
+                hint=f"size={len(quasi)} is k-anonymity on all of them together",
+            )
+
+    def column_sets(self, names: Sequence[str]) -> tuple[tuple[int, ...], ...]:
+        """Return the places of the columns of each set; one that lies in another follows from it and is left out.
+
+        >>> SubsetAnonymity(k=2, sets=[["b"], ["c", "a"], ["b", "c"]]).column_sets(["a", "b", "c"])
+        ((0, 2), (1, 2))
+        """
+        if self.size is not None:
+            return tuple(combinations(range(len(names)), min(self.size, len(names))))
+        places = {name: place for place, name in enumerate(names)}
+        named = {frozenset(places[name] for name in columns) for columns in self.sets}
+        return tuple(sorted(tuple(sorted(one)) for one in named if not any(one < other for other in named)))
+
+    def violations(self, classes: Classes) -> Codes:
+        """Return a mask of the classes in a group of fewer than `k` rows, or people."""
+        groups = self._groups(classes)
+        if groups is None:
+            return np.asarray((classes.sizes > 0) & (classes.members < self.k))
+        return groups.below(self.k)
+
+    def outside(self, classes: Classes, enough: int | None = None) -> Codes:
+        """Return a mask of the classes that go, one after the other, until all groups of the others are large."""
+        groups = self._groups(classes)
+        return self.violations(classes) if groups is None else groups.outside(self.k, enough=enough)
+
+    def achieved(self, classes: Classes) -> Mapping[str, float]:
+        """Return the size of the smallest group as `k`; nothing where there are no rows."""
+        if not classes.rows:
+            return {}
+        groups = self._groups(classes)
+        return {"k": int(classes.members[0]) if groups is None else groups.smallest()}
+
+    def inevitable(self, classes: Classes) -> Codes:
+        """Return that no row of a single class must go: that depends on all of them."""
+        return 0 * classes.sizes
+
+    def check(self, whole: Classes) -> None:
+        """Raise `InfeasibleError` if the table has fewer than `k` rows."""
+        members = int(whole.members.sum())
+        if 0 < members < self.k:
+            raise InfeasibleError(
+                f"k = {self.k} but the table has {members} {whole.unit}",
+                hint=f"k at most {members}",
+                feasible=Feasible({"k": members}),
+            )
+
+    def _groups(self, classes: Classes) -> SubsetGroups | None:
+        """Return the groups of classes by each set of columns; None for one class, whatever it publishes."""
+        if classes.labels is not None:
+            return SubsetGroups(classes, self.column_sets(classes.labels.names))
+        if len(classes) > 1:
+            raise AssertionError("subset-anonymity judges classes whose labels are known")
+        return None
+
+
+def _check_sets(given: Any) -> tuple[tuple[str, ...], ...]:
+    """Return sets of names as tuples; raise for anything else."""
+    several = None if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
+    fine = several is not None and all(
+        isinstance(columns, Iterable) and not isinstance(columns, str) and list(columns) for columns in several
+    )
+    found = tuple(tuple(columns) for columns in several or ()) if fine else None
+    if found is None or not all(isinstance(name, str) and name for columns in found for name in columns):
+        raise ParameterError.of(
+            "SubsetAnonymity",
+            "sets",
+            f"must be lists of names of columns; got {given!r}",
+            hint='for example sets=[["age", "sex"], ["age", "occupation"]]',
+        )
+    twice = next((columns for columns in found if len(set(columns)) < len(columns)), None)
+    if twice is not None:
+        raise ParameterError.of(
+            "SubsetAnonymity", "sets", f"must name a column once in a set; got {'+'.join(twice)}", hint="name it once"
+        )
+    return found

@@ -1,0 +1,168 @@
+"""What a published label says of a line, read without the original: the ends of a range, a number, a date or a star.
+
+Everybody who reads labels takes them apart by `labels`, and finds their ends here.
+"""
+
+import math
+import re
+from calendar import monthrange
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from decimal import Decimal, InvalidOperation
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from indistinct.hierarchy.binding import ROOT
+from indistinct.recoding.labels import OR_MISSING, WrittenRange, written_ranges
+from indistinct.tables.domain import Kind
+
+Texts = tuple[str | None, ...]
+End = Decimal | datetime
+_BEHIND_A_ZERO = re.compile(r"(?<![\d.])(?<![eE][-+])0\d")
+_CALENDAR = re.compile(r"(?P<year>\d{4})(?:-(?P<month>0[1-9]|1[0-2])|-Q(?P<quarter>[1-4])|(?<=0)(?P<decade>s))?")
+FROM, TO, MISSING = "_from", "_to", "_missing"
+"""What the names of columns end in that stand for one whose ranges are published as columns."""
+NO, SOME, ALL = "no", "some", "all"
+"""What the last of them says: of how many rows of a class there is no value."""
+
+
+def rows_of_outputs(names: Sequence[str], outputs: Sequence[Sequence[str | None]], column: str) -> list[Texts]:
+    """Return the texts that say what is covered, by published value: a label, two bounds, or two ends and a word.
+
+    A mean beside them tells classes apart, but says nothing of what is covered.
+
+    >>> rows_of_outputs(["age_from", "age_to"], [["18", None], ["21", "40"]], "age")
+    [('18', '21', 'no'), (None, '40', 'no')]
+    """
+    if names[0] == column:
+        return [(text,) for text in outputs[0]]
+    kept = [texts for name, texts in zip(names, outputs, strict=True) if name != f"{column}_mean"]
+    rows: list[Texts] = list(zip(*kept, strict=True))
+    alone = names[0] == column + FROM and column + MISSING not in names
+    return [(*row, NO) for row in rows] if alone else rows
+
+
+class LabelSpan(NamedTuple):
+    """The ends of a published range, None for an open one, and whether the upper one is inside."""
+
+    low: End | None
+    high: End | None
+    closed: bool
+
+
+def span_of(texts: Texts, kind: Kind) -> LabelSpan | None:
+    """Return the ends of a published number, date, range or star; None for any other label.
+
+    Two texts are two published bounds, and three two ends with a word about missing values.
+
+    >>> span_of(("[25-30]",), Kind.NUMBER)
+    LabelSpan(low=Decimal('25'), high=Decimal('30'), closed=True)
+    >>> span_of(("2024-02",), Kind.DATE).high
+    datetime.datetime(2024, 2, 29, 0, 0)
+    """
+    if len(texts) > 1:
+        if texts[0] is None and texts[1] is None:
+            return LabelSpan(None, None, True) if texts[2:] in ((NO,), (SOME,)) else None
+        ways = [WrittenRange(texts[0] or "", texts[1] or "")]
+    elif texts[0] is None:
+        return None
+    elif texts[0] == ROOT:
+        return LabelSpan(None, None, True)
+    else:
+        inside = texts[0].removesuffix(OR_MISSING)
+        ways = [WrittenRange(inside, inside), *written_ranges(inside)]
+    for way in ways:
+        low, high = (parse_value(text, kind) for text in way[:2])
+        if (low is None and way.first) or (high is None and way.last):
+            continue
+        if way.first and way.first == way.last and not way.closed:
+            continue
+        if low is None or high is None or low <= high:  # type: ignore[operator]
+            return LabelSpan(low, high, way.closed)
+    return _calendar_span(texts[0] or "") if kind is Kind.DATE and len(texts) == 1 else None
+
+
+def written_span(texts: Texts, kind: Kind) -> tuple[float | None, float | None, bool] | None:
+    """Return where the ends of a published number, range or star lie on the line of their column.
+
+    >>> written_span(("[25-30]",), Kind.NUMBER), written_span(("[ .. 24] or missing",), Kind.NUMBER)
+    ((25.0, 30.0, True), (None, 24.0, True))
+    """
+    span = span_of(texts, kind)
+    if span is None:
+        return None
+    low, high = (None if end is None else place_on_line(end) for end in span[:2])
+    return low, high, span.closed
+
+
+def _calendar_span(text: str) -> LabelSpan | None:
+    """Return the first and the last day of a month, a quarter, a year or a decade, as hierarchies of dates label it."""
+    found = _CALENDAR.fullmatch(text.removesuffix(OR_MISSING))
+    if found is None or found["year"] == "0000":
+        return None
+    year, last = int(found["year"]), int(found["year"]) + (9 if found["decade"] else 0)
+    first_month, last_month = 1, 12
+    if found["month"]:
+        first_month = last_month = int(found["month"])
+    elif found["quarter"]:
+        first_month, last_month = 3 * int(found["quarter"]) - 2, 3 * int(found["quarter"])
+    return LabelSpan(datetime(year, first_month, 1), datetime(last, last_month, monthrange(last, last_month)[1]), True)
+
+
+def behind_a_zero(text: str) -> bool:
+    """Return whether digits stand behind a zero that numbers do not have: then they are a name, such as a postcode."""
+    return _BEHIND_A_ZERO.search(text) is not None
+
+
+def kind_of_labels(texts: Sequence[str], shown: Kind) -> Kind:
+    """Return whether labels speak of numbers, of dates or of texts, by themselves; `shown` is what the column holds.
+
+    >>> kind_of_labels(["[20-29]", "31", "*"], Kind.TEXT), kind_of_labels(["021**", "*"], Kind.TEXT)
+    (<Kind.NUMBER: 'number'>, <Kind.TEXT: 'text'>)
+    """
+    if shown is not Kind.TEXT:
+        return shown
+    told = [text for text in texts if text != ROOT]
+    number = () if any(map(behind_a_zero, told)) else (Kind.NUMBER,)
+    for kind in (*number, Kind.DATE) if told else ():
+        if all(span_of((text,), kind) is not None for text in told):
+            return kind
+    return Kind.TEXT
+
+
+def last_inside(span: LabelSpan, kind: pa.DataType) -> End | float | None:
+    """Return the largest value of a range whose upper end may be excluded."""
+    high = span.high
+    if high is None or span.closed:
+        return high
+    if isinstance(high, datetime):
+        return high - (timedelta(days=1) if pa.types.is_date(kind) else timedelta(microseconds=1))
+    if pa.types.is_integer(kind):
+        return high - 1
+    if pa.types.is_decimal(kind):
+        return high - Decimal(1).scaleb(-kind.scale)
+    return math.nextafter(float(high), -math.inf)
+
+
+def parse_value(text: str, kind: Kind) -> Decimal | datetime | None:
+    """Return the number or the date that a text spells, which other spellings of it share."""
+    try:
+        match kind:
+            case Kind.NUMBER:
+                size = Decimal(text)
+                return size if size.is_finite() else None
+            case Kind.DATE:
+                moment = datetime.fromisoformat(text)
+                return moment if moment.tzinfo is None else None
+            case Kind.TEXT:
+                return None
+    except (InvalidOperation, ValueError):
+        return None
+
+
+def place_on_line(value: End | float) -> float:
+    """Return where a number or a date lies on a column's line."""
+    if not isinstance(value, datetime):
+        return float(value)
+    return (value - datetime(1970, 1, 1)) / timedelta(days=1)

@@ -1,0 +1,106 @@
+"""Ranges as columns: a recoding publishes `age_from` and `age_to` as numbers or dates in place of one label.
+
+Both ends are inside, and an open one is missing. An upper end that a label excludes is published as the last number, or
+moment, below it, so that two columns say exactly what the label says. Where the column has missing values, a third,
+`age_missing`, says whether no, some or all rows of a class have none. Labels that are no ranges stay as they are.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, TypeVar
+
+import pyarrow as pa
+
+from indistinct.errors import ParameterError, SchemaError
+from indistinct.hierarchy.binding import ROOT
+from indistinct.recoding.kinds import RecodedColumn, Recoding
+from indistinct.recoding.label_spans import ALL, FROM, MISSING, NO, SOME, TO, End, LabelSpan, last_inside, span_of
+from indistinct.recoding.labels import OR_MISSING
+from indistinct.recoding.outputs import PublishedColumn, RangeForm
+from indistinct.schema import Schema
+from indistinct.tables.domain import Domain, Kind
+
+FORMS: tuple[RangeForm, ...] = ("labels", "columns")
+AnyRecoding = TypeVar("AnyRecoding", bound=Recoding)
+
+
+def check_form(form: object) -> RangeForm:
+    """Return how ranges are published; raise `ParameterError` for a word that is not known."""
+    for known in FORMS:
+        if form == known:
+            return known
+    raise ParameterError(
+        f"`ranges` must be one of {', '.join(FORMS)}; got {form!r}",
+        hint="labels are texts such as [18-21]; columns are two numbers, age_from and age_to",
+    )
+
+
+def require_free_names(schema: Schema) -> None:
+    """Raise where a column that the table has already would be made of a range."""
+    made = [name + end for name in schema.quasi for end in (FROM, TO, MISSING)]
+    taken = [name for name in made if name in schema.columns]
+    if taken:
+        raise SchemaError(
+            f"ranges as columns would make {', '.join(map(repr, taken))}, which the table has already",
+            hint="rename the column, or publish labels: ranges=labels",
+        )
+
+
+def with_range_columns(recoding: AnyRecoding) -> AnyRecoding:
+    """Return a recoding that publishes the ends of ranges of numbers and dates as columns of their own."""
+    columns = []
+    for column in recoding.columns:
+        published = _publish_ends(column)
+        columns.append(replace(column, summary=replace(column.summary, published=published)))
+    return replace(recoding, columns=tuple(columns))
+
+
+def _publish_ends(column: RecodedColumn) -> PublishedColumn:
+    published, domain = column.summary.published, column.domain
+    (name, labels), *beside = published.outputs
+    if domain.kind is Kind.TEXT or domain.declared or name != domain.column:
+        return published
+    read = [_read_label(text, domain) for text in labels.cast(pa.string()).to_pylist()]
+    spans = [span for span, _ in read if span is not None]
+    if len(spans) < len(read):
+        return published
+    kind = _type_of_ends(domain, spans)
+    ends = [(name + FROM, _to_arrow([span.low for span in spans], kind))]
+    ends.append((name + TO, _to_arrow([last_inside(span, kind) for span in spans], kind)))
+    if domain.missing:
+        ends.append((name + MISSING, pa.array([missing for _, missing in read], pa.string())))
+    return replace(published, outputs=(*ends, *beside))
+
+
+def _read_label(text: str | None, domain: Domain) -> tuple[LabelSpan | None, str]:
+    """Return the ends of a label, None where it is no range, and whether rows may be missing."""
+    if text is None:
+        return LabelSpan(None, None, True), ALL
+    absent = domain.missing and (text == ROOT or text.endswith(OR_MISSING))
+    return span_of((text,), domain.kind), SOME if absent else NO
+
+
+def _type_of_ends(domain: Domain, spans: Sequence[LabelSpan]) -> pa.DataType:
+    """Return the type of the column, or that of numbers with fractions where ends of whole ones have some."""
+    kind = domain.values.type
+    if pa.types.is_integer(kind):
+        ends = [end for span in spans for end in span[:2] if isinstance(end, Decimal)]
+        return pa.int64() if all(end == int(end) for end in ends) else pa.float64()
+    if pa.types.is_date(kind):
+        moments = [end for span in spans for end in span[:2] if isinstance(end, datetime)]
+        days = all(end == datetime(end.year, end.month, end.day) for end in moments)
+        return pa.date32() if days else pa.timestamp("us")
+    return kind
+
+
+def _to_arrow(ends: Sequence[End | float | None], kind: pa.DataType) -> pa.Array:
+    if pa.types.is_integer(kind):
+        return pa.array([None if end is None else int(end) for end in ends], kind)  # type: ignore[arg-type]
+    if pa.types.is_floating(kind):
+        return pa.array([None if end is None else float(end) for end in ends], pa.float64())  # type: ignore[arg-type]
+    values: list[Any] = list(ends)
+    if pa.types.is_date(kind):
+        values = [None if end is None else end.date() for end in values]
+    return pa.array(values, kind)

@@ -1,0 +1,143 @@
+"""The files around the code: workflows, templates, the image, locks and versions say the same as the project."""
+
+import importlib.util
+import re
+import subprocess
+import sys
+import tomllib
+
+import pytest
+import yaml
+
+import indistinct as ind
+from references.documentation import ROOT
+
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+TARGETS = set(re.search(r"^\.PHONY: (.*)$", MAKEFILE, re.M)[1].split())
+PYTHONS = [word.rpartition(" ")[2] for word in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", word)]
+
+
+def jobs_of(path):
+    return yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"]
+
+
+def steps_of(path):
+    return [step for job in jobs_of(path).values() for step in job.get("steps", ())]
+
+
+# Workflows call the targets that everybody calls, and may do no more than they must.
+
+
+def test_there_are_workflows_for_tests_wheels_docs_and_releases():
+    assert [path.stem for path in WORKFLOWS] == ["docs", "release", "test", "wheels"]
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_workflows_run_targets_of_the_makefile_and_nothing_else(path):
+    commands = [step["run"] for step in steps_of(path) if "run" in step]
+    assert [line for line in commands if line.split()[0] != "make" or not set(line.split()[1:]) <= TARGETS] == []
+
+
+def test_hooks_of_contributors_run_targets_too():
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"]
+    entries = [hook["entry"].split() for repository in hooks for hook in repository["hooks"]]
+    assert entries
+    assert all(words[0] == "make" and set(words[1:]) <= TARGETS for words in entries)
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_workflows_read_and_only_publishing_gets_more(path):
+    document = yaml.safe_load(path.read_text(encoding="utf-8"))
+    assert document["permissions"] == {"contents": "read"}
+    more = {name for name, job in document["jobs"].items() if "permissions" in job}
+    assert more <= {"publish"}
+    assert all("environment" in document["jobs"][name] for name in more)
+
+
+def test_every_supported_python_is_tested_and_gets_wheels():
+    for name, job in (("test", "test"), ("wheels", "wheel")):
+        matrix = jobs_of(ROOT / ".github" / "workflows" / f"{name}.yml")[job]["strategy"]["matrix"]
+        assert matrix["python"] == PYTHONS
+    assert f">={PYTHONS[0]}" == PROJECT["requires-python"]
+
+
+def test_files_for_github_keep_to_their_schemas():
+    """`make check-files` has what this needs; the lines of the target are run as they stand there."""
+    if importlib.util.find_spec("check_jsonschema") is None:
+        pytest.skip("check-jsonschema is not installed: `make check-files` installs it and checks the same")
+    lines = re.findall(r"^\t\$\(CHECK\) (.*)$", MAKEFILE, re.M)
+    assert len(lines) == 5
+    for line in lines:
+        schema, *patterns = line.split()
+        files = [path for pattern in patterns for path in sorted(ROOT.glob(pattern))]
+        assert files
+        called = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, *files]
+        ran = subprocess.run(called, capture_output=True, text=True)
+        assert ran.returncode == 0, ran.stdout
+
+
+# The image.
+
+
+def instructions():
+    """Return the instructions of the Dockerfile, one list for each stage."""
+    text = re.sub(r"^#.*\n", "", (ROOT / "Dockerfile").read_text(encoding="utf-8"), flags=re.M).replace("\\\n", " ")
+    stages = []
+    for line in filter(str.strip, text.splitlines()):
+        word, _, rest = line.strip().partition(" ")
+        if word == "FROM":
+            stages.append([])
+        if stages:
+            stages[-1].append((word, rest.strip()))
+    return stages
+
+
+def test_the_image_is_small_runs_as_nobody_special_and_fetches_nothing_in_its_last_stage():
+    *building, last = instructions()
+    assert len(building) == 1
+    assert all("-slim" in stage[0][1] for stage in (*building, last))
+    names = [word for word, _ in last]
+    assert names[-1] == "CMD"
+    (user,) = [rest for word, rest in last if word == "USER"]
+    assert user not in ("root", "0")
+    assert names.index("USER") < names.index("ENTRYPOINT")
+    assert {"HEALTHCHECK", "WORKDIR"} <= set(names)
+    runs = " ".join(rest for word, rest in last if word == "RUN")
+    assert not re.search(r"\b(pip|apt-get|curl|wget)\b", runs)
+    assert "ADD" not in names
+
+
+def test_the_image_is_built_by_a_target_from_a_wheel_with_kernels_and_locked_packages():
+    runs = " ".join(rest for word, rest in instructions()[0] if word == "RUN")
+    assert set(re.findall(r"\bmake ([a-z-]+)", runs)) == {"wheel"}
+    assert "--require-hashes --requirement requirements.lock" in runs
+    assert "dist/*-cp*.whl" in runs
+    ignored = (ROOT / ".dockerignore").read_text(encoding="utf-8").split()
+    assert {".git", ".venv", "dist"} <= set(ignored)
+
+
+# Versions and locks.
+
+
+def test_the_change_log_begins_with_this_version():
+    headings = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
+    assert [heading.rstrip(",") for heading in headings][:2] == [ind.__version__, "0.1.0"]
+
+
+def test_lock_files_name_no_host_and_have_hashes():
+    locks = sorted(ROOT.glob("requirements*.lock"))
+    assert [path.name for path in locks] == [
+        "requirements-dev.lock",
+        "requirements-docs.lock",
+        "requirements-packaging.lock",
+        "requirements.lock",
+    ]
+    for path in locks:
+        text = path.read_text(encoding="utf-8")
+        assert "://" not in text
+        assert re.findall(r"^\S+==", text, re.M)
+        assert not re.findall(r"^\S+==[^\\]*$", text, re.M)
+    for name in ("zensical", "check-jsonschema", "cyclonedx-bom"):
+        assert f"\n{name}==" not in (ROOT / "requirements-dev.lock").read_text(encoding="utf-8")
