@@ -21,7 +21,7 @@ from indistinct.schema import Schema, require_schema
 from indistinct.study.scan import arrow, columns, order, origin, parquet, pickles, statistics, text, values, workbooks
 from indistinct.study.scan.base import Check, Finding, NotChecked, Opened, Severity, Subject
 from indistinct.study.scan.compared import in_plain_types
-from indistinct.tables import open_table
+from indistinct.tables import Table, open_table
 from indistinct.tables.fetched import fetch_files
 from indistinct.tables.input_files import no_file, read_ordinary
 from indistinct.tables.several import ARROW, DELIMITED, LABELLED, PARQUET, files_of
@@ -156,10 +156,7 @@ def scan(
     is_path = isinstance(published, str | Path)
     files = fetch_files(published) or files_of(published) if is_path else None
     whole = None if original is None else open_table(original, memory=allowed)
-    as_published = None
-    if whole is not None and transformations:
-        known = check_transformations(transformations, schema, hierarchies or {}) if schema else transformations
-        as_published = open_table(transformed_source(whole, known)[0])
+    as_published = _transform(whole, transformations or {}, schema, hierarchies or {})
 
     def scan_one(path: Path | None) -> Scan:
         file = arrow.open_frame(published) if path is None else open_file(path, reading or Reading(), memory=allowed)
@@ -171,6 +168,19 @@ def scan(
         return scan_one(files[0] if files else None)
     folder = Path(published) if Path(published).is_dir() else None
     return _unite({path: scan_one(path) for path in files}, folder)
+
+
+def _transform(
+    whole: Table | None,
+    transformations: Mapping[str, Transformation],
+    schema: Schema | None,
+    hierarchies: Mapping[str, Hierarchy],
+) -> Table | None:
+    """Return the original with its columns transformed as in the release, None where nothing is known of that."""
+    if whole is None or not transformations:
+        return None
+    known = check_transformations(transformations, schema, hierarchies) if schema else transformations
+    return open_table(transformed_source(whole, known)[0])
 
 
 def _unite(scans: Mapping[Path, Scan], folder: Path | None) -> Scan:
