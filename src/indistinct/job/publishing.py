@@ -92,6 +92,7 @@ def anonymize(
     """
     require_schema(schema)
     job = Job(table, schema, model=model, algorithm=algorithm, hierarchies=hierarchies or {}, suppression=suppression)
+    job = replace(job, engine=engine, memory=memory, seed=seed, progress=progress)
     return run_job(
         replace(
             job,
@@ -104,10 +105,6 @@ def anonymize(
             history=History(previous, previous_input, ledger, accept_overlap, fresh),
             importance=importance_of(importance),
             levels=levels_of(levels),
-            engine=engine,
-            memory=memory,
-            seed=seed,
-            progress=progress,
             ranges=check_form(ranges),
         )
     )
