@@ -56,3 +56,13 @@ def test_bad_input(data, run, monkeypatch, flags, code, words):
     assert words in ran.err
     assert data.read_bytes() == before
     assert [path.name for path in data.parent.iterdir()] == ["data.csv"]
+
+
+def test_a_sample_is_said(data, run, monkeypatch):
+    monkeypatch.setattr("indistinct.study.inspect.inspecting.FOR_ROWS", 2e-6)
+    monkeypatch.setattr("indistinct.engines.SHARE_OF_FREE", 0.0)
+    ran = run("inspect", data, "--memory", "1GB", "--json")
+    assert ran.code == 0, ran.err
+    told = json.loads(ran.out)
+    assert told["rows"] < told["sampled_from"] == 40
+    assert "drawn by chance" in " ".join(ran.err.split())

@@ -10,6 +10,7 @@ import pytest
 
 import indistinct as ind
 from indistinct.engines.base import without_password
+from indistinct.engines.postgres import session
 from indistinct.reproduce.datasets import generate_patients
 from references.clinic import SCHEMA, publish, sessions_of, with_visits
 
@@ -113,6 +114,33 @@ def test_blanks_behind_a_text_of_fixed_length_mean_nothing(server):
     with ind.open(server.url, query="SELECT x::char(4) AS x FROM (VALUES ('a'), ('a  ')) AS t(x)") as source:
         groups = source.groups(["x"])
     assert (groups.table["x"].to_pylist(), groups.counts.tolist()) == (["a"], [2])
+
+
+# Rows that are held
+
+
+def test_rows_that_fit_are_read_once_and_let_go_when_they_are_published(server, visits, monkeypatch):
+    statements = []
+    query = session.Session.batches
+    monkeypatch.setattr(session.Session, "batches", lambda own, sql: statements.append(sql) or query(own, sql))
+    made = []
+    for share in (0.1, 0.0):
+        monkeypatch.setattr("indistinct.engines.postgres.FOR_ROWS", share)
+        with ind.open(visits) as source:
+            made.append(ind.anonymize(source, SCHEMA, model="k-anonymity:k=5", algorithm="mondrian", seed=3))
+            assert "held" not in source.learned
+    assert ["GROUP BY" in sql for sql in statements] == [False, True, False]
+    assert made[0].recoding == made[1].recoding
+    first, second = (sorted(map(str, each.table.to_pylist())) for each in made)
+    assert first == second
+
+
+def test_rows_are_not_held_beyond_what_they_may_take(server, visits):
+    with ind.open(visits) as source:
+        source.hold(source.columns, source.rows * len(source.columns) * 4)  # codes alone would fit
+        assert "held" not in source.learned
+        source.hold(source.columns, 1 << 20)
+        assert sum(map(len, source.learned["held"])) == source.rows
 
 
 # Encodings

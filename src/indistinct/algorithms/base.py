@@ -137,7 +137,9 @@ class AlgorithmTraits:
     the narrowest that holds its rows, which is what downcoding uses. `tight_columns`: every range that a column shows
     is the narrowest that holds all rows that show it, whatever their classes. `draws`: it draws at random, so that the
     table alone does not decide what is published. `column_sets`: it knows what every class of a release that it
-    considers shows, so that a model may group classes by some columns; `release_wide` searches do.
+    considers shows, so that a model may group classes by some columns; `release_wide` searches do. `one_level`:
+    each column is published on one level of its hierarchy, so that a search above some levels needs no cells below
+    them.
     """
 
     optimal: bool = False
@@ -156,6 +158,7 @@ class AlgorithmTraits:
     tight_columns: bool = False
     draws: bool = False
     column_sets: bool = False
+    one_level: bool = False
 
     @property
     def recodings(self) -> frozenset[str]:

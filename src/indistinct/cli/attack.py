@@ -50,7 +50,7 @@ Sample = Annotated[
 ]
 
 
-@share_options(*ROLES, "model", "algorithm", "hierarchy", "transform", *READING, *SCREEN, algorithm=MadeBy)
+@share_options(*ROLES, "model", "algorithm", "hierarchy", "transform", *READING, "memory", *SCREEN, algorithm=MadeBy)
 def command(
     name: Annotated[
         str, typer.Argument(metavar="NAME", help="An attack, such as record-linkage:errors=0.05, or all of them: all.")
@@ -71,7 +71,8 @@ def command(
 
     The original is the policy's input unless --original names another; it decides which guesses are right. `all` runs
     what applies, the worst first. Every attack tells what guessing gives without the release, what it gives on people
-    who are not in it (--control), and which option closes the hole. `indistinct list` shows all attacks.
+    who are not in it (--control), and which option closes the hole. `indistinct list` shows all attacks. They look at
+    every row: tables that do not fit in --memory, or in half of what is free, are refused with what they need.
     """
     _check(name, by=policy or original)
     from indistinct.study.attack.attacking import attack
@@ -104,8 +105,9 @@ def _read_others(given: "Published", tables: Mapping[str, Path | None], earlier:
     from indistinct.release.opening import read_alike, read_release
     from indistinct.tables import open_table
 
-    original = open_table(given.raw)
-    known: dict[str, Any] = {name: read_alike(path, original) for name, path in tables.items() if path is not None}
+    known: dict[str, Any] = {
+        name: read_alike(path, open_table(given.raw)) for name, path in tables.items() if path is not None
+    }
     if earlier is not None:
         reading = given.main.reading
         known["earlier"] = read_release(earlier, given.schema, algorithm=given.algorithm, reading=reading)

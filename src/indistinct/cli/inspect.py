@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.flags import data_of, policy_of, read_table
+from indistinct.cli.flags import data_of, policy_of, source_of
 from indistinct.cli.options import DATABASE, READING, SCREEN, Flags, share_options
 from indistinct.cli.screen import grid, note, print_json, show
 from indistinct.figures import percent
@@ -44,7 +44,7 @@ def command(
     telephone and account numbers, national numbers, postal codes, dates, diagnoses. With -o, write a first policy; with
     --html, a page. Notations of numbers and dates, marks for missing values, codes and people who have several rows are
     found by the values of the columns and declared in the policy. Shows numbers and marks only; --show-values adds the
-    most frequent values.
+    most frequent values. Of a table that does not fit in --memory, rows are drawn by chance, and it is said how many.
     """
     from indistinct.release.writing.places import check_targets, place_at
     from indistinct.study.inspect import inspect, write_inspection_page
@@ -54,7 +54,7 @@ def command(
     targets, sources = [path for path in (output, html) if path is not None], [given] if isinstance(given, Path) else []
     check_targets(targets, sources=sources, overwrite=overwrite)
     policy, name = policy_of(given, flags), place_at(given).name
-    found = inspect(read_table(policy, table=flags.table, memory=flags.memory), unique_sets=unique_sets)
+    found = inspect(source_of(policy, flags), unique_sets=unique_sets, memory=flags.memory)
     if output is not None:
         write_starter(found, given, output, reading=found.reading, overwrite=overwrite)
     if html is not None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from indistinct.cli.screen import grid, note
-from indistinct.errors import InputError, ParameterError, SchemaError
+from indistinct.errors import InputError, OutOfMemoryError, ParameterError, SchemaError
 from indistinct.figures import number, percent
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def measured_members(given: "Published") -> "dict[str, Membership]":
         return membership_by_kind(given)
     except SchemaError:
         raise
-    except InputError as error:
+    except (InputError, OutOfMemoryError) as error:
         note(f"membership is not measured: {error.message}")
         return {}
 

@@ -195,6 +195,12 @@ class BeyondMemory:
     widest: Mapping[str, int]
     levels: Any
 
+    @property
+    def fits(self) -> int:
+        """Return how many cells fit."""
+        held: int = self.levels.room.cells
+        return held if self.needed <= self.allowed else self.cells * self.allowed // self.needed
+
     def error(self, problem: str = "", *, hint: str | None = None) -> OutOfMemoryError:
         """Return the error of whoever needs all cells; `problem` says why there is no way around them."""
         most = ", ".join(f"{name!r} (about {count:,})" for name, count in self.widest.items())

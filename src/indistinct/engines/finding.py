@@ -49,8 +49,11 @@ class CellFinder:
 
     def find(self, batch: pa.Table) -> Codes:
         """Return the place of every row's vector; raise `UnseenValueError` for one that is not there."""
-        codes = [domain.encode(batch[domain.column]) for domain in self.domains]
-        ranks = np.zeros(batch.num_rows, dtype=np.int64)
+        return self.find_codes([domain.encode(batch[domain.column]) for domain in self.domains])
+
+    def find_codes(self, codes: Sequence[Codes]) -> Codes:
+        """Return the place of vectors, given their codes column by column."""
+        ranks = np.zeros(len(codes[0]), dtype=np.int64)
         for number, (columns, widths, known) in enumerate(self.steps):
             words = _pack_codes(ranks, codes[columns], widths)
             find = self._by_slots if is_large(BATCHES * len(words)) else _by_search
@@ -69,6 +72,24 @@ class CellFinder:
             _finding_kernels.enter_words(known, self.slots[number], bits)
         found = np.empty(len(words), dtype=np.int32)
         return found, int(_finding_kernels.find_words(words, known, self.slots[number], bits, found))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CoarseFinder:
+    """Finds the cell of a row whose values stand for others: `lookups[j][code]` is the code that stands for a value."""
+
+    cells: CellFinder
+    lookups: tuple[Codes, ...]
+
+    @property
+    def domains(self) -> tuple[Domain, ...]:
+        """Return the domains of the columns that it looks at."""
+        return self.cells.domains
+
+    def find(self, batch: pa.Table) -> Codes:
+        """Return the cell of every row; raise `UnseenValueError` for one that belongs to none."""
+        pairs = zip(self.domains, self.lookups, strict=True)
+        return self.cells.find_codes([lookup[domain.encode(batch[domain.column])] for domain, lookup in pairs])
 
 
 def _by_search(words: Codes, known: Codes, _: int) -> tuple[Codes, int]:

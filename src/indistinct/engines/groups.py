@@ -7,7 +7,7 @@ tells more values apart than we do (zeros of both signs, say): they are united h
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -61,6 +61,15 @@ class GroupedSource(Protocol):
 
     def once(self, columns: Sequence[str]) -> int:
         """Return how many rows have a combination of values that no other row has; missing is a value."""
+
+
+def groups_of(source: Any, columns: Sequence[str]) -> Groups:
+    """Return the groups of some columns of any source; of a table that is in memory, every row is one."""
+    whole = source.in_memory
+    if whole is None:
+        found: Groups = source.groups(columns)
+        return found
+    return Groups(whole.select(list(columns)), np.ones(whole.num_rows, dtype=np.int64))
 
 
 def count_source(

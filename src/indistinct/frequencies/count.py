@@ -323,7 +323,8 @@ class Request:
     of which it is asked how many rows have a value of their own, unless these are clearly few. `published_columns` are
     those of which it is asked whom one or two of them single out, in people where `person` is given.
     `domains` fix what the codes of some columns mean: a value outside is an `UnseenValueError`. A column without any
-    value is an error unless it is `published`, where missing is its only value.
+    value is an error unless it is `published`, where missing is its only value. `to_publish` are the columns whose rows
+    are published afterwards: an engine may read them at once, and hold them until then.
     """
 
     quasi: Sequence[str]
@@ -337,6 +338,7 @@ class Request:
     published_columns: Sequence[str] = ()
     domains: Mapping[str, Domain] = field(default_factory=dict)
     published: bool = False
+    to_publish: Sequence[str] = ()
 
 
 def nobody(column: str, rows: int) -> InputError:

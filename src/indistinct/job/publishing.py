@@ -1,6 +1,7 @@
 """The public functions that publish: each builds a job, and runs it."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -90,14 +91,11 @@ def anonymize(
     Raises `InfeasibleError` if there is no such release.
     """
     require_schema(schema)
+    job = Job(table, schema, model=model, algorithm=algorithm, hierarchies=hierarchies or {}, suppression=suppression)
+    job = replace(job, engine=engine, memory=memory, seed=seed, progress=progress)
     return run_job(
-        Job(
-            table,
-            schema,
-            model=model,
-            algorithm=algorithm,
-            hierarchies=hierarchies or {},
-            suppression=suppression,
+        replace(
+            job,
             target=target,
             transformations=transformations or {},
             pseudonyms=pseudonyms or {},
@@ -107,10 +105,6 @@ def anonymize(
             history=History(previous, previous_input, ledger, accept_overlap, fresh),
             importance=importance_of(importance),
             levels=levels_of(levels),
-            engine=engine,
-            memory=memory,
-            seed=seed,
-            progress=progress,
             ranges=check_form(ranges),
         )
     )

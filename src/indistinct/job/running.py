@@ -15,6 +15,7 @@ from indistinct.engines.base import Engine, Source, transform_source
 from indistinct.errors import InfeasibleError, ParameterError, VerificationError
 from indistinct.frequencies.count import Counted, Request
 from indistinct.hierarchy import Hierarchy
+from indistinct.job.above_levels import can_search_above, search_above_levels
 from indistinct.job.by_part import apply_by_part, check_by_part, publish_by_part
 from indistinct.job.job import Job, check_job, problem_of
 from indistinct.job.parts import Found, LevelPlan, Search, plan_by_levels, search_by_levels
@@ -113,7 +114,7 @@ def _publish_by_search(job: Job, engine: Engine, table: Source, *, began: float)
     with using_population(job.population, model, engine, source, schema=job.schema) as population:
         opened = replace(opened, population=population)
         search, plan = _plan(opened, algorithm, request)
-        if plan is not None and plan.goes_by_part:
+        if isinstance(plan, LevelPlan) and plan.goes_by_part:
             release = _publish_by_part(opened, plan, table, transformed.declared, began=began)
             return replace(release, declared=hierarchies)
         found = _search(opened, search, plan, request)
@@ -173,14 +174,19 @@ def _request(opened: _OpenJob, algorithm: Algorithm) -> Request:
             hint="leave out levels, or use an algorithm that recodes",
         )
     keys = tuple(dict.fromkeys([*opened.model.table_keys, *extra]))
+    shown = (*schema.published, *opened.job.pseudonyms)
     if not algorithm.traits.buckets:
-        return Request(schema.quasi, keys, hierarchies, joint=algorithm.traits.splits, person=schema.person)
+        joint = algorithm.traits.splits
+        return Request(schema.quasi, keys, hierarchies, joint=joint, person=schema.person, to_publish=shown)
     keys = tuple(dict.fromkeys([*((name,) for name in schema.sensitive), *keys]))
-    return Request((*schema.quasi, *schema.insensitive), keys, hierarchies, joint=bool(keys))
+    return Request((*schema.quasi, *schema.insensitive), keys, hierarchies, joint=bool(keys), to_publish=shown)
 
 
-def _plan(opened: _OpenJob, algorithm: Algorithm, request: Request) -> tuple[Search, LevelPlan | None]:
-    """Return what is searched for, and the parts into which a table was cut whose cells do not fit in memory."""
+def _plan(opened: _OpenJob, algorithm: Algorithm, request: Request) -> tuple[Search, LevelPlan | Found | None]:
+    """Return what is searched for, and the parts into which a table was cut whose cells do not fit in memory.
+
+    A search that publishes each column on one level is through then, above the levels whose cells fit.
+    """
     job, source, model = opened.job, opened.source, opened.model
     known = (*opened.hierarchies, *source.reading.text)
 
@@ -192,6 +198,8 @@ def _plan(opened: _OpenJob, algorithm: Algorithm, request: Request) -> tuple[Sea
     if beyond is None:
         return search, None
     _require_cells(job)
+    if can_search_above(search):
+        return search, search_above_levels(beyond, request, search)
     return search, plan_by_levels(beyond, request, search)
 
 
@@ -205,8 +213,10 @@ def _require_cells(job: Job) -> None:
         )
 
 
-def _search(opened: _OpenJob, search: Search, plan: LevelPlan | None, request: Request) -> Found:
+def _search(opened: _OpenJob, search: Search, plan: LevelPlan | Found | None, request: Request) -> Found:
     """Return what a search finds in cells, or below the upper cuts where the cells do not fit in memory."""
+    if isinstance(plan, Found):
+        return plan
     if plan is not None:
         return search_by_levels(plan)
     job = opened.job

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from indistinct.errors import InputError, OriginalError, SchemaError
 from indistinct.frequencies.count import histogram_of, join_columns
-from indistinct.frequencies.encode import Encoded, Grouping, encode_column, group_rows
+from indistinct.frequencies.encode import Encoded, encode_column, group_rows
 from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Key
 from indistinct.machine.arrays import Codes
 from indistinct.recoding.columns import QuasiColumn
@@ -42,21 +42,30 @@ def read_back(
     frequencies: FrequencySet,
     schema: Schema,
     keys: Sequence[Key] = (),
+    counts: Codes | None = None,
 ) -> Assignment:
     """Return what a published table makes of the original one, whose cells are `frequencies`.
+
+    Row `i` of the table stands for `counts[i]` rows, where these are given, else for itself.
 
     Nobody knows which original row stands behind a published one, so the pieces of the result are empty: it
     serves every metric of classes and of published values, but not those that compare with the original
     cells. `keys` ask for histograms of published columns. Raises `InputError` for values that cannot be read.
     """
-    if published.num_rows > frequencies.rows:
+    rows = published.num_rows if counts is None else int(counts.sum())
+    if rows > frequencies.rows:
         raise OriginalError(
-            f"the published table has {published.num_rows} rows; the original has {frequencies.rows}",
+            f"the published table has {rows} rows; the original has {frequencies.rows}",
             hint="check that this is the original of this release",
         )
     read = [read_column(published, column, schema) for column in columns]
     grouping = group_rows([each.codes for each in read], [len(each.meanings) for each in read])
-    histograms = {key: _histogram(grouping, key, published, schema) for key in keys}
+    encoded = {key: _key_column(key, published, schema) for key in keys}
+    if counts is None:
+        classes = Classes(grouping.counts, {key: histogram_of(grouping, each) for key, each in encoded.items()})
+    else:
+        alone = {key: _histogram_of_each(each, counts) for key, each in encoded.items()}
+        classes = Classes(counts, alone).regroup(grouping.group_ids(), len(grouping))
     nothing = np.zeros(0, dtype=np.int32)
     return Assignment(
         frequencies,
@@ -65,7 +74,7 @@ def read_back(
         cells=nothing,
         class_ids=nothing,
         counts=nothing.astype(np.int64),
-        classes=Classes(grouping.counts, histograms),
+        classes=classes,
     )
 
 
@@ -180,14 +189,22 @@ def _encode_column(table: pa.Table, name: str) -> Encoded:
     return Encoded.plain(domain, np.zeros(len(column), dtype=np.uint8))
 
 
-def _histogram(grouping: Grouping, key: Key, table: pa.Table, schema: Schema) -> Histogram:
+def _key_column(key: Key, table: pa.Table, schema: Schema) -> Encoded:
     for name in key:
         if name not in table.column_names or name in schema.quasi:
             raise SchemaError(
                 f"a metric needs column {name!r} as it was, which the published table does not show",
                 hint="name a sensitive or insensitive column",
             )
-    return histogram_of(grouping, join_columns([_encode_column(table, name) for name in key]))
+    return join_columns([_encode_column(table, name) for name in key])
+
+
+def _histogram_of_each(column: Encoded, counts: Codes) -> Histogram:
+    """Return the histogram of rows that are classes of their own, each of which stands for several."""
+    codes = column.codes.astype(np.int32)
+    reference = np.bincount(codes, weights=counts, minlength=len(column.domain)).astype(np.int64)
+    own = np.arange(len(counts) + 1, dtype=np.int64)
+    return Histogram(own, codes, counts, reference, None, column.domain.texts())
 
 
 def measure_column(column: QuasiColumn, read: ReadColumn) -> PublishedColumn:

@@ -112,9 +112,9 @@ def fit(
     The recoding first covers what its hierarchies, ranges and regions cover of values that it does not know.
     """
     domains = {domain.column: domain for domain in domains_of(recoding)}
-    person = () if recoding.schema is None else recoding.schema.person
-    joint = needs_joint(recoding)
-    request = Request(tuple(domains), keys, hierarchies or {}, joint=joint, domains=domains, person=person)
+    person, shown = ((), ()) if recoding.schema is None else (recoding.schema.person, recoding.schema.published)
+    request = Request(tuple(domains), keys, hierarchies or {}, domains=domains, person=person, to_publish=shown)
+    request = replace(request, joint=needs_joint(recoding))
     larger = as_stored(recoding)
     try:
         counted = engine.count(source, request)

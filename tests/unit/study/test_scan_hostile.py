@@ -104,7 +104,7 @@ def test_a_file_that_cannot_be_read_is_an_error(content, name, words, tmp_path):
 def test_what_is_no_file_is_an_error(tmp_path):
     with pytest.raises(InputError, match="there is no file"):
         ind.scan(tmp_path / "nowhere.csv")
-    with pytest.raises(InputError, match="a directory"):
+    with pytest.raises(InputError, match="has no file"):
         ind.scan(tmp_path)
     with pytest.raises(InputError, match="got int"):
         ind.scan(5)

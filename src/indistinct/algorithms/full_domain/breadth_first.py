@@ -97,7 +97,7 @@ class AllNodes(Algorithm):
 
     __slots__ = ()
     traits: ClassVar[AlgorithmTraits] = AlgorithmTraits(
-        hierarchies=True, monotone=True, suppresses=True, release_wide=True, whole_domain=True
+        hierarchies=True, monotone=True, suppresses=True, release_wide=True, whole_domain=True, one_level=True
     )
 
     @abstractmethod

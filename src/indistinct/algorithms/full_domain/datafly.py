@@ -65,7 +65,9 @@ class Datafly(Algorithm):
     def traits(self) -> AlgorithmTraits:  # type: ignore[override]
         """Rows of stars are one more class, of which it is asked alone whether it satisfies the model."""
         drops = self.suppressed_rows == "drop"
-        return AlgorithmTraits(hierarchies=True, suppresses=True, release_wide=drops, whole_domain=drops)
+        return AlgorithmTraits(
+            hierarchies=True, suppresses=True, release_wide=drops, whole_domain=drops, one_level=True
+        )
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the node where the loop stops."""

@@ -88,6 +88,7 @@ class Optimal(Algorithm):
             suppresses=True,
             release_wide=True,
             whole_domain=True,
+            one_level=True,
             draws=self.choice > 0,
         )
 

@@ -24,7 +24,7 @@ class Samarati(Algorithm):
 
     name: ClassVar[str] = "samarati"
     traits: ClassVar[AlgorithmTraits] = AlgorithmTraits(
-        hierarchies=True, monotone=True, suppresses=True, release_wide=True, whole_domain=True
+        hierarchies=True, monotone=True, suppresses=True, release_wide=True, whole_domain=True, one_level=True
     )
     first: bool = False
 

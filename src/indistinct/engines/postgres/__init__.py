@@ -17,8 +17,9 @@ from indistinct.engines.groups import Fetch, Groups
 from indistinct.engines.memory.count import count_table
 from indistinct.engines.memory.publish import publish_table
 from indistinct.engines.partitions import publish_rows
-from indistinct.engines.postgres.source import PostgresTable, open_database
+from indistinct.engines.postgres.source import HELD, PostgresTable, open_database
 from indistinct.frequencies.count import Counted, Request
+from indistinct.frequencies.value import PERSON
 from indistinct.machine.memory import needs_memory
 from indistinct.machine.randomness import Secret
 from indistinct.machine.stages import enter
@@ -29,8 +30,9 @@ from indistinct.tables.value import is_table
 __all__ = ["Postgres"]
 
 LOG = logging.getLogger("indistinct.count")
-# Of the memory that a run may take, a partition of rows that is being shuffled has so much.
-FOR_PARTITION = 0.1
+# Of the memory that a run may take, a partition of rows that is being shuffled has so much, and rows that are held from
+# counting to publishing have so much.
+FOR_PARTITION, FOR_ROWS = 0.1, 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +79,18 @@ class Postgres:
 
     @needs_memory("counting cells")
     def count(self, source: PostgresTable | Table, request: Request) -> Counted:
-        """Return the cells of a table: one GROUP BY in the database."""
+        """Return the cells of a table: one GROUP BY in the database, or of its rows where these can be held.
+
+        Rows that are published afterwards and fit are read once, in codes: the database need not group them as well.
+        """
         if not isinstance(source, PostgresTable):
             counted, grouping = count_table(source, request)
             source.learned["rows"] = (counted.frequencies, grouping)
             return counted
         began = time.perf_counter()
         enter("counting")
+        if request.to_publish:
+            source.hold(_columns_of(request), int(FOR_ROWS * self.memory))
         counted, learned = count_source(source, request)
         cells, seconds = counted.frequencies, time.perf_counter() - began
         LOG.info("counted %d rows: %d cells of %d columns; %.3f s", source.rows, len(cells), len(cells.names), seconds)
@@ -98,6 +105,13 @@ class Postgres:
             return
         learned = source.learned.get("rows")
         publish_rows(source, assignment, sink, secret=secret, learned=learned, memory=int(FOR_PARTITION * self.memory))
+        source.learned.pop(HELD, None)
+
+
+def _columns_of(request: Request) -> tuple[str, ...]:
+    """Return the columns that counting and publishing read together."""
+    keyed = [name for key in request.keys for name in key if name != PERSON]
+    return tuple(dict.fromkeys([*request.quasi, *keyed, *request.person, *request.to_publish]))
 
 
 def count_source(source: PostgresTable, request: Request) -> tuple[Counted, Learned | None]:

@@ -12,7 +12,10 @@ from indistinct.engines.groups import Groups, alone_in_groups, once_in_groups
 from indistinct.engines.postgres.columns import Column, as_read, columns_of, quote_name
 from indistinct.engines.postgres.session import Session, connect
 from indistinct.errors import InputError, ParameterError
+from indistinct.frequencies.encode import group_rows
+from indistinct.machine.arrays import Codes
 from indistinct.recoding.transformations import Transformed
+from indistinct.tables.dictionaries import assemble
 from indistinct.tables.domain import Kind, kind_of
 from indistinct.tables.value import Reading, SourceDetails
 
@@ -22,6 +25,10 @@ SELECT pg_class.oid::int8 AS oid, nspname::text AS schema, relname::text AS name
 FROM pg_catalog.pg_class JOIN pg_catalog.pg_namespace ON pg_namespace.oid = relnamespace
 WHERE pg_class.oid = to_regclass($1)
 """
+
+
+# Where a source keeps rows that it was asked to hold; the fewest bytes that a cell takes.
+HELD, CODE = "held", 4
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -82,9 +89,28 @@ class PostgresTable(SourceDetails):
         """Return some rows, or groups, with their columns transformed."""
         return table if self.transformation is None else self.transformation.table(table)
 
+    def hold(self, columns: Sequence[str], most: int) -> None:
+        """Read some columns of all rows, to be grouped here and read again, unless they take more than `most` bytes."""
+        tables, size = list[pa.Table](), 0
+        if CODE * self.rows * len(columns) > most or not set(columns) <= set(self.columns):
+            return
+        for table in self.batches(columns):
+            tables.append(table)
+            size += table.nbytes
+            if size > most:
+                return
+        self.learned[HELD] = tables
+
+    def _select_held(self, columns: Sequence[str]) -> list[pa.Table] | None:
+        """Return the rows that are held, None if some columns are not among theirs."""
+        tables: list[pa.Table] = self.learned.get(HELD, [])
+        return [each.select(list(columns)) for each in tables if set(columns) <= set(each.column_names)] or None
+
     def groups(self, columns: Sequence[str]) -> Groups:
         """Return the distinct combinations of some columns, and how many rows have each: one GROUP BY."""
-        wanted = self._wanted(columns)
+        wanted, held = self._wanted(columns), self._select_held(columns)
+        if held is not None and columns:
+            return _group_here(pa.concat_tables(held))
         number = next(name for name in ("count", "rows", "\1rows") if name not in columns)
         names, places = ", ".join(map(quote_name, columns)), ", ".join(str(place + 1) for place in range(len(columns)))
         sql = f"SELECT {names}, count(*) AS {quote_name(number)} FROM {self._cells(wanted)} GROUP BY {places}"  # noqa: S608
@@ -97,6 +123,10 @@ class PostgresTable(SourceDetails):
     def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
         """Return some columns of all rows, batch by batch, as COPY gives them."""
         wanted, some = self._wanted(columns), False
+        held = self._select_held(columns)
+        if held is not None:
+            yield from held
+            return
         sql = ", ".join(f"{column.sql} AS {quote_name(column.name)}" for column in wanted)
         for batch in self.session.batches(f"SELECT {sql} FROM {self.relation}"):  # noqa: S608
             some = True
@@ -202,6 +232,23 @@ def _require_plain(reading: Reading) -> None:
             "a table of a database is read by its own types, and some are declared here",
             hint="convert its columns in a query or a view",
         )
+
+
+def _group_here(rows: pa.Table) -> Groups:
+    """Return the distinct rows of a table, and how often each is there."""
+    coded = [_one_dictionary(column) for column in rows.columns]
+    grouping = group_rows([indices for indices, _ in coded], [size for _, size in coded])
+    return Groups(rows.take(pa.array(grouping.first)), grouping.counts)
+
+
+def _one_dictionary(column: pa.ChunkedArray) -> tuple[Codes, int]:
+    """Return each cell's place among the values of a column, missing in the end, and how many places there are."""
+    if isinstance(column.type, pa.DictionaryType):
+        array = assemble(column)
+    else:
+        array = pa.concat_arrays(column.chunks).dictionary_encode()
+    size = len(array.dictionary)
+    return array.indices.fill_null(size).to_numpy(), size + 1
 
 
 def _empty(wanted: Sequence[Column]) -> pa.Table:

@@ -12,6 +12,7 @@ import numpy as np
 
 from indistinct.engines import open_source
 from indistinct.engines.base import Source
+from indistinct.engines.groups import groups_of
 from indistinct.errors import InputError
 from indistinct.frequencies.count import Counted, Request
 from indistinct.frequencies.value import FrequencySet, Key
@@ -23,13 +24,12 @@ from indistinct.recoding.columns import columns_of
 from indistinct.recoding.cover import WORD, Cover
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import MAIN, Assignment, Buckets
-from indistinct.recoding.read_back import cover_of, read_back
+from indistinct.recoding.read_back import cover_of, output_names, read_back
 from indistinct.release.fit import fit, repair
 from indistinct.release.opening import OpenedTables, require_original
 from indistinct.release.promise import check_notations, reading_again
 from indistinct.release.verification.evidence import require_columns
 from indistinct.schema import Schema
-from indistinct.tables import open_table
 
 # So many pairs of an original combination and a published class are compared at most, and so many at a time.
 MOST_PAIRS, BLOCK = 64_000_000_000, 1 << 28
@@ -66,9 +66,10 @@ def classes_by_label(
     request = Request(schema.quasi, tuple(keys), hierarchies, person=schema.person)
     counted = engine.count(source, request)
     columns = columns_of(counted.domains, {name: h for name, h in hierarchies.items() if name in schema.quasi})
-    table = open_table(published, published=True).data
-    shows = read_back(table, columns, frequencies=counted.frequencies, schema=schema)
-    class_ids = classes_of_cells(counted.frequencies, cover_of(table, columns, schema=schema))
+    shown = open_source(published)[1]
+    found = groups_of(shown, [name for each in columns for name in output_names(shown.columns, each.name, schema)])
+    shows = read_back(found.table, columns, frequencies=counted.frequencies, schema=schema, counts=found.counts)
+    class_ids = classes_of_cells(counted.frequencies, cover_of(found.table, columns, schema=schema))
     assignment = replace(
         shows,
         cells=np.arange(len(class_ids), dtype=np.int32),

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from indistinct.drawing.charts import COLOURS, GREY, altair, draw
-from indistinct.engines import open_source
+from indistinct.engines import bytes_of, open_source
 from indistinct.engines.base import Engine, Source
-from indistinct.errors import InputError, ParameterError
+from indistinct.engines.groups import groups_of
+from indistinct.errors import InputError, OutOfMemoryError, ParameterError
 from indistinct.figures import percent
 from indistinct.frequencies.count import Request
 from indistinct.frequencies.encode import group_rows, pack
@@ -25,12 +26,11 @@ from indistinct.machine.ordering import distinct, distinct_with_places, sort_wor
 from indistinct.recoding.columns import columns_of
 from indistinct.recoding.cover import Cover, cover_of_codes, cover_of_each
 from indistinct.recoding.outputs import Buckets
-from indistinct.recoding.read_back import cover_of
+from indistinct.recoding.read_back import cover_of, output_names
 from indistinct.release.opening import require_original
 from indistinct.release.published import Knowledge, Published, describe_release
 from indistinct.schema import Schema
 from indistinct.study.assess import _membership_kernels as kernels
-from indistinct.tables import open_table
 
 if TYPE_CHECKING:
     import altair as alt
@@ -44,6 +44,10 @@ MOST_LISTED = 1 << 22
 # A normal estimate lies within so many deviations in 95 % of cases; what n draws never met has a share below 3 / n.
 DEVIATIONS = 1.96
 UNMET = 3.0
+# Of the memory that is allowed, candidates that are enumerated may take so much, and each so many bytes.
+FOR_TUPLES, TUPLE = 0.2, 24
+# What a class and a combination of the original take for each column while they are matched, about, in bytes.
+CLASS, CELL = 150, 50
 
 Histogram = tuple[tuple[str, float], ...]
 
@@ -364,10 +368,13 @@ def membership_of(
     `published` is a `Release` or a `Published`, a `BucketTable`, or a table of classes from anywhere, with what is
     `known` of it: a tuple of quasi-identifiers matches a class whose published values, read with the `hierarchies` that
     they come from, cover it. Of buckets, tuples have every attribute; with `quasi_only` they are what others may know
-    of a person, without the sensitive ones. Further options are those of `membership`.
+    of a person, without the sensitive ones. Further options are those of `membership`; where `memory` is bounded, fewer
+    candidates are enumerated, and more are estimated.
     """
     opened = describe_release(published, schema, **known)
-    engine, whole = open_source(opened.require_original("membership_of"))
+    if opened.memory is not None:
+        limit = min(limit, int(FOR_TUPLES * bytes_of(opened.memory) / TUPLE))
+    engine, whole = open_source(opened.require_original("membership_of"), memory=opened.memory)
     if opened.buckets is not None:
         shown, originals = _buckets(opened, opened.buckets, engine, whole, quasi_only=quasi_only)
     else:
@@ -413,14 +420,30 @@ def _buckets(
 
 def _classes(opened: Published, engine: Engine, whole: Source) -> tuple[tuple[Cover, ...], Codes]:
     """Return classes as buckets with a column for each quasi-identifier, and the distinct vectors of the original."""
-    published = open_table(opened.main, published=True).data
-    schema, hierarchies = opened.schema, opened.used_hierarchies
+    source, schema, hierarchies = opened.main, opened.schema, opened.used_hierarchies
     counted = engine.count(whole, Request(schema.quasi, (), hierarchies))
-    if not published.num_rows:  # every row is suppressed: nothing matches anything
+    if not source.rows:  # every row is suppressed: nothing matches anything
         nothing = cover_of_each(np.zeros(0, dtype=np.int64))
         return (nothing,) * len(counted.domains), np.full_like(counted.frequencies.vectors, -1)
-    covers = cover_of(published, columns_of(counted.domains, hierarchies), schema=schema)
+    columns = columns_of(counted.domains, hierarchies)
+    names = [name for each in columns for name in output_names(source.columns, each.name, schema)]
+    found = groups_of(source, names)
+    if source.in_memory is None and opened.memory is not None:
+        _require_room(len(found.counts), len(counted.frequencies), len(columns), bytes_of(opened.memory))
+    covers = cover_of(found.table, columns, schema=schema)
     return covers, counted.frequencies.vectors
+
+
+def _require_room(classes: int, cells: int, columns: int, allowed: int) -> None:
+    """Raise if matching every combination of the original with every class takes more memory than is allowed."""
+    needed = columns * (CLASS * classes + CELL * cells)
+    if needed > allowed:
+        raise OutOfMemoryError(
+            f"matching {cells:,} combinations with {classes:,} classes takes about {needed // 10**6:,} MB, and "
+            f"{allowed // 10**6:,} MB of `memory` are allowed",
+            hint="allow more `memory`, or take fewer quasi-identifiers",
+            needed=needed,
+        )
 
 
 SHARES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)

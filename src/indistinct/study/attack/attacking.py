@@ -14,7 +14,7 @@ from indistinct.release.verification.bucket_evidence import require_in_original
 from indistinct.release.verification.evidence import require_columns, require_rows
 from indistinct.schema import Schema
 from indistinct.study.attack.base import Attack, Outcome, Progress, Target
-from indistinct.study.attack.crowd import is_sampled, register_of
+from indistinct.study.attack.crowd import is_sampled, register_of, table_of
 from indistinct.study.attack.matching import evidence_of, require_contained
 from indistinct.study.attack.registry import ATTACKS, parse_attack
 
@@ -246,6 +246,7 @@ def target_of(
             "attacks", "sample", f"must be at least 1; got {sample}", hint="leave it out to attack all"
         )
     published = describe_release(release, schema, **known)
+    _require_in_memory(published)
     before = None
     if earlier is not None:
         declared: Knowledge = {"hierarchies": known.get("hierarchies"), "original": earlier_original}
@@ -259,6 +260,14 @@ def target_of(
         sample=sample,
         progress=progress or (lambda _share: None),
     )
+
+
+def _require_in_memory(published: Published) -> None:
+    """Raise before anything is attacked if the tables are too large for it."""
+    sources = {"the release": published.main, "the original": published.raw}
+    for what, source in sources.items():
+        if source is not None:
+            table_of(source, what)
 
 
 def _target(published: Published) -> Target:

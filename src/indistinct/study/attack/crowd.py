@@ -12,11 +12,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.engines.base import Source
-from indistinct.errors import HierarchyError, InputError, OriginalError, ParameterError
+from indistinct.errors import HierarchyError, InputError, OriginalError, OutOfMemoryError, ParameterError
 from indistinct.frequencies.encode import Encoded, encode_column, group_rows
 from indistinct.frequencies.slices import together
 from indistinct.hierarchy.builders import declared_order
 from indistinct.machine.arrays import Codes
+from indistinct.machine.memory import needed_for, rows_words
 from indistinct.machine.ordering import distinct
 from indistinct.recoding.columns import QuasiColumn, columns_of
 from indistinct.recoding.outputs import MAIN
@@ -25,6 +26,8 @@ from indistinct.schema import did_you_mean
 from indistinct.study.attack.base import Tally, Target
 from indistinct.tables.domain import Domain
 
+# Bytes of a cell in memory, about.
+CELL = 8
 # So many rows are attacked at most; of more, some are drawn by chance.
 MOST_ROWS = 50_000
 
@@ -96,10 +99,23 @@ def _column(target: Target, name: str) -> QuasiColumn:
 
 
 def table_of(source: Source | None, what: str) -> pa.Table:
-    """Return the rows of a source; attacks look at rows, which an engine must have in memory."""
+    """Return the rows of a source; attacks look at rows, which must be in memory.
+
+    Raises `OutOfMemoryError`, with what they would take, for files that are read where they lie.
+    """
     table = None if source is None else source.in_memory
-    if table is None:
+    if source is None or (table is None and not source.files):  # a table of a database is never in memory
         raise ParameterError(f"{what} must be in memory to be attacked", hint="give a file or a frame")
+    if table is None:
+        needed = needed_for(source.rows, CELL * source.rows * len(source.columns))
+        raise OutOfMemoryError(
+            f"attacks look at every row of {what}, which has {rows_words(source.rows, len(source.columns))}: that "
+            f"takes about {needed // 10**6:,} MB of memory",
+            hint=f"allow more, --memory {2 * needed // 10**9 + 1}GB (memory=… in Python), for both tables together; or "
+            "attack whole classes of the release in a file of their own, beside all rows of the original that have "
+            "these values",
+            needed=needed,
+        )
     return table
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from indistinct.engines import DEFAULT_MEMORY, bytes_of, using_source
 from indistinct.errors import InputError, ParameterError
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.person_columns import CodedColumn, likely_person
@@ -46,15 +47,19 @@ NEARLY_UNIQUE = 0.9
 ENOUGH_ROWS = 20
 # Share of rows that differ from all others up to which those are few, and point at people.
 FEW = 0.05
+# Of the memory that is allowed, rows may take so much while they are looked at: so many times what they take as they
+# are read, and so many bytes for every cell.
+FOR_ROWS, TIMES, CELL = 0.6, 2, 24
 # Distinct values and each cell's place among them; missing comes last.
 EncodedColumn = tuple[pa.Array, Codes]
 
 
-def inspect(table: Any, *, unique_sets: int = SIZE) -> Inspection:
+def inspect(table: Any, *, unique_sets: int = SIZE, memory: str | int | None = None) -> Inspection:
     """Return the profile of a table, with suggested roles and hierarchies: a path, a frame, whatever `open` takes.
 
-    All of it is read into memory, also what lives elsewhere, because every cell is looked at. `unique_sets` is how many
-    columns together are looked at for those that single people out.
+    All of it is read into memory, also what lives elsewhere, because every cell is looked at. Of a table that does not
+    fit in `memory`, such as "8GB", as many rows as fit are drawn by chance, and `sampled_from` says of how many.
+    `unique_sets` is how many columns together are looked at for those that single people out.
 
     The suggestions are where a decision begins: whoever publishes decides the roles. Notations of numbers and dates,
     marks for missing values and columns of codes that the values show are declared first; `reading` says which.
@@ -67,10 +72,29 @@ def inspect(table: Any, *, unique_sets: int = SIZE) -> Inspection:
         raise ParameterError(
             f"`unique_sets` must be a whole number of at least 1; got {unique_sets!r}", hint=f"{SIZE} is usual"
         )
-    opened = open_table(table)
+    with using_source(table, memory=memory) as (_, source):
+        opened = _rows_that_fit(source, DEFAULT_MEMORY if memory is None else bytes_of(memory))
+        rows = source.rows
     _require_rows(opened)
     proposal = propose(opened)
-    return inspect_as_read(proposal.table, findings=proposal.findings, unique_sets=unique_sets)
+    found = inspect_as_read(proposal.table, findings=proposal.findings, unique_sets=unique_sets)
+    return found if opened.rows == rows else replace(found, sampled_from=rows)
+
+
+def _rows_that_fit(source: Any, memory: int) -> Table:
+    """Return a source as a table in memory: all of its rows, or as many as fit, drawn by chance."""
+    streamed = source.in_memory is None and hasattr(source, "batches")
+    first = next(iter(source.batches(source.columns)), None) if streamed else None
+    if first is None or not len(first):
+        return open_table(source)
+    share = FOR_ROWS * memory / (source.rows * (TIMES * first.nbytes / len(first) + CELL * len(source.columns)))
+    if share >= 1:
+        return open_table(source)
+    chance = np.random.default_rng(0)  # the same rows each time, so that the same is said
+    batches = source.batches(source.columns)
+    some = [batch.filter(pa.array(chance.random(len(batch)) < share)) for batch in batches]
+    sample = open_table(pa.concat_tables(some).unify_dictionaries())
+    return replace(sample, reading=source.reading, left_out=source.left_out, notes=source.notes)
 
 
 def inspect_as_read(

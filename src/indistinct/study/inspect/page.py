@@ -35,6 +35,7 @@ def inspection_page(found: Inspection, *, name: str, values: bool = False) -> st
             + (f" of {found.people:,} people" if found.people else "")
             + f", {len(found.columns):,} columns. For those who have the table: small groups are counted here."
         ),
+        *(page.paragraph(f"{words}.") for words in found.sample_in_words),
         *_combinations(found),
         *_pairs(found),
         *_columns(found, values=values),

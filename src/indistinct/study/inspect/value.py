@@ -105,7 +105,8 @@ class Inspection:
     `reading` declares what the table shows: notations of numbers and dates, marks for missing. `people` is how many
     there are, where a column tells them apart and somebody has several rows. `combinations` are the few columns that
     single people out. `left_out` says which empty lines and columns of a text file were skipped, `notes` what else
-    must be known of how it was read.
+    must be known of how it was read. Of a table that does not fit in memory, `rows` drawn by chance were looked at;
+    `sampled_from` is how many it has.
     """
 
     rows: int
@@ -118,6 +119,7 @@ class Inspection:
     people: int | None = None
     left_out: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    sampled_from: int | None = None
 
     @property
     def schema(self) -> Schema:
@@ -126,10 +128,23 @@ class Inspection:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Return which columns would point at single rows, if they were published under the suggested roles."""
+        """Return which columns would point at single rows, if they were published under the suggested roles.
+
+        Before them, that only a sample was looked at.
+        """
         pointing = [column for column in self.columns if column.points_at_rows(self.rows)]
         told = [nearly_unique([c.name], round(c.unique_share * self.rows), self.rows) for c in pointing]
-        return tuple(f"under the suggested role, {text}" for text in told)
+        return (*self.sample_in_words, *(f"under the suggested role, {text}" for text in told))
+
+    @property
+    def sample_in_words(self) -> tuple[str, ...]:
+        """Return that only a sample was looked at, where that is so."""
+        if self.sampled_from is None:
+            return ()
+        return (
+            f"{self.rows:,} of {self.sampled_from:,} rows, drawn by chance, were looked at, for all do not fit in "
+            "`memory`: every count is of these; among all rows fewer are unique, and rare values may be missing here",
+        )
 
     def labels_in_words(self, *, values: bool = False) -> list[str]:
         """Return what a statistics program calls each column, and its codes where `values` may be seen."""
@@ -146,6 +161,7 @@ class Inspection:
         together = self.combinations
         return {
             "rows": self.rows,
+            "sampled_from": self.sampled_from,
             "columns": [each.to_json(values=values, involved=together.involved(each.name)) for each in self.columns],
             "quasi_identifiers": list(self.schema.quasi),
             "classes": self.classes,

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from indistinct.algorithms.base import Progress
 from indistinct.engines import closes_sources, open_source
+from indistinct.engines.groups import groups_of
 from indistinct.errors import InputError, ParameterError
 from indistinct.frequencies.count import Request, drop_absent_values
 from indistinct.frequencies.encode import Encoded
@@ -21,7 +22,7 @@ from indistinct.metrics.buckets import measure_buckets
 from indistinct.models import KAnonymity
 from indistinct.recoding.columns import QuasiColumn, columns_of
 from indistinct.recoding.outputs import Assignment, PublishedColumn
-from indistinct.recoding.read_back import measure_column, read_back, read_column
+from indistinct.recoding.read_back import measure_column, output_names, read_back, read_column
 from indistinct.release.published import Beside, Knowledge, Published, describe_release
 from indistinct.release.release import Release
 from indistinct.release.verification.by_label import classes_by_label
@@ -65,7 +66,7 @@ def measure_table(
 
     `schema` gives the roles in the original, and `known` is what `published` takes: the `original`, and the
     `hierarchies` that labels come from. Metrics and `target` are as for `measure`. `k` is the unit of the average class
-    size, by default what the release promised. The published table is read into memory.
+    size, by default what the release promised. A published table that is larger than memory is counted where it lies.
     """
     return _measure(describe_release(published, schema, **known), metrics, k=k, target=target)
 
@@ -159,14 +160,19 @@ def _measure_again(shown: PublishedColumn, column: QuasiColumn, used: Codes, sch
 
 
 def _read_assignment(published: Published, keys: Sequence[Key]) -> Assignment:
-    source, declared = open_table(published.main, published=True), published.used_hierarchies
-    counting, whole = open_source(published.require_original("measure"))
-    check_job(whole, published.schema, KAnonymity(1), declared)
-    if published.schema.person:
-        return classes_by_label(source, whole, published.schema, ((PERSON,), *keys), hierarchies=declared)[1]
-    counted = counting.count(whole, Request(published.schema.quasi, (), declared))
+    source, schema, declared = published.main, published.schema, published.used_hierarchies
+    counting, whole = open_source(published.require_original("measure"), memory=published.memory)
+    check_job(whole, schema, KAnonymity(1), declared)
+    if schema.person:
+        return classes_by_label(source, whole, schema, ((PERSON,), *keys), hierarchies=declared)[1]
+    counted = counting.count(whole, Request(schema.quasi, (), declared))
     columns = columns_of(counted.domains, declared)
-    return read_back(source.data, columns, frequencies=counted.frequencies, schema=published.schema, keys=keys)
+    # A metric says itself which column it misses.
+    shown = [name for key in keys for name in key if name in source.columns and name not in schema.quasi]
+    labels = [name for column in columns for name in output_names(source.columns, column.name, schema)]
+    found = groups_of(source, tuple(dict.fromkeys([*labels, *shown])))
+    counts = None if source.in_memory is not None else found.counts
+    return read_back(found.table, columns, frequencies=counted.frequencies, schema=schema, keys=keys, counts=counts)
 
 
 def column_losses(assignment: Assignment) -> dict[str, float]:

@@ -15,6 +15,7 @@ from indistinct.study.scan.base import (
     STORED,
     Check,
     Finding,
+    NotChecked,
     Opened,
     Part,
     Subject,
@@ -53,7 +54,7 @@ def _index(subject: Subject) -> Iterator[Finding]:
     for index in _list(described, "index_columns"):
         if isinstance(index, str):
             yield _index_of_frame(subject, index)
-        elif isinstance(index, Mapping) and not _is_plain(index, rows=subject.table.num_rows):
+        elif isinstance(index, Mapping) and not _is_plain(index, rows=subject.file.rows or subject.table.num_rows):
             yield leak(
                 "metadata",
                 subject.table.num_rows,
@@ -165,7 +166,10 @@ def _list(described: Mapping[str, Any], key: str) -> list[Any]:
 FEWEST_VALUES = 7
 
 
-def _unused_categories(subject: Subject) -> Iterator[Finding]:
+def _unused_categories(subject: Subject) -> Iterator[Finding | NotChecked]:
+    if subject.file.rows is not None:
+        yield NotChecked("values in a dictionary that no row has", "not all rows were read: others may have them")
+        return
     for place, name in enumerate(subject.columns):
         column = subject.table.column(place)
         if not isinstance(column.type, pa.DictionaryType) or subject.file.kind == "delimited":

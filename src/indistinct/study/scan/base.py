@@ -103,7 +103,7 @@ class Opened:
 
     `table` has every column with its metadata and dictionaries as they are stored, None where cells are not read.
     `inside` is what only checks of this kind of file look at. `unread` are cells that were not read, `not_checked` is
-    what else was not looked at.
+    what else was not looked at. `rows` is how many rows the file has, where `table` has only some of them.
     """
 
     kind: Kind
@@ -113,6 +113,7 @@ class Opened:
     gzip: Any = None
     not_checked: tuple[NotChecked, ...] = ()
     unread: tuple[NotChecked, ...] = ()
+    rows: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

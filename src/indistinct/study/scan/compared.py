@@ -83,7 +83,7 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     kind, types = column.type, pa.types
     if isinstance(kind, pa.DictionaryType):
         return pa.chunked_array(
-            [_plain_codes(chunk) for chunk in column.chunks], pa.dictionary(pa.int64(), _value_type(kind))
+            [_plain_codes(chunk) for chunk in column.chunks], pa.dictionary(pa.int32(), _value_type(kind))
         )
     if types.is_decimal(kind) and kind.bit_width < 128:
         return column.cast(pa.decimal128(kind.precision, kind.scale))  # few functions of Arrow take narrower ones
@@ -104,7 +104,7 @@ def _plain_codes(chunk: pa.DictionaryArray) -> pa.DictionaryArray:
     """Return codes into plain values."""
     values = _plain(pa.chunked_array([chunk.dictionary])).combine_chunks()
     absent = chunk.indices.is_null().to_numpy(zero_copy_only=False)
-    codes = np.asarray(chunk.indices.fill_null(0).to_numpy(), dtype=np.int64)
+    codes = np.asarray(chunk.indices.fill_null(0).to_numpy(), dtype=np.int32)
     return pa.DictionaryArray.from_arrays(pa.array(codes, mask=absent), values.cast(_value_type(chunk.type)))
 
 

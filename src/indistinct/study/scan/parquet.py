@@ -2,8 +2,8 @@
 
 import base64
 import io
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from indistinct.errors import InputError
 from indistinct.figures import plural
-from indistinct.machine.memory import Allowance, needed_for, rows_words
+from indistinct.machine.memory import MEGABYTE, Allowance, needed_for, rows_words
 from indistinct.study.scan.arrow import metadata_text
 from indistinct.study.scan.base import (
     Check,
@@ -38,10 +38,13 @@ IN_PARTS = "scan it in parts"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ParquetFile:
-    """What a Parquet file tells of itself: its metadata, its row groups, and the bytes that belong to no column."""
+    """What a Parquet file tells of itself: its metadata, its row groups, and the bytes that belong to no column.
+
+    `groups` has the row groups that were read, by their numbers.
+    """
 
     metadata: Any
-    groups: tuple[pa.Table, ...]
+    groups: Mapping[int, pa.Table]
     behind: bytes
     between: int
 
@@ -63,10 +66,12 @@ def open_parquet(content: bytes, name: str, allowance: Allowance) -> Opened:
             told = _key_values(metadata)
             coded, rows = readable_as_codes(metadata, schema), metadata.num_rows
             needed = needed_for(rows, size_of_parquet(schema, metadata, coded=coded))
-            allowance.require(needed, name, rows_words(rows, len(schema.names)), otherwise=IN_PARTS)
+            numbers = _groups_that_fit(metadata.num_row_groups, needed, allowance.most)
+            if not numbers:
+                allowance.require(needed, name, rows_words(rows, len(schema.names)), otherwise=IN_PARTS)
         with pq.ParquetFile(pa.BufferReader(content[:end]), read_dictionary=coded, pre_buffer=False) as file:
-            groups = tuple(file.read_row_group(number) for number in range(file.num_row_groups))
-            table = pa.concat_tables(groups) if groups else file.read()
+            groups = {number: file.read_row_group(number) for number in numbers}
+            table = pa.concat_tables(groups.values()) if groups else file.read()
         table.validate(full=True)
         for column in table.column_names:
             if table.column_names.count(column) == 1:
@@ -82,7 +87,26 @@ def open_parquet(content: bytes, name: str, allowance: Allowance) -> Opened:
     table = table.replace_schema_metadata(schema.metadata)
     inside = ParquetFile(metadata, groups, content[end:], _between(metadata, content[:end]))
     parts = (Part("the metadata", metadata_text(schema) + b"\n" + told), Part("the file", content, words=False))
-    return Opened("parquet", table, parts, inside, not_checked=_not_read(schema, metadata))
+    opened = Opened("parquet", table, parts, inside, not_checked=_not_read(schema, metadata))
+    if len(table) == rows:
+        return opened
+    reason = (
+        f"all of them take {needed // MEGABYTE:,} MB of memory or more, and {allowance.most // MEGABYTE:,} MB are "
+        f"allowed: {len(numbers):,} of {metadata.num_row_groups:,} row groups, evenly chosen, were read; allow more "
+        "with --memory (memory=… in Python)"
+    )
+    return replace(opened, unread=(NotChecked(f"{rows - len(table):,} of {rows:,} rows", reason),), rows=rows)
+
+
+def _groups_that_fit(groups: int, needed: int, allowed: int) -> list[int]:
+    """Return the numbers of row groups to be read: all of them, or as many as fit, evenly chosen.
+
+    >>> _groups_that_fit(4, 100, 100), _groups_that_fit(4, 100, 50), _groups_that_fit(4, 100, 10)
+    ([0, 1, 2, 3], [0, 3], [])
+    """
+    if needed <= allowed:
+        return list(range(groups))
+    return sorted(set(np.linspace(0, groups - 1, groups * allowed // needed).round().astype(int).tolist()))
 
 
 def encrypted_error(name: str) -> InputError:
@@ -136,7 +160,7 @@ def _statistics(subject: Subject) -> Iterator[Finding | NotChecked]:
     inside = subject.file.inside
     wrong: dict[str, int] = {}
     unread: set[str] = set()
-    for number, group in enumerate(inside.groups):
+    for number, group in inside.groups.items():
         described = inside.metadata.row_group(number)
         for place in range(described.num_columns):
             part = described.column(place)

@@ -1,6 +1,6 @@
 """Scan a published file, whichever algorithm or tool made it, for what it betrays beside its cells."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import Any
 from indistinct.engines import bytes_of
 from indistinct.engines.base import transformed_source
 from indistinct.errors import InputError
+from indistinct.figures import plural
 from indistinct.hierarchy import Hierarchy
 from indistinct.machine.memory import Allowance, needs_memory
 from indistinct.recoding.outputs import SENSITIVE
@@ -20,10 +21,10 @@ from indistinct.schema import Schema, require_schema
 from indistinct.study.scan import arrow, columns, order, origin, parquet, pickles, statistics, text, values, workbooks
 from indistinct.study.scan.base import Check, Finding, NotChecked, Opened, Severity, Subject
 from indistinct.study.scan.compared import in_plain_types
-from indistinct.tables import open_table
+from indistinct.tables import Table, open_table
 from indistinct.tables.fetched import fetch_files
 from indistinct.tables.input_files import no_file, read_ordinary
-from indistinct.tables.several import ARROW, DELIMITED, LABELLED, PARQUET
+from indistinct.tables.several import ARROW, DELIMITED, LABELLED, PARQUET, files_of
 from indistinct.tables.value import Reading
 
 _FAMILIES = (columns, origin, order, values, arrow, parquet, text, workbooks, statistics, pickles)
@@ -40,6 +41,7 @@ OTHERS = {
     b"7z\xbc\xaf": "7z",
     b"Rar!": "RAR",
 }
+BESIDE = "a scan looks at the files of the table: see what they are, and remove them unless everybody may have them"
 WANTED = {
     "table": "the cells of the file are not read",
     "original": "the original is not given",
@@ -122,18 +124,23 @@ def scan(
     """Return what a published file betrays beside its cells: leaks, suspicions and notes, the worst first.
 
     `published` is a path to delimited text, Parquet, Arrow or Feather, an Excel workbook, an open document, a file of
-    SPSS, Stata or SAS, a zip archive or a pickle, which is not run; or a frame; or a `Release` or a `Published`, of
-    which original, roles and hierarchies are known. Where cells were not read, the file is not called clean. With the
-    `original` and the `schema` of its roles more can be told; `hierarchies` are those that its labels come from, and
-    columns that `transformations` name are compared with the original as these publish it. `reading` says how a text
-    file is read. Raises `InputError` for a file that is encrypted or cannot be read, `OutOfMemoryError` for one that
-    holds more than ten times its size and 2 GB, or than `memory`, such as "8GB".
+    SPSS, Stata or SAS, a zip archive or a pickle, which is not run; a folder or a pattern of such files, which are
+    scanned one after the other; or a frame; or a `Release` or a `Published`, of which original, roles and hierarchies
+    are known. Where cells were not read, the file is not called clean. With the
+    `original` and the `schema` of its roles more can be told; `hierarchies` are those that its labels come from,
+    and columns that `transformations` name are compared with the original as these publish it.
+    `reading` says how a text file is read. Raises `InputError` for a file that is encrypted or cannot be read,
+    `OutOfMemoryError` for one that holds more than ten times its size and 2 GB, or than `memory`, such as "8GB". Of a
+    Parquet file as many row groups as fit are read, evenly chosen, and it is said which rows were not.
 
         >>> import pyarrow as pa
         >>> found = scan(pa.table({"index": range(12), "age": ["20-29"] * 12}))
         >>> found.clean, [finding.check for finding in found.leaks]
         (False, ['invented-columns'])
     """
+    if schema is not None:
+        require_schema(schema)
+    allowed = None if memory is None else bytes_of(memory)
     if is_release(published):
         given = describe_release(
             published,
@@ -146,23 +153,62 @@ def scan(
         original, schema, hierarchies = given.raw, schema or given.schema, given.used_hierarchies
         transformations = given.transformations
         published = given.path or open_table(given.main, published=True).data
-    path = Path(published) if isinstance(published, str | Path) else None
-    if path is not None:
-        path, *others = fetch_files(path) or (path,)
-        if others:
-            raise InputError("a scan takes one file; got several", hint="scan each file by itself")
-    if schema is not None:
-        require_schema(schema)
-    allowed = None if memory is None else bytes_of(memory)
-    file = arrow.open_frame(published) if path is None else open_file(path, reading or Reading(), memory=allowed)
-    if file.table is not None:
-        file = replace(file, table=in_plain_types(file.table))
+    is_path = isinstance(published, str | Path)
+    files = fetch_files(published) or files_of(published) if is_path else None
     whole = None if original is None else open_table(original, memory=allowed)
-    subject = Subject(file, path, whole, schema, dict(hierarchies or {}))
-    if whole is not None and transformations:
-        known = check_transformations(transformations, schema, hierarchies or {}) if schema else transformations
-        subject = replace(subject, transformed=open_table(transformed_source(whole, known)[0]))
-    return _run_checks(subject)
+    as_published = _transform(whole, transformations or {}, schema, hierarchies or {})
+
+    def scan_one(path: Path | None) -> Scan:
+        file = arrow.open_frame(published) if path is None else open_file(path, reading or Reading(), memory=allowed)
+        if file.table is not None:
+            file = replace(file, table=in_plain_types(file.table))
+        return _run_checks(Subject(file, path, whole, schema, dict(hierarchies or {}), transformed=as_published))
+
+    if files is None or len(files) == 1:
+        return scan_one(files[0] if files else None)
+    folder = Path(published) if Path(published).is_dir() else None
+    return _unite({path: scan_one(path) for path in files}, folder)
+
+
+def _transform(
+    whole: Table | None,
+    transformations: Mapping[str, Transformation],
+    schema: Schema | None,
+    hierarchies: Mapping[str, Hierarchy],
+) -> Table | None:
+    """Return the original with its columns transformed as in the release, None where nothing is known of that."""
+    if whole is None or not transformations:
+        return None
+    known = check_transformations(transformations, schema, hierarchies) if schema else transformations
+    return open_table(transformed_source(whole, known)[0])
+
+
+def _unite(scans: Mapping[Path, Scan], folder: Path | None) -> Scan:
+    """Return the scans of several files, one after the other, as one: places tell the file."""
+
+    def located(path: Path, several: Iterable[NotChecked]) -> list[NotChecked]:
+        return [replace(each, what=f"{path.name}: {each.what}") for each in several]
+
+    every = list(scans.values())
+    findings = [replace(f, place=f"{p.name}: {f.place}") for p, scan in scans.items() for f in scan.findings]
+    worst_first = list(Severity)
+    findings.sort(key=lambda finding: worst_first.index(finding.severity))
+    unread = [each for path, scan in scans.items() for each in located(path, scan.unread)]
+    unseen = [each for path, scan in scans.items() for each in located(path, scan.unseen)]
+    if folder is not None:
+        beside = [each.name for each in folder.iterdir() if each not in scans]
+        unseen += [NotChecked(f"{plural(len(beside), 'other file')} in the folder", BESIDE)] if beside else []
+    # What was not given is missing for every file alike.
+    both = [each for scan in every for each in scan.not_checked if each not in (*scan.unread, *scan.unseen)]
+    return Scan(
+        every[0].kind,
+        None if any(scan.rows is None for scan in every) else sum(scan.rows or 0 for scan in every),
+        tuple(findings),
+        tuple(dict.fromkeys(name for scan in every for name in scan.checked)),
+        (*unread, *unseen, *dict.fromkeys(both)),
+        tuple(unread),
+        tuple(unseen),
+    )
 
 
 def _run_checks(subject: Subject) -> Scan:
@@ -187,7 +233,7 @@ def _run_checks(subject: Subject) -> Scan:
                     not_checked.append(each)
     worst_first = list(Severity)
     findings.sort(key=lambda finding: worst_first.index(finding.severity))
-    rows = None if file.table is None else file.table.num_rows
+    rows = None if file.table is None else file.table.num_rows if file.rows is None else file.rows
     return Scan(file.kind, rows, tuple(findings), tuple(checked), tuple(not_checked), file.unread, file.not_checked)
 
 
@@ -202,6 +248,11 @@ def _unscanned_table(path: Path | None) -> list[NotChecked]:
 def open_file(path: Path, reading: Reading, *, memory: int | None = None) -> Opened:
     """Open a published file; raise `InputError` for one that is encrypted, broken, or of no known kind."""
     try:
+        if memory is not None and path.is_file():
+            size = path.stat().st_size
+            Allowance(size, memory).require(
+                size, str(path), "its bytes, which are searched", otherwise=parquet.IN_PARTS
+            )
         content = read_ordinary(path, most=MOST_BYTES)
     except (OSError, ValueError) as error:
         if isinstance(error, FileNotFoundError) or not isinstance(error, OSError):

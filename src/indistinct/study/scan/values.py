@@ -46,7 +46,7 @@ def _search_values(subject: Subject) -> Iterator[Finding | NotChecked]:
             )
     for name in subject.original.columns:
         is_hidden = name in subject.hidden
-        if subject.file.table is None and not is_hidden:
+        if (subject.file.table is None or subject.file.rows is not None) and not is_hidden:
             continue  # which of its values cells hold is not known
         values = _candidates(subject.original.data[name])
         if len(values) == MOST_VALUES:

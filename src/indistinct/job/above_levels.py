@@ -1,0 +1,248 @@
+"""Full-domain searches where the cells of a table do not fit in memory: above the finest levels whose cells do.
+
+A search that publishes each column on one level of its hierarchy needs no cells below the levels that it may choose.
+Rows are counted at levels of the hierarchies, in one pass. Whenever cells get too many, the column with most labels
+goes one level up. Which levels come next follows from the hierarchies alone, and where that ends from the number of
+cells: neither the order of rows nor the clock decides. The answer is that of memory above these levels.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pyarrow as pa
+
+from indistinct.algorithms.base import Problem, run_search
+from indistinct.algorithms.full_domain.nodes import recoded_column
+from indistinct.engines.base import COARSER, BeyondMemory
+from indistinct.engines.finding import CellFinder, CoarseFinder, Learned
+from indistinct.engines.groups import Groups, count_groups
+from indistinct.engines.levels import Levels
+from indistinct.frequencies.count import Counted, Request
+from indistinct.frequencies.encode import group_rows
+from indistinct.frequencies.value import PERSON, Classes, FrequencySet
+from indistinct.hierarchy.value import Taxonomy
+from indistinct.job.job import problem_of
+from indistinct.job.parts import MONDRIAN, Found, Search, level_domain
+from indistinct.machine.arrays import Codes
+from indistinct.machine.memory import needs_memory
+from indistinct.machine.stages import enter
+from indistinct.recoding.columns import QuasiColumn, columns_of
+from indistinct.recoding.kinds import ByColumn, Recoding
+from indistinct.tables.domain import Domain
+
+
+def can_search_above(search: Search) -> bool:
+    """Return whether a search publishes every column on one level, so that it can do without finer cells."""
+    return search.algorithm.traits.one_level
+
+
+@needs_memory("searching above levels")
+def search_above_levels(beyond: BeyondMemory, request: Request, search: Search) -> Found:
+    """Return what a search finds above the finest levels whose cells fit; raise where something else was asked for."""
+    levels = _require_countable(beyond, request, search)
+    enter("counting")
+    keyed = tuple(dict.fromkeys(name for key in request.keys for name in key))
+    names = tuple(dict.fromkeys([*request.quasi, *keyed]))
+    known = levels.values(names, named=names)
+    many = [name for name in names if known[name].distinct is None]
+    if many:
+        listed = ", ".join(map(repr, many))
+        raise beyond.error(
+            f"; {search.algorithm.name} could go above levels that fit if all values of {listed} did",
+            hint=f"{COARSER}; {MONDRIAN}",
+        )
+    domains = {name: level_domain(known[name], request) for name in names}
+    columns = _tree_columns([domains[name] for name in request.quasi], search)
+    cells = _count_rows(levels, columns, [domains[name] for name in keyed], beyond)
+    counted = _as_counted(cells, columns, {name: domains[name] for name in keyed}, replace(request, domains=domains))
+    vectors = counted.frequencies.vectors
+    finder = CellFinder.of(counted.domains, vectors)
+    entries = np.arange(len(vectors), dtype=np.int32)
+    levels.learned["rows"] = Learned(vectors, CoarseFinder(finder, cells.representatives(columns)), entries)
+    warnings = (*search.check(counted), cells.in_words(columns))
+    return _search_coarse(search, counted, columns, cells, warnings)
+
+
+def _require_countable(beyond: BeyondMemory, request: Request, search: Search) -> Levels:
+    """Return the passes over rows; raise where cells above levels would not do."""
+    quasi = [name for key in request.keys for name in key if name in request.quasi]
+    refused = {
+        "people (role person)": any(PERSON in key for key in request.keys),
+        "a population": request.population is not None or search.model.needs_population,
+        "a model or a target of quasi-identifiers": bool(quasi),
+    }
+    for what, is_asked in refused.items():
+        if is_asked:
+            raise beyond.error(
+                f"; {search.algorithm.name} could go above levels that fit, but not with {what}",
+                hint=f"leave out {what}; or {COARSER}; {MONDRIAN}",
+            )
+    levels: Levels = beyond.levels
+    return levels
+
+
+def _tree_columns(domains: Sequence[Domain], search: Search) -> tuple[QuasiColumn, ...]:
+    """Return quasi-identifiers that are published through their hierarchies."""
+    names = {domain.column for domain in domains}
+    bound = columns_of(domains, {name: each for name, each in search.hierarchies.items() if name in names})
+    nothing = FrequencySet((), np.zeros((0, 0), dtype=np.int32), Classes(np.zeros(0, dtype=np.int64)))
+    return Problem(nothing, bound, search.model).tree_columns()
+
+
+@dataclass(slots=True)
+class CoarseCells:
+    """Rows that were counted: the nodes of their quasi-identifiers on some levels, and codes of what a model looks at.
+
+    `vectors` has the distinct ones, as rows of a matrix, and `counts` how many rows have each. `sizes` are how many
+    codes each column has.
+    """
+
+    levels: list[int]
+    sizes: list[int]
+    vectors: Codes
+    counts: Codes
+    waiting: list[tuple[Codes, Codes]] = field(default_factory=list)
+
+    def unite(self) -> None:
+        """Unite what waits with what was counted before."""
+        parts = [(self.vectors, self.counts), *self.waiting]
+        self.waiting = []
+        vectors, counts = np.concatenate([each for each, _ in parts]), np.concatenate([each for _, each in parts])
+        grouping = group_rows(list(vectors.T), self.sizes)
+        self.counts = np.bincount(grouping.group_ids(), weights=counts, minlength=len(grouping)).astype(np.int64)
+        self.vectors = vectors[grouping.first]
+
+    def representatives(self, columns: Sequence[QuasiColumn]) -> tuple[Codes, ...]:
+        """Return, by column, the value that stands for each value: the first below the same node."""
+        found = []
+        for column, level in zip(columns, self.levels, strict=True):
+            nodes = _taxonomy(column).ancestors[:, level]
+            _, firsts, places = np.unique(nodes, return_index=True, return_inverse=True)
+            found.append(firsts[places.reshape(-1)].astype(np.int32))
+        return tuple(found)
+
+    def in_words(self, columns: Sequence[QuasiColumn]) -> str:
+        """Return the levels above which was searched, as a certificate declares them."""
+        told = ", ".join(f"{column.name}={level}" for column, level in zip(columns, self.levels, strict=True) if level)
+        return f"the combinations of values do not fit in memory: released at or above these levels: {told}"
+
+
+def _count_rows(
+    levels: Levels, columns: Sequence[QuasiColumn], keys: Sequence[Domain], beyond: BeyondMemory
+) -> CoarseCells:
+    """Return the rows counted on the finest levels that fit, in one pass."""
+    width, fits = len(columns) + len(keys), beyond.fits
+    nodes = [_taxonomy(column).ancestors for column in columns]
+    sizes = [*(len(column.domain) for column in columns), *(len(domain) for domain in keys)]
+    cells = CoarseCells([0] * len(columns), sizes, np.zeros((0, width), dtype=np.int32), np.zeros(0, dtype=np.int64))
+    domains = [*(column.domain for column in columns), *keys]
+    pending = 0
+    for batch in levels.source.batches(tuple(domain.column for domain in domains)):
+        codes = [domain.encode(batch[domain.column]).astype(np.int32) for domain in domains]
+        for j, level in enumerate(cells.levels):
+            codes[j] = nodes[j][codes[j], level]
+        grouping = group_rows(codes, sizes)
+        vectors = np.stack([each[grouping.first] for each in codes], axis=1)
+        cells.waiting.append((vectors, grouping.counts))
+        pending += len(vectors)
+        if pending > fits or len(cells.vectors) + pending > 2 * fits:
+            _unite_within(cells, nodes, fits, beyond)
+            pending = 0
+    _unite_within(cells, nodes, fits, beyond)
+    return cells
+
+
+def _unite_within(cells: CoarseCells, nodes: Sequence[Codes], fits: int, beyond: BeyondMemory) -> None:
+    """Unite cells, and go up while they are too many: the column with most labels first."""
+    cells.unite()
+    while len(cells.counts) > fits:
+        labels = [
+            int(own[:, level].max()) + 1 if level + 1 < own.shape[1] else 0
+            for own, level in zip(nodes, cells.levels, strict=True)
+        ]
+        j = int(np.argmax(labels))
+        if not labels[j]:
+            raise beyond.error(
+                f"; even as one combination the rows have more than {fits:,} different values that the model looks at",
+                hint="leave out sensitive columns, give them coarser values, or allow more `memory`",
+            )
+        level = cells.levels[j]
+        above = np.zeros(int(nodes[j][:, level].max()) + 1, dtype=np.int32)
+        above[nodes[j][:, level]] = nodes[j][:, level + 1]
+        cells.vectors[:, j] = above[cells.vectors[:, j]]
+        cells.levels[j] = level + 1
+        cells.unite()
+
+
+def _as_counted(
+    cells: CoarseCells, columns: Sequence[QuasiColumn], keys: dict[str, Domain], request: Request
+) -> Counted:
+    """Return what was counted, as of a table that has the first value below each node in place of all others."""
+    arrays: dict[str, pa.Array] = {}
+    for j, (column, level) in enumerate(zip(columns, cells.levels, strict=True)):
+        nodes = _taxonomy(column).ancestors[:, level]
+        firsts = np.zeros(int(nodes.max()) + 1, dtype=np.int64)
+        firsts[nodes[::-1]] = np.arange(len(nodes))[::-1]
+        arrays[column.name] = column.domain.decode(firsts[cells.vectors[:, j]])
+    for j, (name, domain) in enumerate(keys.items(), start=len(columns)):
+        arrays[name] = domain.decode(cells.vectors[:, j])
+    groups = Groups(pa.table(arrays), cells.counts)
+    counted, _ = count_groups(lambda _: groups, request, columns=tuple(arrays))
+    return counted
+
+
+def _search_coarse(
+    search: Search, counted: Counted, columns: Sequence[QuasiColumn], cells: CoarseCells, warnings: tuple[str, ...]
+) -> Found:
+    """Return what a search finds on the labels of some levels, said of the values of the table again."""
+    model, counters = search.model.sampled(counted.frequencies.members), Counter(scans=1)
+    problem = problem_of(counted, model, search.hierarchies, suppression=search.suppression, parts_rows=False)
+    problem = replace(problem, columns=tuple(columns), counters=counters)
+    coarse = coarse_problem(problem, cells.levels)
+    enter("searching")
+    recoding = run_search(search.algorithm, replace(coarse, progress=lambda share: search.progress(0.2 + 0.4 * share)))
+    lifted = lift_recoding(recoding, columns, cells.levels)
+    return Found(counted, problem, lifted, search.algorithm, model, warnings)
+
+
+def coarse_problem(problem: Problem, levels: Sequence[int]) -> Problem:
+    """Return a problem whose values are the nodes on some levels; losses are still those of the values below."""
+    found, vectors = [], problem.frequencies.vectors.copy()
+    for j, (column, level) in enumerate(zip(problem.columns, levels, strict=True)):
+        taxonomy = _taxonomy(column)
+        nodes = taxonomy.ancestors[:, level]
+        firsts = np.zeros(int(nodes.max()) + 1, dtype=np.int64)
+        firsts[nodes[::-1]] = np.arange(len(nodes))[::-1]
+        above = Taxonomy(
+            column.name, taxonomy.ancestors[firsts, level:], taxonomy.labels[level:], taxonomy.leaves[level:]
+        )
+        found.append(QuasiColumn(Domain(column.name, pa.array(np.arange(len(firsts)))), above, tree=True))
+        vectors[:, j] = nodes[vectors[:, j]]
+    grouping = group_rows(list(vectors.T), [len(column.domain) for column in found])
+    ids = grouping.group_ids().astype(np.int32)
+    classes = problem.frequencies.classes.regroup(ids, len(grouping))
+    return replace(
+        problem,
+        frequencies=FrequencySet(problem.frequencies.names, vectors[grouping.first], classes),
+        columns=tuple(found),
+    )
+
+
+def lift_recoding(recoding: Recoding, columns: Sequence[QuasiColumn], levels: Sequence[int]) -> ByColumn:
+    """Return a recoding of nodes as one of the values below them: nodes of a level have the same numbers in both."""
+    if not isinstance(recoding, ByColumn) or recoding.levels is None:
+        raise AssertionError("a search that declares one level of each column finds such")
+    wanted = {column.name: recoding.levels[column.name] + least for column, least in zip(columns, levels, strict=True)}
+    starred = recoding.star is not None
+    recoded, groups = zip(
+        *(recoded_column(column, wanted[column.name], starred=starred) for column in columns), strict=True
+    )
+    return ByColumn(recoded, groups, recoding.suppressed, wanted, recoding.star)
+
+
+def _taxonomy(column: QuasiColumn) -> Taxonomy:
+    if column.taxonomy is None:
+        raise AssertionError(f"column {column.name!r} is published through a hierarchy")
+    return column.taxonomy
