@@ -12,7 +12,7 @@ BESIDE = {
 PLAIN = {
     "record-linkage": "Look for each person's row with a register of names.",
     "homogeneity": "Read a sensitive value off a class in which all have the same.",
-    "background-knowledge": "The same, after ruling one value out.",
+    "background-knowledge": "Rule one value out, and read a sensitive value off what is left in a class.",
     "skewness": "Use that a class makes a value much more likely than it is among all.",
     "similarity": "Be content with a kind of value, or a narrow range.",
     "membership": "Say which of two people was in the table.",
@@ -37,9 +37,10 @@ def words_of_line(line: Line) -> str:
     """Return a line of a verdict as a sentence; an attack that succeeds says what it does, and its name last.
 
     >>> words_of_line(Line("attack", "warning", (), {"beyond_chance": 0.05}, attack="skewness"))[:60]
-    'Use that a class makes a value much more likely than it is a'
+    'Somebody can use that a class makes a value much more likely'
     """
     said = words_of(line)
     if line.kind == "attack" and line.attack in PLAIN:
-        return f"{PLAIN[line.attack]} {said[:1].upper()}{said[1:]}."
+        tries = PLAIN[line.attack]
+        return f"Somebody can {tries[:1].lower()}{tries[1:]} {said[:1].upper()}{said[1:]}."
     return f"{said[:1].upper()}{said[1:]}."
