@@ -69,6 +69,10 @@ WORDS: Mapping[str, AlgorithmWords] = MappingProxyType(
                 "numeric": NUMERIC,
                 "choose": ("Which cut comes first", "width is the classical rule; loss takes longer and loses less."),
                 "positions": ("Cuts that are weighed in a column", "A whole number; 5 is usual."),
+                "missing": (
+                    "Rows that miss values",
+                    "value: missing is a value like others; pattern: first parted by what they miss.",
+                ),
                 "trees": ("What is shown of a tree of values", "node: one of its nodes; set: the values themselves."),
             },
         ),
@@ -131,7 +135,20 @@ WORDS: Mapping[str, AlgorithmWords] = MappingProxyType(
         ),
         "value-suppression": AlgorithmWords("Hides single rare values, and leaves all others as they are."),
         "cell-suppression": AlgorithmWords(
-            "Hides single cells of the rows that would otherwise be left out.", labels={"start": START}
+            "Hides single cells of the rows that would otherwise be left out.",
+            labels={
+                "start": START,
+                "search": ("How it searches", "optimal proves how few cells can be hidden; for some hundred rows."),
+                "nodes": ("Steps of the proof, at most", "Only with optimal. A whole number; 0 sets no limit."),
+                "seconds": ("Seconds at most", "Only with optimal. Empty sets no limit."),
+            },
+        ),
+        "mdav": AlgorithmWords(
+            "Makes groups of a fixed size of the people who are nearest each other. Slow for large tables.",
+            labels={
+                "numeric": NUMERIC,
+                "split": ("Part people with equal values", "Groups become smaller; it suits this table alone."),
+            },
         ),
         "kaca": AlgorithmWords(
             "Joins each small group with its nearest one. Slow for large tables.",

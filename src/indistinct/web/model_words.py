@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from indistinct.figures import number, percent
-from indistinct.models import Model
+from indistinct.models import Model, SubsetAnonymity
 from indistinct.schema import Schema
 
 FOUND, LEARNT = "Being found", "Learning a value"
@@ -58,6 +58,18 @@ MODEL_WORDS: Mapping[str, Words] = MappingProxyType(
             "Whoever knows {quasi} of a person is left with at least {k} {unit}.",
             {"k": "11"},
             {"k": K_LABEL},
+        ),
+        "subset-anonymity": Words(
+            "Nobody stands alone in a few columns (subset anonymity)",
+            FOUND,
+            "For many columns: everybody looks like k - 1 others in any few of them, though not in all together.",
+            "Whoever knows {subset} of a person is left with at least {k} {unit}.",
+            {"k": "3", "size": "2"},
+            {
+                "k": K_LABEL,
+                "size": ("Columns that somebody knows at once", "A whole number; empty where sets are named."),
+                "sets": ("Sets of columns", "Such as age+sex|age+occupation; empty where a number is given."),
+            },
         ),
         "xy-anonymity": Words(
             "Several of something in each group (X,Y-anonymity)",
@@ -254,6 +266,9 @@ def promise_for_one(model: Model, schema: Schema) -> str:
         "unit": "people" if schema.person else "rows",
         **_figures(model),
     }
+    if isinstance(model, SubsetAnonymity):
+        named = " or ".join(map(list_names, model.sets))
+        told["subset"] = named or f"any {told['size']} of {told['quasi']}"
     return re.sub(r"\{([^{}]+)\}", lambda found: told.get(found[1], found[0]), words_of(type(model)).promise)
 
 
