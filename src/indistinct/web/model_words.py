@@ -59,18 +59,6 @@ MODEL_WORDS: Mapping[str, Words] = MappingProxyType(
             {"k": "11"},
             {"k": K_LABEL},
         ),
-        "subset-anonymity": Words(
-            "Nobody stands alone in a few columns (subset anonymity)",
-            FOUND,
-            "For many columns: everybody looks like k - 1 others in any few of them, though not in all together.",
-            "Whoever knows {subset} of a person is left with at least {k} {unit}.",
-            {"k": "3", "size": "2"},
-            {
-                "k": K_LABEL,
-                "size": ("Columns that somebody knows at once", "A whole number; empty where sets are named."),
-                "sets": ("Sets of columns", "Such as age+sex|age+occupation; empty where a number is given."),
-            },
-        ),
         "xy-anonymity": Words(
             "Several of something in each group (X,Y-anonymity)",
             FOUND,
@@ -80,6 +68,18 @@ MODEL_WORDS: Mapping[str, Words] = MappingProxyType(
             {
                 "y": ("Columns that are counted", "A group must hold k different combinations of these."),
                 "k": ("Different values (k)", "A whole number, such as 5."),
+            },
+        ),
+        "subset-anonymity": Words(
+            "Nobody stands alone on a few columns (subset anonymity)",
+            FOUND,
+            "Whoever knows a few of the columns finds at least k rows; weaker than k-anonymity on all of them.",
+            "Whoever knows {subset} of a person is left with at least {k} {unit}.",
+            {"k": "5", "size": "2"},
+            {
+                "k": K_LABEL,
+                "size": ("Columns that somebody knows", "A whole number: all sets of so many columns. Or name sets."),
+                "sets": ("Sets of columns", "Such as age+sex|age+zip; empty if a number of columns is given."),
             },
         ),
         "k-map": Words(
