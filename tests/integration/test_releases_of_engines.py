@@ -112,6 +112,22 @@ def test_a_release_answers_as_that_of_memory_does(release_of, engine, tmp_path):
     assert ind.apply(tmp_path / "recoding.json", TABLE, seed=1).certificate.holds
 
 
+@pytest.mark.parametrize("engine", ENGINES[1:])
+def test_ranges_are_the_columns_that_memory_publishes(source_of, engine, tmp_path):
+    options = {"model": MODEL, "algorithm": "mondrian:extent=region", "ranges": "columns", "seed": 1}
+    mine, memory = (
+        ind.anonymize(source_of(each), BODIES_SCHEMA, **options, engine=each, output=tmp_path / f"{each}.parquet")
+        for each in (engine, "memory")
+    )
+    assert {"age_from", "age_to", "age_missing", "weight_from", "weight_to"} <= set(mine.table.column_names)
+    assert mine.recoding == memory.recoding
+    assert mine.certificate.verdicts == memory.certificate.verdicts
+    assert rows_of(mine.table) == rows_of(memory.table)
+    written = [open_table(tmp_path / f"{each}.parquet", published=True).data for each in (engine, "memory")]
+    assert written[0].schema.equals(written[1].schema)
+    assert rows_of(written[0]) == rows_of(written[1])
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_release_that_was_written_by_its_engine_is_written_again(release_of, engine, tmp_path, request):
     options = {"model": MODEL, "algorithm": "mondrian", "engine": engine}
