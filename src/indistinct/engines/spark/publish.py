@@ -58,8 +58,7 @@ def publish_frame(
             for name, table in assignment.layout.tables.items():
                 writing = job.writing(table)
                 if isinstance(sink, FolderSink):
-                    run = partial(_run_writing, job, arranged, writing)
-                    sink.accept_folder(name, partial(write_folder, run, writing.written), schema=writing.schema)
+                    sink.accept_folder(name, partial(_write, job, arranged, writing), schema=writing.schema)
                 else:
                     sink.accept(
                         name, [_collect_table(job.run(arranged, writing, "publish", PARCELS_OF_SPARK), writing.schema)]
@@ -77,8 +76,11 @@ def _collect_table(frame: Any, schema: pa.Schema) -> pa.Table:
     return schema.empty_table() if found is None else as_read(found, schema)
 
 
-def _run_writing(job: "_Job", arranged: Any, writing: Writing, folder: Path) -> Any:
-    return job.run(arranged, replace(writing, folder=folder), "write", FILES_OF_SPARK)
+def _write(job: "_Job", arranged: Any, writing: Writing, path: Path) -> None:
+    def run(folder: Path) -> Any:
+        return job.run(arranged, replace(writing, folder=folder), "write", FILES_OF_SPARK)
+
+    write_folder(run, writing.written, path)
 
 
 def write_folder(run: Callable[[Path], Any], written: pa.Schema, path: Path) -> int:
