@@ -37,21 +37,20 @@ def main() -> None:
 
 
 def _do(page: Page, step: str) -> None:
-    """Take the main action of a step, where it has one that takes a while."""
-    actions = {
-        "search": ("search", "k reached"),
-        "explore": ("view-rows", "Rows before and after"),
-        "risk": ("assess", "prosecutor"),
-        "release": ("prepare", "every promise holds"),
-    }
+    """Do what a step is for, where that takes a while, and wait until it is all there."""
+    if step == "open":
+        for answer in ("who-public", "shape-least"):
+            page.click(answer)
+            page.wait(answer, lambda answer=answer: page.find(answer).is_selected())
     if step == "columns":
-        drawn = "return document.querySelectorAll('.column-picture svg').length > 2"
-        page.wait("pictures of columns", lambda: page.script(drawn))
-    if step in actions:
-        action, told = actions[step]
-        page.click(action)
-        page.wait_for(told, patience=120)
-        page.drawn()
+        page.click("column-age")
+        drawn = "return document.querySelectorAll('.column-picture svg').length > 0"
+        page.wait("the picture of a column", lambda: page.script(drawn))
+    if step == "search":
+        page.click("search")
+        page.wait_for("k reached", patience=120)
+        page.wait("what follows", lambda: not page.has("chores"))
+    page.drawn()
 
 
 if __name__ == "__main__":

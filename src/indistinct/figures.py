@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 # So many hundredths from none or from all, a share says only on which side it lies.
 FINEST = 0.01
+# Below it, a number says only that it is not none.
+SMALLEST = 0.0001
 HIDDEN = "[hidden]"
 """What stands in a sentence for others where a count was."""
 SINGULAR = {"rows": "row", "people": "person", "classes": "class"}
@@ -20,6 +22,22 @@ def number(value: float) -> str:
     ('1,234', '0.123457')
     """
     return f"{int(value):,}" if float(value).is_integer() and abs(value) < 1e15 else f"{value:.6g}"
+
+
+def short(value: float) -> str:
+    """Return a number with as many digits as a reader can use: three, or more where these would say all or none.
+
+    >>> short(0.0833333), short(12345.678), short(1.42917e-06), short(0.9998), short(1234.0)
+    ('0.0833', '12,346', '< 0.0001', '0.9998', '1,234')
+    """
+    if float(value).is_integer() or value != value or abs(value) == float("inf"):
+        return number(value) if float(value).is_integer() else f"{value:g}"
+    if abs(value) < SMALLEST:
+        return f"{'< ' if value > 0 else '> -'}{SMALLEST:.4f}"
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    digits = f"{value:.3g}"
+    return digits if not float(digits).is_integer() or abs(value) >= 100 else f"{value:.6g}"
 
 
 def percent(share: float) -> str:

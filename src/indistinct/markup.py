@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from indistinct.figures import number
+from indistinct.figures import short
 
 ABSENT = "–"
 """What stands where there is no figure."""
@@ -65,7 +65,7 @@ class Document:
                 return None
         return found
 
-    def figure(self, *path: str | int, words: Words = number, absent: str = ABSENT) -> Figure:
+    def figure(self, *path: str | int, words: Words = short, absent: str = ABSENT) -> Figure:
         """Return the value at a path as a figure, in the words that a function gives it."""
         value = self.at(*path)
         return Figure((self.name, *path), value, absent if value is None else words(value))

@@ -179,7 +179,7 @@ def test_bounds_and_regions():
     gap = pa.table({"age": [1, 2, 8, 9, 5, 5], "sex": ["f", "f", "f", "f", "m", "m"]})
     region = ind.anonymize(gap, ind.Schema(quasi=["sex", "age"]), model=model, algorithm="mondrian:extent=region").table
     assert Counter((row["sex"], row["age"]) for row in region.to_pylist()) == {
-        ("f", "[-4]"): 2,
+        ("f", "[ .. 4]"): 2,
         ("f", "[5-]"): 2,
         ("m", "*"): 2,
     }

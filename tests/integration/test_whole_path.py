@@ -7,10 +7,11 @@ from pathlib import Path
 import pyarrow.csv
 import pytest
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 
 from indistinct.cli import main
 from indistinct.reproduce.datasets import generate_patients
-from references.page_browser import Page, focused
+from references.page_browser import Page
 from references.page_server import running_page, wait_for
 from references.sheets import spreadsheet
 
@@ -42,6 +43,18 @@ def standing(page):
     return page.script("return document.querySelector('dl.strip').innerText").replace("\n", " ")
 
 
+def verdict(page):
+    """Return the one sentence that is said of the release."""
+    return page.wait(
+        "the verdict", lambda: page.script("return document.querySelector('#verdict .sentence').innerText")
+    )
+
+
+def settled(page):
+    """Wait until nothing follows any more by itself."""
+    page.wait("what follows", lambda: not page.has("chores"))
+
+
 def taken(page, kind, folder):
     """Return a file that is offered; whoever else is in gets nothing of it."""
     [cookie] = page.chrome.get_cookies()
@@ -62,33 +75,36 @@ def test_from_upload_to_a_release_that_the_command_line_verifies(page, tmp_path,
     page.upload(source)
     page.wait_for("Rows 1 to")
     page.drawn()
+    page.click("who-public")
+    page.wait("the answer", lambda: page.find("who-public").is_selected() and page.find("undo").is_enabled())
+    page.click("shape-least")
+    page.wait("both answers", lambda: page.find("shape-least").is_selected() and page.find("who-public").is_selected())
     go_on(page, "columns")
-    page.click("accept")
-    page.wait_for("Accepted:")  # the step is drawn anew, and its links move
-    go_on(page, "hierarchies")
-    go_on(page, "privacy")
-    go_on(page, "search")
-    page.click("search")
+    page.click("find")
+    page.wait("the search", lambda: page.chrome.current_url.endswith("/search"))
     page.wait("a release", lambda: "k reached" in standing(page))
     page.drawn()
-    assert "violations 0" in standing(page)
-    page.wait("the focus where the search began", lambda: focused(page) == "search")
-    assert page.barriers() == []
-    reached = standing(page)
+    reached = standing(page).partition(" verdict ")[0]
     page.chrome.refresh()
-    page.wait("the same after a reload", lambda: standing(page) == reached)
-    go_on(page, "explore")
-    page.click("explore-all")
-    page.wait_for("keep the promise")
+    page.wait("the same after a reload", lambda: reached in standing(page))
     assert page.barriers() == []
-    page.at("risk")
-    page.click("assess")
-    page.wait_for("The highest risk of being found is")
+    go_on(page, "release")
+    page.find("take-table")  # at once, while reports are still being written
+    page.find("take-package")
+    settled(page)
     assert page.barriers() == []
+    said = verdict(page)
+    assert said in standing(page)
+    for step in ("search", "explore", "risk"):
+        page.at(step)
+        assert verdict(page) == said
+        assert page.barriers() == []
+    page.at("explore")
+    before = page.find("solution").text
+    page.find("solution-slider").send_keys(Keys.ARROW_LEFT)
+    page.wait("what the slider shows", lambda: "Your release loses" in page.find("solution").text)
+    assert page.find("solution").text != before
     page.at("release")
-    page.click("prepare")
-    page.wait_for("every promise holds")
-    assert page.barriers() == []
     out = tmp_path / "taken"
     out.mkdir()
     release, policy = taken(page, "table", out), taken(page, "policy", out)
@@ -105,24 +121,35 @@ def test_from_upload_to_a_release_that_the_command_line_verifies(page, tmp_path,
 def test_nothing_is_green_beside_a_column_that_points_at_everybody(page, tmp_path):
     page.upload(patients(tmp_path))
     page.wait_for("Rows 1 to")
+    page.click("who-public")
+    page.wait("the answer", lambda: page.find("who-public").is_selected() and page.find("undo").is_enabled())
     page.at("columns")
-    page.click("accept")
     page.choose("role-cost", "insensitive")
-    page.at("search")
-    page.click("search")
+    page.wait("the finding", lambda: "cost is published as it is" in page.text)
+    page.click("find")
     page.wait("a release", lambda: "k reached" in standing(page), patience=120)
-    page.drawn()
-    green = "#step .notice.good, dl.strip .good"
-    assert "verdict 1 warning" in standing(page)
-    assert page.chrome.find_elements(By.CSS_SELECTOR, green) == []
-    page.at("risk")
-    page.choose("profile", "public")
-    page.click("assess")
+    green = "#step .notice.good, #verdict.good, dl.strip .good"
     page.wait_for("FAILS the profile public", patience=120)
-    page.wait("the strip", lambda: "FAILS public" in standing(page))
-    assert "'cost'" in page.find("verdict").text
     assert page.chrome.find_elements(By.CSS_SELECTOR, green) == []
+    settled(page)
+    report = taken_text(page, "report-internal")
+    assert verdict(page) in report, "the report says the same sentence"
+    page.at("search")
+    page.click("verdict-0-0")  # one click settles what is found, measures again, and can be taken back
+    page.wait("another verdict", lambda: "cost" not in page.find("verdict").text and "k reached" in standing(page))
+    settled(page)
+    page.click("undo")
+    page.wait("the verdict of before", lambda: "'cost'" in page.find("verdict").text)
     assert page.barriers() == []
+
+
+def taken_text(page, kind):
+    page.at("release")
+    [cookie] = page.chrome.get_cookies()
+    page.find(f"take-{kind}")
+    answer = page.server.ask("GET", f"/download/{kind}", cookie=f"{cookie['name']}={cookie['value']}")
+    assert answer.status == 200
+    return answer.body.decode()
 
 
 def test_a_workbook_of_several_sheets_asks_for_one(page, tmp_path):
@@ -190,3 +217,41 @@ def test_a_demo_begins_with_invented_patients(chrome, tmp_path):
         steward.wait_for("Rows 1 to")
         assert "5,000" in standing(steward)
         chrome.get("about:blank")
+
+
+def test_a_job_is_found_after_the_server_was_started_again(chrome, tmp_path):
+    source = patients(tmp_path)
+    places = {"folder": tmp_path / "folder", "temporary": tmp_path / "temporary"}
+    places["folder"].mkdir()
+    (places["folder"] / "patients.csv").write_bytes(source.read_bytes())
+    with running_page(places["folder"], temporary=places["temporary"]) as server:
+        steward = Page(chrome, server)
+        steward.enter()
+        steward.write("path", "patients.csv")
+        steward.click("open-path")
+        steward.wait_for("Rows 1 to")
+        steward.click("who-internal")
+        wait_for(lambda: list((places["temporary"] / "jobs").glob("*/policy.toml")), "the saved job")
+        [cookie] = chrome.get_cookies()
+    assert list(places["temporary"].glob("jobs/*/rows")) == []
+    with running_page(places["folder"], temporary=places["temporary"]) as server:
+        assert server.ask("GET", "/open", cookie=f"{cookie['name']}={cookie['value']}").status == 403
+        steward = Page(chrome, server)
+        steward.enter()
+        steward.wait("the list of jobs", lambda: steward.has("saved-0"))
+        assert steward.barriers() == []
+        steward.click("saved-0")
+        steward.wait_for("Rows 1 to")
+        steward.wait("the answer", lambda: steward.find("who-internal").is_selected())
+        other = Page(chrome, server)
+        other.enter()  # another browser sees nothing of it
+        assert not other.has("saved-0")
+        chrome.get("about:blank")
+
+
+def test_several_files_of_one_table_are_opened_together(page, tmp_path):
+    made = generate_patients(400, seed=8)
+    for place in range(2):
+        pyarrow.csv.write_csv(made.slice(200 * place, 200), tmp_path / f"visits-{place}.csv")
+    page.upload(f"{tmp_path / 'visits-0.csv'}\n{tmp_path / 'visits-1.csv'}")
+    page.wait_for("Rows 1 to 12 of 400")

@@ -19,7 +19,7 @@ TREE = ind.Hierarchy.tree({"*": {"A": LEAVES[:2], "B": LEAVES[2:5], "C": LEAVES[
 BANDS = ind.Hierarchy.intervals([5, 10])
 SCHEMA = ind.Schema(quasi=["n", "t"], sensitive=["s"])
 TIGHT = ["mondrian", "mondrian:relaxed=true", "mondrian:choose=loss", "mondrian:choose=loss,trees=set", "kaca"]
-TIGHT += ["kaca:stub=false", "two-level", "top-down", "top-down-kaca", "refine:rounds=3"]
+TIGHT += ["mdav", "kaca:stub=false", "two-level", "top-down", "top-down-kaca", "refine:rounds=3"]
 MINIMAL = ["optimal", "samarati", "incognito", "bottom-up"]
 
 

@@ -26,6 +26,7 @@ def found_recodings(draw):
     """Return a sample, its count, and a recoding that an algorithm found for it."""
     sample = draw(samples())
     algorithm, model = draw(algorithms()), draw(models())
+    assume(algorithm.refusal(model, suppression=False) is None)
     counted = sample.count(model, joint=algorithm.traits.splits)
     try:
         recoding = algorithm.find(Problem(counted.frequencies, sample.columns(counted), model))

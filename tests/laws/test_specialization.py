@@ -49,7 +49,7 @@ def problem_of(sample, model, *, keys=(), share=0.0):
 
 def searched(algorithm, problem):
     try:
-        return algorithm.search(problem)
+        return algorithm.find(problem)
     except InfeasibleError:
         assume(False)
 

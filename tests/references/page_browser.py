@@ -82,7 +82,7 @@ class Page:
 
     def drawn(self) -> None:
         """Wait until the step is drawn."""
-        self.wait("the step", lambda: self.script("return !!document.querySelector('#undo')"))
+        self.wait("the step", lambda: self.script("return !!document.querySelector('.step > div:not([hidden])')"))
         self.wait("no work", lambda: not self.script("return !!document.querySelector('.work')"))
 
     def script(self, code: str, *arguments: Any) -> Any:

@@ -116,7 +116,7 @@ def running_page(folder: Path, *options: str, temporary: Path, **environment: st
     folder.mkdir(exist_ok=True)
     temporary.mkdir(exist_ok=True)
     process = subprocess.Popen(
-        [*COMMAND, *options],
+        [*COMMAND, "--jobs", str(temporary / "jobs"), *options],
         cwd=folder,
         env={**os.environ, "TMPDIR": str(temporary), **environment},
         stdout=subprocess.PIPE,

@@ -108,7 +108,7 @@ def test_a_year_minus_its_quarters_is_the_latecomer(tmp_path: Path, quarters: st
         own, ill = group(quarter)
         names, diseases = names + own, diseases + ill
         assert release_as(tmp_path, alike(own, disease=ill)).certificate.holds
-    with pytest.raises(ind.VerificationError, match=r"1 people share .* the smallest history has 1"):
+    with pytest.raises(ind.VerificationError, match=r"1 person shares .* the smallest history has 1"):
         release_as(tmp_path, alike([*names, "late"], disease=[*diseases, "rabies"]))
     # The year without the latecomer, or with four more, tells nothing of anybody alone.
     assert release_as(tmp_path, alike(names, disease=diseases)).certificate.overlap.people_below == 0
@@ -210,7 +210,7 @@ def test_what_is_measured_anew_is_told_by_no_difference(tmp_path: Path) -> None:
     (tmp_path / "key").chmod(0o600)
     keyed = {"pseudonyms": {"pid": ind.Pseudonym(key=tmp_path / "key")}}
     for options in ({**weights, **keyed}, {**weights, "fresh": ()}):
-        with pytest.raises(ind.VerificationError, match="are in this release alone"):
+        with pytest.raises(ind.VerificationError, match="in this release alone"):
             release_as(tmp_path, alike([*names, "q"], weight=[1, 2, 3, 4, 5, 6, 7]), **options)
 
 
@@ -220,7 +220,7 @@ def test_what_was_accepted_once_is_not_refused_for_ever(tmp_path: Path) -> None:
     release_as(tmp_path, alike(names, disease=ill))
     grown = alike([*names, "x"], disease=[*ill, "flu"])
     release_as(tmp_path, grown, accept_overlap=True)
-    with pytest.raises(ind.VerificationError, match="1 people share"):
+    with pytest.raises(ind.VerificationError, match="1 person shares"):
         release_as(tmp_path, grown)
     own, others = group("b")
     strangers = release_as(tmp_path, alike(own, disease=others))

@@ -336,6 +336,7 @@ def writing_of(flags: Flags, policy: "Policy") -> "Writing":
         "encoding": flags.output_encoding,
         "bom": flags.bom,
         "spreadsheet": flags.for_spreadsheet,
+        "formulas": flags.guard_formulas,
     }
     return replace(policy.output.writing, **{key: value for key, value in given.items() if value is not None})
 

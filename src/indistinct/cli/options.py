@@ -188,6 +188,12 @@ class Flags:
             help="Put an apostrophe before texts that a spreadsheet would run, or take for dates or other numbers.",
         ),
     ] = None
+    guard_formulas: Annotated[
+        bool | None,
+        typer.Option(
+            "--guard-formulas", help="Put an apostrophe before texts that a spreadsheet would run, and no others."
+        ),
+    ] = None
     ranges: Annotated[
         str | None,
         typer.Option(
@@ -285,7 +291,7 @@ NOTATION = ("decimal", "thousands", "dates", "type")
 ROLES = ("quasi", "sensitive", "insensitive", "identifier", "person")
 LAYOUT = ("skip_rows", "comment", "trim", "nameless")
 READING = ("delimiter", "encoding", "missing", "text", *NOTATION, "header", "sheet", "codes", "columns", *LAYOUT)
-WRITING = ("output_delimiter", "output_decimal", "output_encoding", "bom", "for_spreadsheet")
+WRITING = ("output_delimiter", "output_decimal", "output_encoding", "bom", "for_spreadsheet", "guard_formulas")
 EARLIER = ("previous", "previous_input", "ledger", "accept_overlap", "fresh")
 DATABASE = ("query",)
 ENGINE = ("engine", "memory", "table")

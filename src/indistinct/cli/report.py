@@ -36,6 +36,13 @@ Learn = Annotated[
 Chance = Annotated[int | None, typer.Option("--seed", help="Fix what attacks draw at random.")]
 Seconds = Annotated[float, typer.Option("--seconds", metavar="N", help="How long attacks may take together.")]
 
+Held = Annotated[
+    str | None,
+    typer.Option(
+        "--profile", metavar="SPEC", help="Hold it against public, licensed or internal; else as the policy states."
+    ),
+]
+
 
 @share_options(
     *(*ROLES, "model", "algorithm", "hierarchy", "transform", "pseudonym", "population", "smallest_count"),
@@ -55,6 +62,7 @@ def command(
     learn: Learn = None,
     seconds: Seconds = 6.0,
     seed: Chance = None,
+    profile: Held = None,
     overwrite: options.Overwrite = False,
 ) -> None:
     """Write a report about a published table: one HTML page without scripts that opens anywhere and prints.
@@ -82,6 +90,7 @@ def command(
             seconds=seconds,
             seed=seed,
             smallest_count=flags.smallest_count,
+            profile=profile,
         )
     made.write(output, overwrite=overwrite)
     if flags.as_json:

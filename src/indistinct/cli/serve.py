@@ -20,14 +20,26 @@ def command(
     largest_upload: Annotated[
         float, typer.Option("--largest-upload", metavar="GB", help="How large an uploaded file may be, in gigabytes.")
     ] = 2.0,
+    jobs: Annotated[
+        Path | None,
+        typer.Option("--jobs", metavar="DIR", help="Where decisions are saved for another day, for you alone."),
+    ] = None,
+    save: Annotated[
+        bool, typer.Option("--save/--no-save", help="Save what is decided, without any row of a table.")
+    ] = True,
+    idle: Annotated[
+        float, typer.Option("--idle", metavar="HOURS", help="A session ends that nobody used for so long.")
+    ] = 4.0,
     as_json: Json = False,
 ) -> None:
     """Serve the page on this machine, for whoever opens the address that is printed.
 
     It listens on the loopback address only. The token in the address opens it once; another address is printed for
-    another browser. Uploads lie in a private folder that is removed at the end. Stop it with Ctrl-C.
+    another browser. Uploads lie in a private folder that is removed at the end. What is decided is saved where only you
+    can read it, so that the next start finds it. Stop it with Ctrl-C.
     """
     try:
+        from indistinct.web.saving import Shelf, usual_place
         from indistinct.web.server import GIGABYTE, Address, address_to_json, serve
         from indistinct.web.sessions import Settings
     except ModuleNotFoundError as error:
@@ -36,6 +48,8 @@ def command(
         raise ParameterError(f"a port is a number from 1 to 65535; got {port}", hint="leave it out to take a free one")
     if not 0 < largest_upload < float("inf"):
         raise ParameterError("the largest upload must be more than 0 gigabytes", hint="--largest-upload 2")
+    if not 0 < idle < float("inf"):
+        raise ParameterError("a session ends after more than 0 hours", hint="--idle 4")
     if not folder.is_dir():
         raise InputError(f"there is no folder {folder}", hint="name a folder that is there with --folder")
 
@@ -54,5 +68,6 @@ def command(
     def entered(address: Address) -> None:
         sys.stderr.write(f"opened; for another browser: {address.url}\n")
 
-    settings = Settings(folder.resolve(), int(largest_upload * GIGABYTE), demo)
+    shelf = Shelf((jobs or usual_place()) if save else None)
+    settings = Settings(folder.resolve(), int(largest_upload * GIGABYTE), demo, shelf, idle * 3600)
     serve(settings, port=port, started=started, entered=entered)

@@ -58,7 +58,7 @@ def _histogram(
     name: str, sizes: Sizes, *, k: int | None, groups: str, unit: str, reach: tuple[int, int]
 ) -> "alt.LayerChart":
     alt = altair()
-    edges = [edge for edge in EDGES if edge < reach[1]]
+    edges = edges_for(k, reach[1])
     members = sum(size * number for size, number in sizes.items()) or 1
     bars = []
     for low, high in zip(edges, [*edges[1:], reach[1]], strict=True):
@@ -79,6 +79,15 @@ def _histogram(
     )
     layered = alt.layer(chart, *_rule(k, reach[1]))
     return layered.properties(title=alt.TitleParams(name, fontSize=12, anchor="start"))
+
+
+def edges_for(k: int | None, high: int) -> list[int]:
+    """Return where bars begin: one begins at k, so that none reaches below it with members who are not there.
+
+    >>> edges_for(12, 17)
+    [1, 2, 3, 4, 5, 6, 8, 10, 12, 13, 16]
+    """
+    return sorted({edge for edge in (*EDGES, *(() if k is None or k < 1 else (k,))) if edge < high})
 
 
 def _rule(k: int | None, high: int) -> Sequence["alt.Chart"]:

@@ -18,6 +18,7 @@ from indistinct.models.registry import parse_model
 from indistinct.recoding.levels import spell_bounds
 from indistinct.recoding.transformations import Transformation, parse_transformation
 from indistinct.release.pseudonyms.making import Pseudonym
+from indistinct.release.writing.delimited import Writing
 from indistinct.schema import Schema
 from indistinct.spelling import spell
 from indistinct.tables.addresses import address_of
@@ -268,15 +269,8 @@ def _of_all(text: str) -> str:
     return f"*={text}" if "=" in text else text
 
 
-def _output(policy: Policy) -> Flags:
-    output, writing = policy.output, policy.output.writing
-    if output.database is not None:
-        place = output.database
-        yield ("--output", without_password(place.database))
-        if place.table:
-            yield ("--output-table", str(place.table))
-    else:
-        yield ("--output", _spelled(output.path or Path("release.csv")))
+def _writing(writing: Writing) -> Flags:
+    """Yield the flags of how a text file is written."""
     if writing.delimiter is not None:
         yield ("--output-delimiter", "tab" if writing.delimiter == "\t" else str(writing.delimiter))
     if writing.decimal is not None:
@@ -287,6 +281,20 @@ def _output(policy: Policy) -> Flags:
         yield ("--bom", None)
     if writing.spreadsheet:
         yield ("--for-spreadsheet", None)
+    if writing.formulas:
+        yield ("--guard-formulas", None)
+
+
+def _output(policy: Policy) -> Flags:
+    output, writing = policy.output, policy.output.writing
+    if output.database is not None:
+        place = output.database
+        yield ("--output", without_password(place.database))
+        if place.table:
+            yield ("--output-table", str(place.table))
+    else:
+        yield ("--output", _spelled(output.path or Path("release.csv")))
+    yield from _writing(writing)
     if output.ranges is not None:
         yield ("--ranges", str(output.ranges))
     if output.smallest_count is not None:

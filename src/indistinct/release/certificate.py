@@ -9,7 +9,7 @@ from itertools import chain, combinations
 from typing import Any, get_args, get_origin, get_type_hints
 
 from indistinct.errors import ParameterError
-from indistinct.figures import counts_of, hide_counts, number, unit_of
+from indistinct.figures import counts_of, hide_counts, short, unit_of
 from indistinct.markup import Cell, Document, Grid, grid, piece
 
 WHOLE = "the whole"
@@ -273,7 +273,7 @@ def yes_or_no(value: bool) -> str:
 
 
 def _achieved(value: float | None) -> str:
-    return "hidden" if value is None else number(value)
+    return "hidden" if value is None else short(value)
 
 
 def _unknown(told: Document, name: str) -> str:

@@ -41,11 +41,42 @@ STATED = {
 }
 
 
+def verdict(facts: Facts) -> Section:
+    """Say the verdict first, with the figures that it rests on, and leave lines to sign."""
+    stated = facts.subject.statement
+    signed: list[tuple[str, Cell | None]] = [
+        ("operator", stated.operator),
+        ("reviewer", stated.reviewer),
+        ("reviewed on", None),
+        ("risk to be assessed again on", stated.reassess),
+    ]
+    figures = _key_figures(facts)
+    return Section("verdict", "Verdict", (*_open(facts), *([Terms(figures)] if figures else []), Terms(tuple(signed))))
+
+
+def _key_figures(facts: Facts) -> tuple[tuple[str, Cell | None], ...]:
+    """Return what everybody asks first: how many are published, in which groups, at which risk and cost."""
+    told, risk, cost = (facts.document(name) for name in ("certificate", "assess", "measure"))
+    found: list[tuple[str, Cell | None]] = []
+    if told is not None:
+        found.append(("published rows", told.figure("rows")))
+        found.append((f"{groups_of(told)}, and the smallest", _groups_in_words(told)))
+    if risk is not None and risk.at("prosecutor", "highest") is not None:
+        found.append(("highest risk of being found", risk.figure("prosecutor", "highest", words=percent)))
+    if cost is not None and cost.at("metrics", "loss") is not None:
+        found.append(("detail lost", cost.figure("metrics", "loss", words=percent)))
+    return tuple(found)
+
+
+def _groups_in_words(told: Document) -> str:
+    unit = "people" if told.at("people") else "rows"
+    return f"{number(told.at('classes'))}, of {number(told.at('smallest_class'))} {unit} at least"
+
+
 def summary(facts: Facts) -> Section:
-    """Say in a few lines what was promised and whether it holds."""
+    """Say what was promised, whether it holds, and what was counted."""
     told = facts.document("certificate")
     blocks: list[Block] = []
-    blocks += _open(facts)
     if told is None:
         blocks.append(Notice(facts.why_not("certificate")))
     else:
@@ -63,7 +94,7 @@ def _open(facts: Facts) -> list[Block]:
     if verdict is None:
         return [Notice(f"There is no verdict. {facts.why_not('verdict')}")]
     tone: Tone = verdict.at("tone")
-    return [Notice(sentence(f"verdict: {verdict.at('headline')}"), tone), Listing(tuple(verdict.at("sentences")))]
+    return [Notice(str(verdict.at("sentence")), tone), Listing(tuple(verdict.at("sentences")))]
 
 
 def _verdict(facts: Facts, told: Document) -> list[Block]:
@@ -84,7 +115,7 @@ def _verdict(facts: Facts, told: Document) -> list[Block]:
 
 
 def identity(facts: Facts, *, made: str, policy_digest: str | None, internal: bool) -> Section:
-    """Say which release this is about, by digests, and leave lines to sign."""
+    """Say which release this is about, by digests."""
     subject, told = facts.subject, facts.document("certificate")
     name = file_name_of(subject)
     pairs: list[tuple[str, Cell | None]] = [
@@ -99,14 +130,7 @@ def identity(facts: Facts, *, made: str, policy_digest: str | None, internal: bo
     ]
     others = (told and told.at("other_digests")) or {}
     pairs += [(f"SHA-256 of the table of {table} values", digest) for table, digest in others.items()]
-    stated = subject.statement
-    signed: list[tuple[str, Cell | None]] = [
-        ("operator", stated.operator),
-        ("reviewer", stated.reviewer),
-        ("reviewed on", None),
-        ("risk to be assessed again on", stated.reassess),
-    ]
-    blocks: list[Block] = [Terms(tuple(pairs)), Terms(tuple(signed))]
+    blocks: list[Block] = [Terms(tuple(pairs))]
     if internal:
         blocks += _again(subject, name)
     return Section("identity", "Which release this is", tuple(blocks))
@@ -233,9 +257,7 @@ def columns(facts: Facts, *, internal: bool) -> Section:
     called = labelled_columns({} if found is None else found.content)
     if called:
         blocks.append(grid("What columns and codes are called", ("column", "label", "codes"), called))
-    if not internal:
-        blocks.append(Paragraph("How many values columns had, and what each lost, is in the internal edition alone."))
-    elif not any(each.get("before") for each in (found.content if found else {}).values()):
+    if internal and not any(each.get("before") for each in (found.content if found else {}).values()):
         blocks.append(Notice(facts.reasons.get("before", "The values of the original were not counted.")))
     unknown = [name for name in facts.subject.published.main.columns if name not in _roles(facts)]
     if facts.subject.in_buckets:

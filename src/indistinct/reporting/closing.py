@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from indistinct.algorithms.auto import Auto
-from indistinct.figures import number
+from indistinct.figures import number, percent, short
 from indistinct.markup import Cell, grid
 from indistinct.reporting.content import Block, Listing, Notice, Paragraph, Section, Terms
 from indistinct.reporting.facts import Facts
+from indistinct.reporting.utility import SHARES
 
 GLOSSARY = {
     "attacker": "somebody who tries to learn something of a person from the release and what else they know",
@@ -32,20 +33,24 @@ HISTORY = (
     "A history are the classes that somebody stands in, release by release, and none where the person is missing. "
     "Values are not compared: what models promise of sensitive values holds for the people of this release alone."
 )
-FOR_READERS = "Why this recoding was chosen is computed from the original, and is in the internal edition alone."
 
 
 def why(facts: Facts, *, internal: bool) -> Section:
     """Say why the release is as it is: what was tried, and what limits it."""
     blocks: list[Block] = []
     if not internal:
-        blocks.append(Paragraph(FOR_READERS))
+        blocks.append(Notice(facts.why_not("why")))
     elif facts.explanation is None:
         blocks.append(_explain_no_choice(facts))
     else:
         found = facts.explanation
         rows: list[tuple[Cell, ...]] = [
-            (each.algorithm, number(each.loss or 0.0), number(each.classes), number(each.suppressed))
+            (
+                each.algorithm,
+                percent(each.loss or 0.0) if found.metric in SHARES else short(each.loss or 0.0),
+                number(each.classes),
+                number(each.suppressed),
+            )
             for each in found.ranking
         ]
         heads = (found.metric, "classes", "suppressed")
@@ -117,6 +122,8 @@ def _limits(facts: Facts) -> Iterator[str]:
         yield "In buckets, quasi-identifiers may be published as they are: who is in the table may be seen."
     yield "An attack that fails here shows that this attack fails, not that none succeeds."
     yield "This is no differential privacy: the guarantee depends on what others know."
+    if facts.reasons.get("why"):
+        yield "What compares the release with its original is told to those who answer for it, and not here."
 
 
 def glossary(_facts: Facts) -> Section:

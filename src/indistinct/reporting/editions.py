@@ -8,7 +8,7 @@ as soon as a row was suppressed: they would tell which values the suppressed row
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Any, get_args
@@ -19,22 +19,15 @@ from indistinct.release.certificate import ALWAYS_SHOWN, FIGURES, SAMPLE_SIZE, S
 from indistinct.release.certificate import HIDDEN as NOT_TOLD
 from indistinct.release.published import Published
 from indistinct.reporting.columns import AS_IT_IS, published_codes
-from indistinct.reporting.content import EDITIONS, Edition
+from indistinct.reporting.content import EDITIONS, Edition, Notice, Section
 from indistinct.reporting.facts import Facts
 from indistinct.reporting.subject import Subject
 from indistinct.schema import did_you_mean
 from indistinct.study.assess.assessing import assess
 from indistinct.study.verdict import Figures, Line, Verdict, verdict_of
 
-HIDDEN = (
-    "Distances of distributions, answers to queries and what classifiers learn compare the release with its original: "
-    "they are in the internal edition alone."
-)
-LOST = "What the release lost compares it with its original, and is in the internal edition alone."
-BEFORE = "The risk of the original is in the internal edition alone."
-POPULATION = "A comparison with a population, where one was made, is in the internal edition alone."
-PEOPLE = "People have several rows; what classes hold of people is in the internal edition alone."
-MEMBERSHIP = "How well the release hides who is in it takes the original to tell, and is in the internal edition alone."
+WITHHELD = "This compares the release with its original, or with people: readers are not told it."
+"""Why something is not there for readers. Nothing is said of it where it would stand, and once for all at the end."""
 NOT_TRIED = "No attack was tried for this edition: guesses are judged by the original, which was not at hand."
 STEP = 0.01
 # What a certificate tells that is no matter of its readers: where files lie, what was drawn.
@@ -74,12 +67,12 @@ def for_readers(facts: Facts) -> Facts:
     if risk is not None:
         documents["assess"] = Document("assess", risk)
     elif subject.schema.person:
-        reasons["assess"] = PEOPLE
+        reasons["assess"] = WITHHELD
     documents["columns"] = Document("columns", _columns(facts))
     documents["suppression"] = Document("suppression", {"starred": _at(facts, "suppression", "starred") or {}})
     coarse = _coarse(facts)
     if coarse is None:
-        reasons["measure"] = _unrounded(facts)
+        reasons["measure"] = WITHHELD
     else:
         documents["measure"] = Document("measure", {"metrics": coarse})
     attacks = _attacks(facts)
@@ -87,9 +80,16 @@ def for_readers(facts: Facts) -> Facts:
         documents["attack"] = Document("attack", attacks)
     elif subject.published.raw is None:
         reasons["attack"] = NOT_TRIED
-    reasons |= dict.fromkeys(("distributions", "query", "classify"), HIDDEN) | {"membership": MEMBERSHIP}
-    reasons |= {"before": BEFORE, "population": POPULATION}
+    withheld = ("distributions", "query", "classify", "membership", "before", "population", "why", "subgroups")
+    reasons |= dict.fromkeys(withheld, WITHHELD)
     return Facts(subject, documents, reasons)
+
+
+def without_hollow(sections: Sequence[Section]) -> tuple[Section, ...]:
+    """Return the sections in which something is told: what is withheld leaves no place behind."""
+    nothing = Notice(WITHHELD)
+    told = [replace(each, blocks=tuple(block for block in each.blocks if block != nothing)) for each in sections]
+    return tuple(each for each in told if each.blocks)
 
 
 def _uncounted(reason: str) -> str:
@@ -161,7 +161,8 @@ def _verdict_for_readers(facts: Facts, figures: Figures, told: Mapping[str, Any]
     """
     found = _attacks(facts)
     holds = None if told is None else told.get("holds")
-    verdict = verdict_of(replace(figures, promise=holds if isinstance(holds, bool) else None))
+    promised = replace(figures, promise=holds if isinstance(holds, bool) else None)
+    verdict = verdict_of(promised, facts.subject.profile)
     if found is None or not found["tried"]:
         return verdict
     tried = Line("attack", "warning" if found["succeeds"] else "passed", (), {"tried": len(found["tried"])})
@@ -208,15 +209,6 @@ def _coarse(facts: Facts) -> dict[str, float] | None:
         return None
     shares = {name: metrics[name] for name in ("loss", "gcp", "precision") if metrics.get(name) is not None}
     return {name: round(round(value / STEP) * STEP, 2) for name, value in shares.items()} or None
-
-
-def _unrounded(facts: Facts) -> str:
-    certificate = facts.certificate
-    if certificate is not None and certificate.suppressed_rows:
-        return "Rows were suppressed, so what the release lost is in the internal edition alone."
-    if certificate is not None and certificate.rows < _enough(facts):
-        return f"The table has fewer than {_enough(facts):,} rows: what it lost is in the internal edition alone."
-    return LOST
 
 
 def _enough(facts: Facts) -> int:

@@ -114,7 +114,8 @@ def gather(subject: Subject, *, internal: bool = True) -> Facts:
     attacks = _add_attacks(found)
     if figures is not None:
         promise = found.documents["certificate"].at("holds") if "certificate" in found.documents else None
-        found.add("verdict", verdict_of(replace(figures, promise=promise), attacks=attacks).to_json())
+        judged = verdict_of(replace(figures, promise=promise), subject.profile, attacks=attacks)
+        found.add("verdict", judged.to_json())
     found.add("columns", column_facts(subject, assignment=None if subject.in_buckets else assignment))
     if not internal:
         found.add("suppression", suppression_facts(subject, assignment=None, shares={}))
@@ -224,6 +225,9 @@ def _add_members(found: _Gathering) -> dict[str, Membership] | None:
 def _add_attacks(found: _Gathering) -> list[AttackFigures] | None:
     """Add what attacks achieve in the time that they have; return what a verdict looks at, None if none was run."""
     given, questions = found.subject.published, found.subject.questions
+    if questions.attacks is not None:
+        found.add("attack", questions.attacks)
+        return [AttackFigures.of(each) for each in questions.attacks["outcomes"]]
     sample = SAMPLE if given.raw is not None and given.raw.rows > MOST_ATTACKED else None
     outcomes = found.attempt(
         "attack",

@@ -1,6 +1,6 @@
 """The public function that reports: one page about a release that people can decide by."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,8 +13,8 @@ from indistinct.release.published import Knowledge
 from indistinct.release.writing.files import write_atomically
 from indistinct.release.writing.staging import filled
 from indistinct.reporting import beginning, closing, risk, utility
-from indistinct.reporting.content import Content, Section
-from indistinct.reporting.editions import edition_of, for_readers, plain_documents
+from indistinct.reporting.content import EDITIONS, Content, Edition, Section
+from indistinct.reporting.editions import edition_of, for_readers, plain_documents, without_hollow
 from indistinct.reporting.facts import Facts, gather
 from indistinct.reporting.originals import require_original
 from indistinct.reporting.render import html_of, require_extra
@@ -75,6 +75,7 @@ def report(
     seconds: float = 6.0,
     seed: int | None = None,
     smallest_count: int | None = None,
+    profile: str | None = None,
     path: str | Path | None = None,
     **known: Unpack[Knowledge],
 ) -> Report:
@@ -84,29 +85,49 @@ def report(
     what is `known` of it, as `published` takes it, or with a `policy`, which says these and what people state in its
     table [about]. What needs the `original`, a `population` or a `workload` says so where that is not given. The
     original is given as it is, and transformed as the release was. With a `target` classifiers learn that column.
-    Attacks take up to `seconds`, and `seed` fixes what they draw at random. `path` is where a `Release` was written.
+    Attacks take up to `seconds`, and `seed` fixes what they draw at random. The verdict holds the release against a
+    `profile`, or the one that the policy states. `path` is where a `Release` was written.
     The external edition shows nothing of the original but what the certificate for others tells, and no count below
     `smallest_count`. Needs the extra `report`.
     """
     chosen = edition_of(edition)
     require_extra()
     job, digest = policy_of(policy)
-    questions = Questions(workload, target, classifiers, seconds, seed, smallest_count)
-    internal = chosen == "internal"
+    questions = Questions(workload, target, classifiers, seconds, seed, smallest_count, profile=profile)
     written = None if path is None else Path(path)
     subject = subject_of(release, schema, job, questions, written=written, **known)
     require_original(subject)
-    facts = gather(subject, internal=internal)
+    return _report_of(gather(subject, internal=chosen == "internal"), chosen, digest)
+
+
+@closes_sources
+@needs_memory("reporting")
+def report_editions(
+    release: Any, *, policy: Policy, seconds: float = 6.0, attacks: Mapping[str, Any] | None = None
+) -> dict[Edition, Report]:
+    """Return every edition of a report, of facts that are gathered once; `attacks` are outcomes of before, as JSON."""
+    require_extra()
+    job, digest = policy_of(policy)
+    subject = subject_of(release, None, job, Questions(seconds=seconds, attacks=attacks), written=None)
+    require_original(subject)
+    facts = gather(subject)
+    return {edition: _report_of(facts, edition, digest) for edition in EDITIONS}
+
+
+def _report_of(facts: Facts, edition: Edition, digest: str | None) -> Report:
+    internal = edition == "internal"
     shown = facts if internal else for_readers(facts)
     made = datetime.now(UTC).date().isoformat()
     sections = _sections(shown, made=made, digest=digest, internal=internal)
+    sections = sections if internal else without_hollow(sections)
     title = f"Report on the release {file_name_of(facts.subject) or 'of a table'}"
-    content = Content(title, chosen, made, sections, plain_documents(shown))
+    content = Content(title, edition, made, sections, plain_documents(shown))
     return Report(content, html_of(content))
 
 
 def _sections(facts: Facts, *, made: str, digest: str | None, internal: bool) -> tuple[Section, ...]:
     return (
+        beginning.verdict(facts),
         beginning.summary(facts),
         beginning.identity(facts, made=made, policy_digest=digest, internal=internal),
         beginning.purpose(facts, internal=internal),

@@ -25,6 +25,7 @@ from indistinct.release.release import Release
 from indistinct.release.verification.evidence import appearance_of
 from indistinct.release.writing.staging import digest_of
 from indistinct.schema import Schema
+from indistinct.study.assess.profiles import Profile, parse_profile
 from indistinct.study.attack.attacking import require_time
 from indistinct.tables import open_table
 
@@ -36,7 +37,8 @@ class Questions:
     """What a report is asked beside what it always tells.
 
     `workload` are queries to compare, and `target` is a column to learn by `classifiers`. Attacks take up to `seconds`,
-    and `seed` fixes what they draw at random. Counts below `smallest_count` are hidden from readers.
+    and `seed` fixes what they draw at random; `attacks` are outcomes of those that were run before, as JSON. Counts
+    below `smallest_count` are hidden from readers. The release is held against a `profile`.
     """
 
     workload: Any = None
@@ -45,6 +47,8 @@ class Questions:
     seconds: float = 6.0
     seed: int | None = None
     smallest_count: int | None = None
+    attacks: Mapping[str, Any] | None = None
+    profile: str | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,6 +92,12 @@ class Subject:
     def statement(self) -> Statement:
         """What people state about the release."""
         return Statement() if self.policy is None else self.policy.about
+
+    @property
+    def profile(self) -> Profile | None:
+        """What the release is held against: as it was asked, or as people state."""
+        named = self.questions.profile or self.statement.profile
+        return None if named is None else parse_profile(named)
 
     @property
     def smallest(self) -> int:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from indistinct.drawing.shares import draw_shares
-from indistinct.figures import number, percent
+from indistinct.figures import number, percent, short
 from indistinct.markup import Cell, Document, grid
 from indistinct.metrics import describe_metric
 from indistinct.reporting.content import Block, Notice, Paragraph, Picture, Section
@@ -13,6 +13,8 @@ from indistinct.study.query.workload import draw_errors
 
 MOST_PICTURES = 12
 """So many columns are drawn; all are in the table of distances."""
+SHARES = ("loss", "gcp", "ncp", "iloss", "precision")
+"""Metrics that are shares."""
 SPREAD = "Where a label covers several values it is spread evenly over them."
 
 
@@ -32,9 +34,7 @@ def suppression(facts: Facts, *, internal: bool) -> Section:
     if found is not None and starred:
         cells = [(name, found.figure("starred", name)) for name in starred]
         blocks.append(grid("Cells published as *", ("column", "cells"), cells, right=("cells",)))
-    if not internal:
-        blocks.append(Paragraph("Which subgroups lost rows is in the internal edition alone."))
-    elif found is not None:
+    if internal and found is not None:
         blocks += _subgroups(found)
     return Section("suppression", "Suppression", tuple(blocks))
 
@@ -81,7 +81,8 @@ def _metrics(facts: Facts, *, internal: bool) -> list[Block]:
     rows: list[tuple[Cell, ...]] = []
     for name in found.at("metrics"):
         better, meaning = describe_metric(name)
-        rows.append((name, found.figure("metrics", name, absent="infinite"), better, meaning))
+        words = percent if name in SHARES else short
+        rows.append((name, found.figure("metrics", name, words=words, absent="infinite"), better, meaning))
     caption = "Metrics" if internal else "Metrics, rounded to whole percent"
     return [grid(caption, ("metric", "value", "better", "meaning"), rows, right=("value",))]
 
@@ -115,7 +116,7 @@ def _distributions(facts: Facts) -> list[Block]:
 def _farthest(found: Document) -> str:
     pairs = sorted(found.at("pairs"), key=lambda pair: -pair["total_variation"])[:1]
     return "".join(
-        f"The farthest pair is {' with '.join(pair['columns'])}, {number(pair['total_variation'])}." for pair in pairs
+        f"The farthest pair is {' with '.join(pair['columns'])}, {percent(pair['total_variation'])}." for pair in pairs
     )
 
 
@@ -139,7 +140,7 @@ def _queries(facts: Facts) -> list[Block]:
         grid("The workload", ("counted", "number"), more, right=("number",)),
     ]
     if facts.errors is not None:
-        words = f"Running share of queries by relative error; mean {number(found.at('relative', 'mean') or 0)}"
+        words = f"Running share of queries by relative error; mean {short(found.at('relative', 'mean') or 0)}"
         blocks.append(Picture("How far the answers are off", words, draw_errors(facts.errors)))
     return blocks
 

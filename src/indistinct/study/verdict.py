@@ -155,6 +155,12 @@ class Verdict:
                 return f"is not shown to pass {profile}: not every limit could be checked"
 
     @property
+    def sentence(self) -> str:
+        """Return the verdict as every skin says it."""
+        told = self.headline if self.gate is None else f"the release {self.headline}"
+        return f"{told[:1].upper()}{told[1:]}."
+
+    @property
     def sentences(self) -> tuple[str, ...]:
         """Return every line in words, and the limits that are not kept; what is open comes first."""
         rest = [line for line in self.lines if not line.open]
@@ -171,6 +177,7 @@ class Verdict:
             "tone": self.tone,
             "profile": None if self.gate is None else self.gate.profile.spec(),
             "headline": self.headline,
+            "sentence": self.sentence,
             "sentences": list(self.sentences),
             "lines": [line.to_json() for line in self.lines],
         }

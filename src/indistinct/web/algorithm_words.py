@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from indistinct.algorithms.base import Algorithm
-from indistinct.algorithms.registry import EVERY_ALGORITHM
+from indistinct.algorithms.registry import EVERY_ALGORITHM, parse_algorithm
 from indistinct.errors import IndistinctError
 from indistinct.job.policy import Policy
 from indistinct.release.promise import promised_model
+from indistinct.spelling import arguments_of, name_of
 from indistinct.web.model_words import list_names
 
 # The packages of algorithms, with what those in them have in common.
@@ -69,6 +70,7 @@ WORDS: Mapping[str, AlgorithmWords] = MappingProxyType(
                 "numeric": NUMERIC,
                 "choose": ("Which cut comes first", "width is the classical rule; loss takes longer and loses less."),
                 "positions": ("Cuts that are weighed in a column", "A whole number; 5 is usual."),
+                "missing": ("What a missing value is", "value: one of its own; or as the library describes it."),
                 "trees": ("What is shown of a tree of values", "node: one of its nodes; set: the values themselves."),
             },
         ),
@@ -106,7 +108,8 @@ WORDS: Mapping[str, AlgorithmWords] = MappingProxyType(
             labels={"variant": ("How it counts", "All three find the same."), "marking": MARKING},
         ),
         "optimal": AlgorithmWords(
-            "Finds the choice of levels that loses least of all, and proves it.",
+            "Of all choices of one level for each column, finds the one that loses least, and proves it. Ranges that "
+            "differ from group to group may lose less.",
             labels={
                 "metric": METRIC,
                 "seconds": SECONDS,
@@ -131,7 +134,20 @@ WORDS: Mapping[str, AlgorithmWords] = MappingProxyType(
         ),
         "value-suppression": AlgorithmWords("Hides single rare values, and leaves all others as they are."),
         "cell-suppression": AlgorithmWords(
-            "Hides single cells of the rows that would otherwise be left out.", labels={"start": START}
+            "Hides single cells of the rows that would otherwise be left out.",
+            labels={
+                "start": START,
+                "search": ("How it searches", "greedy is quick; the other one proves how good it is."),
+                "nodes": ("Steps of the proof, at most", "A whole number; 0 sets no limit."),
+                "seconds": SECONDS,
+            },
+        ),
+        "mdav": AlgorithmWords(
+            "Puts those together who are nearest to whoever is farthest from the mean.",
+            labels={
+                "numeric": NUMERIC,
+                "split": ("Part people with equal values", "Groups become smaller; it suits this table alone."),
+            },
         ),
         "kaca": AlgorithmWords(
             "Joins each small group with its nearest one. Slow for large tables.",
@@ -201,6 +217,58 @@ WORDS: Mapping[str, AlgorithmWords] = MappingProxyType(
 )
 
 
+TITLES: Mapping[str, str] = MappingProxyType(
+    {
+        "auto": "What loses least of several",
+        "mondrian": "Ranges that fit parts of the table",
+        "single-dimensional": "Ranges that are the same for everybody",
+        "datafly": "Levels, quickly",
+        "samarati": "The lowest levels that are enough",
+        "bottom-up": "Levels from the finest on",
+        "incognito": "Every choice of levels that is enough",
+        "optimal": "The best choice of levels",
+        "node": "Levels that you choose",
+        "tds": "Levels that help to predict a column",
+        "value-suppression": "Rare values hidden",
+        "cell-suppression": "Single cells hidden",
+        "kaca": "Near people joined",
+        "mdav": "Near people around those who stand out",
+        "top-down": "Groups along hierarchies",
+        "top-down-kaca": "Near people joined, in parts",
+        "two-level": "Each lifted as far as needed",
+        "refine": "Groups improved step by step",
+        "anatomy": "Exact values, sensitive ones apart",
+        "multiset": "Values of each group, counted",
+        "slicing": "Columns that belong together, shuffled",
+    }
+)
+"""What each algorithm gives, as somebody says it who does not know its name."""
+
+
+def title_of(name: str) -> str:
+    """Return a plain title with the name of an algorithm behind it; one of another package has its name alone.
+
+    >>> title_of("mondrian")
+    'Ranges that fit parts of the table (mondrian)'
+    """
+    return f"{TITLES[name]} ({name})" if name in TITLES else name
+
+
+def title_of_spelled(spelled: str | None) -> str:
+    """Return a plain title for an algorithm that is spelled with its parameters; a refinement says what it began with.
+
+    >>> title_of_spelled('refine:start="mondrian:choose=loss",seconds=0.0,rounds=12')
+    'Ranges that fit parts of the table, improved step by step (refine)'
+    """
+    if not spelled:
+        return "–"
+    algorithm = parse_algorithm(spelled)
+    start = arguments_of(algorithm).get("start")
+    if algorithm.name == "refine" and isinstance(start, str) and name_of(start) in TITLES:
+        return f"{TITLES[name_of(start)]}, improved step by step (refine)"
+    return title_of(algorithm.name)
+
+
 def words_of_algorithm(kind: type[Algorithm]) -> AlgorithmWords:
     """Return the words for an algorithm; one of another package speaks for itself."""
     return WORDS.get(kind.name) or AlgorithmWords((kind.__doc__ or kind.name).strip().partition("\n")[0])
@@ -218,7 +286,7 @@ def algorithms_by_kind() -> dict[str, dict[str, str]]:
     for name, kind in {**EVERY_ALGORITHM.builtin, **added}.items():
         package = kind.__module__.split(".")
         group = KINDS.get(package[2], OTHERS) if package[:2] == ["indistinct", "algorithms"] else OTHERS
-        found[group][name] = f"{name}: {words_of_algorithm(kind).about.partition('. ')[0].rstrip('.')}"
+        found[group][name] = title_of(name)
     return {kind: names for kind, names in found.items() if names}
 
 

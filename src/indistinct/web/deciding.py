@@ -1,30 +1,44 @@
 """What follows from a decision about a column: its role, a reason, a transformation or a pseudonym.
 
 Each function returns a policy that can be written and read again: what a role does not go with is taken out with it.
+So it does for the two questions that a steward is asked first, from which most of the rest follows.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from indistinct.algorithms.auto import Auto
+from indistinct.algorithms.base import Algorithm
 from indistinct.algorithms.full_domain.node import ChosenNode
+from indistinct.algorithms.full_domain.optimal import Optimal
+from indistinct.budget import NO_BUDGET, Budget
 from indistinct.errors import ParameterError
 from indistinct.frequencies.singled_out import is_nearly_unique
-from indistinct.hierarchy import Hierarchy
+from indistinct.hierarchy import Hierarchy, hierarchy_from_json
 from indistinct.job.policy import Policy
 from indistinct.job.policy.value import relative_path
-from indistinct.models import DistinctLDiversity
+from indistinct.metrics.importance import importance_of
+from indistinct.models import AverageRisk, DistinctLDiversity, KAnonymity, Model, SampleUniqueness
+from indistinct.models.k_anonymity import sizes_asked
+from indistinct.models.parameters import exact
+from indistinct.recoding.levels import levels_of
 from indistinct.recoding.transformations import Transformation, check_transformations
 from indistinct.release.pseudonyms.making import Pseudonym
 from indistinct.schema import Role, Schema
+from indistinct.study.assess.profiles import Profile, models_asked_by, parse_profile
 from indistinct.study.inspect.starter import MANY_VALUES
 
 DROPPED = (Role.IDENTIFIER, Role.PERSON)
 """Columns with these roles are not in a release; a pseudonym may take their place."""
 KEPT = (Role.SENSITIVE, Role.INSENSITIVE)
 """Columns with these roles are published as they are, or transformed."""
+SAME, LEAST = "same", "least"
+"""The shapes that a release can have: the same groups for everybody, or the least loss."""
+FEW = 0.05
+"""The share of rows that may be left out where everybody gets the same groups."""
 Inspected = Mapping[str, Any]
 """What `inspect` found, as JSON values."""
 
@@ -77,7 +91,8 @@ def _with_roles(policy: Policy, changed: Mapping[str, Role], *, looked: Inspecte
         if roles[name] in (Role.QUASI, Role.SENSITIVE)
         or (name in transformations and transformations[name].level is not None)
     }
-    suggested = {n: h for n, h in starter.hierarchies.items() if changed.get(n) is Role.QUASI and n not in kept}
+    offered = suggested_hierarchies(policy.algorithm, looked, starter)
+    suggested = {n: h for n, h in offered.items() if changed.get(n) is Role.QUASI and n not in kept}
     recoded = schema.quasi != policy.schema.quasi
     return replace(
         policy,
@@ -87,11 +102,83 @@ def _with_roles(policy: Policy, changed: Mapping[str, Role], *, looked: Inspecte
         transformations=transformations,
         pseudonyms={name: each for name, each in policy.pseudonyms.items() if roles[name] in DROPPED},
         fresh=tuple(name for name in policy.fresh if name in (*schema.sensitive, *schema.insensitive)),
+        importance=importance_of({name: each for name, each in policy.importance.weights if name in schema.quasi}),
+        levels=levels_of({name: each for name, each in policy.levels.bounds if name in {**kept, **suggested}}),
         target=policy.target if policy.target in schema.published else None,
         metrics=tuple(each for each in policy.metrics if all(n in schema.published for key in each.keys for n in key)),
         # A node has a level for each quasi-identifier.
         algorithm=Auto() if recoded and policy.algorithm.name == ChosenNode.name else policy.algorithm,
     )
+
+
+# The two questions
+
+
+def suggested_hierarchies(algorithm: Algorithm, looked: Inspected, starter: Policy) -> dict[str, Hierarchy]:
+    """Return the hierarchies that are suggested: those of a first policy, or all where an algorithm goes by levels."""
+    if shape_of(algorithm) != SAME:
+        return dict(starter.hierarchies)
+    named = {each["name"]: each["hierarchy"] for each in looked["columns"] if each["hierarchy"] is not None}
+    return {name: hierarchy_from_json(given, base=Path()) for name, given in named.items()}
+
+
+def shape_of(algorithm: Algorithm) -> str:
+    """Return whether an algorithm gives everybody the same groups, or each part of a table its own.
+
+    >>> shape_of(Optimal()), shape_of(Auto())
+    ('same', 'least')
+    """
+    return SAME if algorithm.traits.recodings == {"by-column"} and algorithm.traits.hierarchies else LEAST
+
+
+def with_answers(policy: Policy, answers: Mapping[str, str], *, looked: Inspected, starter: Policy) -> Policy:
+    """Return a policy as it follows from who gets the release, and from which groups it shall have.
+
+    What is asked of each person comes from the profile of whoever gets it. The same groups for everybody need levels
+    for each column, and a few rows that stand out are left out for them.
+    """
+    if answers.get("shape") == SAME:
+        algorithm: Algorithm = Optimal()
+        suppression = policy.suppression or Budget(FEW)
+    else:
+        algorithm, suppression = Auto(), NO_BUDGET if policy.suppression == Budget(FEW) else policy.suppression
+    offered = suggested_hierarchies(algorithm, looked, starter)
+    needed = {name: each for name, each in offered.items() if name in policy.schema.quasi}
+    ours = [name for name in policy.schema.quasi if policy.hierarchies.get(name) in (None, _suggestion(looked, name))]
+    others = {name: each for name, each in policy.hierarchies.items() if name not in ours}
+    changed = replace(policy, algorithm=algorithm, suppression=suppression, hierarchies={**needed, **others})
+    if answers.get("who") is None:
+        return changed
+    models = models_for(parse_profile(answers["who"]), changed, looked)
+    return replace(changed, models=models, about=replace(policy.about, profile=answers["who"]))
+
+
+def _suggestion(looked: Inspected, name: str) -> Hierarchy | None:
+    given = next((each["hierarchy"] for each in looked["columns"] if each["name"] == name), None)
+    return None if given is None else hierarchy_from_json(given, base=Path())
+
+
+def models_for(profile: Profile, policy: Policy, looked: Inspected) -> tuple[Model, ...]:
+    """Return the models that a profile asks for, as the algorithm of a policy can search for them.
+
+    One that judges classes one by one keeps an average risk by keeping that of every class.
+    """
+    distinct = {each["name"]: each["distinct"] for each in looked["columns"]}
+    unique = {each["name"] for each in looked["columns"] if is_nearly_unique(_alone(each, looked), looked["rows"])}
+    asked = models_asked_by(profile, policy.schema, distinct=distinct).models
+    # A column in which nearly all values differ has several in every class, whatever is asked.
+    asked = tuple(each for each in asked if not {name for key in each.keys for name in key} & unique)
+    if shape_of(policy.algorithm) == SAME:
+        return asked
+    average = [each.threshold for each in asked if isinstance(each, AverageRisk)]
+    others = tuple(each for each in asked if not isinstance(each, AverageRisk | SampleUniqueness | KAnonymity))
+    k = max([*sizes_asked(asked), *(math.ceil(1 / exact(each)) for each in average), 2])
+    members = looked.get("people") or looked["rows"]
+    return (KAnonymity(max(1, min(k, members))), *others)
+
+
+def _alone(column: Mapping[str, Any], looked: Inspected) -> int:
+    return round(column["unique_share"] * looked["rows"])
 
 
 def _is_about(model: Any, changed: Mapping[str, Role], *, allowed: tuple[str, ...] | Any) -> bool:
@@ -113,6 +200,18 @@ def _protecting(column: Mapping[str, Any], rows: int) -> DistinctLDiversity | No
     if column["distinct"] < 2 or is_nearly_unique(alone, rows):
         return None
     return DistinctLDiversity(column["name"], l=3 if column["distinct"] >= MANY_VALUES else 2)
+
+
+def with_importance(policy: Policy, name: str, weight: float) -> Policy:
+    """Return a policy in which a column matters so much; 1 is as much as any other."""
+    others = {column: each for column, each in policy.importance.weights if column != name}
+    return replace(policy, importance=importance_of({**others, **({} if weight == 1 else {name: weight})}))
+
+
+def with_levels(policy: Policy, name: str, bounds: str) -> Policy:
+    """Return a policy in which a column is published between two levels, such as 1..3; no text sets no bound."""
+    others = {column: each for column, each in policy.levels.bounds if column != name}
+    return replace(policy, levels=levels_of({**others, **({name: bounds.strip()} if bounds.strip() else {})}))
 
 
 def with_reason(policy: Policy, name: str, reason: str) -> Policy:
@@ -174,6 +273,8 @@ def read_anew(old: Policy, fresh: Policy, *, looked: Inspected) -> Policy:
         pseudonyms={name: each for name, each in old.pseudonyms.items() if name in there},
         fresh=tuple(name for name in old.fresh if name in there),
         reasons={name: each for name, each in old.reasons.items() if name in there},
+        importance=importance_of({n: each for n, each in old.importance.weights if n in policy.schema.quasi}),
+        levels=levels_of({n: each for n, each in old.levels.bounds if n in there and n in old.hierarchies}),
         suppression=old.suppression,
         about=old.about,
     )

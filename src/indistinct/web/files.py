@@ -2,6 +2,7 @@
 
 import re
 import secrets
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,11 @@ from starlette.requests import ClientDisconnect
 
 from indistinct.web.guard import SESSION
 from indistinct.web.parts import too_large
+from indistinct.web.project import UPLOADED, project_file
 from indistinct.web.sessions import Session
 from indistinct.web.standing import RELEASED
 from indistinct.web.worker import TaskError
 
-UPLOADED = "uploaded"
-"""The folder of a session's uploads."""
 DOWNLOADS = "downloads"
 """Under this name a session keeps the files that may leave, by their kind."""
 ANY = "application/octet-stream"
@@ -35,18 +35,24 @@ def register(app: FastAPI) -> None:
     app.get("/download/{kind}")(_download)
 
 
-async def _upload(request: Request, kind: str, name: str = "") -> Response:
-    """Write what comes into the private folder; what says that it is too large is refused before it is read."""
+async def _upload(request: Request, kind: str, name: str = "", folder: str = "", first: int = 0) -> Response:
+    """Write what comes into the private folder; what says that it is too large is refused before it is read.
+
+    Several files of one table go into a `folder` of their own, which the `first` of them finds empty.
+    """
     session: Session = request.scope[SESSION]
     most = session.settings.largest_upload
     if kind not in KINDS:
         return _refuse(404, "there is nothing to be uploaded here")
     if int(request.headers.get("content-length") or 0) > most:
         return _refuse(413, too_large(most))
-    folder = session.folder / UPLOADED / kind
-    for each in (folder.parent, folder):
+    into = session.folder / UPLOADED / kind
+    target = into / safe_name(folder) if folder else into
+    if folder and first:
+        shutil.rmtree(target, ignore_errors=True)
+    for each in (into.parent, into, target):
         each.mkdir(mode=0o700, exist_ok=True)
-    path, part = folder / safe_name(name), folder / f".{secrets.token_hex(8)}"
+    path, part = target / safe_name(name), into / f".{secrets.token_hex(8)}"
     try:
         passed = await _receive(request, part, most=most)
         if passed is None:
@@ -58,7 +64,7 @@ async def _upload(request: Request, kind: str, name: str = "") -> Response:
         return _refuse(400, "the upload broke off")
     finally:
         part.unlink(missing_ok=True)
-    return JSONResponse({"name": path.name, "bytes": passed})
+    return JSONResponse({"name": target.name if folder else path.name, "bytes": passed})
 
 
 async def _receive(request: Request, path: Path, *, most: int) -> int | None:
@@ -101,13 +107,23 @@ def _refuse(status: int, message: str) -> Response:
 def _download(request: Request, kind: str) -> Response:
     """Give a file that the step release made, unless the job was changed since."""
     session: Session = request.scope[SESSION]
+    if kind == "project":
+        return _give_project(session)
     made: dict[str, Any] = session.result(DOWNLOADS) or {}
     if kind not in made or not Path(made[kind]).is_file() or not session.is_fresh(DOWNLOADS, key_of_downloads(session)):
-        return _refuse(404, "this file is not there, or the job was changed since: prepare it in the step release")
+        return _refuse(404, "this file is not there, or the job was changed since: look for it in the step release")
     if session.refusals():
         return _refuse(409, f"{session.refusals()[0].label} is not valid: correct the field, or leave it as it was")
     path = Path(made[kind])
     return FileResponse(path, headers={"content-disposition": attachment(path.name)}, media_type=ANY)
+
+
+def _give_project(session: Session) -> Response:
+    try:
+        name, content = project_file(session)
+    except TaskError as error:
+        return _refuse(404, error.message)
+    return Response(content, headers={"content-disposition": attachment(name)}, media_type=ANY)
 
 
 def key_of_downloads(session: Session) -> Any:

@@ -250,8 +250,10 @@ class Screen:
 
     def _draw_strip(self) -> None:
         for label, value, kind in standing(self.session):
-            with parts.tag("div", classes=kind, title=MEANING.get(label)):
-                parts.tag("dt", label)
+            with parts.tag("div", classes=f"{kind} {label.replace(' ', '-')}".strip()):
+                with parts.tag("dt"):
+                    if label in MEANING:
+                        parts.term(label, MEANING[label])
                 parts.tag("dd", value)
 
     def _draw_tools(self) -> None:

@@ -1,27 +1,34 @@
 """A picture of solutions: risk against what they cost, with points that can be looked at from the keyboard."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from indistinct.figures import number, percent
 from indistinct.markup import escape
 
 WIDTH, HEIGHT = 680, 340
-LEFT, RIGHT, TOP, BOTTOM = 74, 24, 18, 54
+LEFT, RIGHT, TOP, BOTTOM = 88, 24, 18, 60
+# A star for the release that was published, and a disc for every other solution.
+OWN = '<path class="mark own" d="M0,-11 3,-3.5 11,-3.5 4.6,1.4 7,9 0,4.4 -7,9 -4.6,1.4 -11,-3.5 -3,-3.5Z"/>'
+OTHER = '<circle class="mark" r="7"/>'
 # From so many times the smallest on, risks are laid out by their logarithm.
 WIDE = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A solution that can be looked at: where it lies, what is picked by it, and what it is in words."""
+    """A solution that can be looked at: where it lies, what is picked by it, and what it is in words.
+
+    The `chosen` one is looked at, and the `own` one was published.
+    """
 
     risk: float
     cost: float
     value: str
     words: str
     chosen: bool = False
+    own: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,21 +46,26 @@ class _Scale:
 
 
 def draw_front(
-    spots: Sequence[Spot], places: Sequence[tuple[float, float]], *, cost: str, better: str = "lower"
+    spots: Sequence[Spot],
+    places: Sequence[tuple[float, float]],
+    *,
+    cost: str,
+    better: str = "lower",
+    share: bool = False,
 ) -> str:
     """Return the picture: `spots` can be picked, `places` (risk and cost of other solutions) are shown behind them.
 
-    The line along the spots is the Pareto front. `cost` is the name of what is on the other axis.
+    A line goes along the spots. `cost` is the name of what is on the other axis, where it may be a `share`.
     """
     risks = [each.risk for each in spots] + [risk for risk, _ in places]
     costs = [each.cost for each in spots] + [value for _, value in places]
     x, y = _across(risks), _up(costs)
     dots = "".join(f'<circle class="other" cx="{x.at(r):.1f}" cy="{y.at(c):.1f}" r="3"/>' for r, c in places)
     line = " ".join(f"{x.at(each.risk):.1f},{y.at(each.cost):.1f}" for each in sorted(spots, key=lambda s: s.risk))
-    label = f"Solutions: {escape(cost)} against the highest risk. {len(spots)} of them are beaten by none."
+    label = f"Solutions: {escape(cost)} against the highest risk. {len(spots)} can be picked."
     return (
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" role="group" aria-label="{label}">'
-        + _axes(x, y, f"{cost} ({better} is better)")
+        + _axes(x, y, f"{cost} ({better} is better)", percent if share else _short)
         + dots
         + f'<polyline class="front" points="{line}"/>'
         + "".join(_spot(each, x.at(each.risk), y.at(each.cost)) for each in spots)
@@ -75,7 +87,7 @@ def _up(costs: Sequence[float]) -> _Scale:
     return _Scale(low - room if low < 0 or low > room else 0.0, high + room, HEIGHT - BOTTOM, TOP)
 
 
-def _axes(x: _Scale, y: _Scale, title: str) -> str:
+def _axes(x: _Scale, y: _Scale, title: str, spell: Callable[[float], str]) -> str:
     drawn = []
     for value in ticks(x.low, x.high, log=x.log):
         at = x.at(value)
@@ -84,7 +96,7 @@ def _axes(x: _Scale, y: _Scale, title: str) -> str:
     for value in ticks(y.low, y.high):
         at = y.at(value)
         drawn.append(f'<line class="rule" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>')
-        drawn.append(f'<text x="{LEFT - 8}" y="{at + 4:.1f}" text-anchor="end">{_short(value)}</text>')
+        drawn.append(f'<text x="{LEFT - 8}" y="{at + 4:.1f}" text-anchor="end">{spell(value)}</text>')
     middle, side = (LEFT + WIDTH - RIGHT) / 2, (TOP + HEIGHT - BOTTOM) / 2
     drawn.append(
         f'<text x="{middle}" y="{HEIGHT - 12}" text-anchor="middle">highest risk of anybody (lower is better)</text>'
@@ -126,5 +138,5 @@ def _spot(spot: Spot, left: float, top: float) -> str:
     return (
         f'<g class="spot" role="button" tabindex="0" aria-pressed="{pressed}" data-pick="{escape(spot.value)}" '
         f'aria-label="{words}" transform="translate({left:.1f} {top:.1f})"><title>{words}</title>'
-        '<circle class="reach" r="15"/><circle class="mark" r="7"/></g>'
+        f'<circle class="reach" r="15"/>{OWN if spot.own else OTHER}</g>'
     )

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 from urllib.parse import parse_qs
 
+from indistinct.web.patience import patient_receive
 from indistinct.web.sessions import Session, Sessions
 
 Message = MutableMapping[str, Any]
@@ -26,7 +27,9 @@ REFUSED = {
     "host": "This server answers on this machine only, under its own address.",
     "origin": "This server answers its own pages only.",
     "token": "This address needs the token that the server printed when it started, and each token opens it once. "
-    "The server prints a new address whenever one was used.",
+    "The server prints a new address whenever one was used. A session that nobody used for a while, or whose server "
+    "was started again, has ended: what was decided in it is saved, and the first browser that opens the server anew "
+    "finds it.",
     "sessions": "As many browsers as this server takes have opened it. Stop it and start it again.",
 }
 STATUS = {"sessions": 503}
@@ -86,11 +89,15 @@ class Guard:
             await _refuse(scope, receive, send, "token")
             return
         scope[SESSION] = session
+        session.use()
         # Whoever is in stays in: a token that is in the address again is taken out of it.
         if scope["type"] == "http" and (scope["path"] == "/" or token is not None):
             await _redirect(send)
             return
-        await self._app(scope, receive, _Sealed(scope, send) if scope["type"] == "http" else send)
+        if scope["type"] == "http":
+            await self._app(scope, patient_receive(receive), _Sealed(scope, send))
+        else:
+            await self._app(scope, receive, send)
 
     def _refused(self, scope: Message) -> str | None:
         """Return why a request is refused before anybody looks at what it wants."""

@@ -70,6 +70,18 @@ MODEL_WORDS: Mapping[str, Words] = MappingProxyType(
                 "k": ("Different values (k)", "A whole number, such as 5."),
             },
         ),
+        "subset-anonymity": Words(
+            "Nobody stands alone on a few columns (subset anonymity)",
+            FOUND,
+            "Whoever knows a few of the columns finds at least k rows; weaker than k-anonymity on all of them.",
+            "Whoever knows some few of {quasi} of a person is left with at least {k} {unit}.",
+            {"k": "5", "size": "2"},
+            {
+                "k": K_LABEL,
+                "size": ("Columns that somebody knows", "A whole number: all sets of so many columns. Or name sets."),
+                "sets": ("Sets of columns", "Such as age+sex|age+zip; empty if a number of columns is given."),
+            },
+        ),
         "k-map": Words(
             "Nobody stands alone in the population (k-map)",
             FOUND,

@@ -80,6 +80,30 @@ def button(
     return element.on("click", lambda _event: on_click(), args=[])
 
 
+def term(text: str, meaning: str) -> Element:
+    """Return a word that says what it means to whoever points at it, touches it or comes to it with a key."""
+    with tag("button", text, classes="term", type="button") as word:
+        tag("span", meaning, classes="tip", role="tooltip")
+    return word
+
+
+def choices(
+    legend: str, options: Mapping[str, tuple[str, str]], value: str | None, on_change: Handler, *, name: str
+) -> Element:
+    """Return a question with answers to choose from: each has a title, and a sentence that says what it means."""
+    with tag("fieldset", classes="choices", id=name, tabindex="-1") as box:
+        tag("legend", legend)
+        for key, (title, about) in options.items():
+            at = f"{name}-{key}"
+            with tag("label", classes="option", for_=at):
+                picked = tag("input", id=at, type="radio", name_=name, value=key, checked=key == value)
+                picked.on("change", lambda event: on_change(event.args), js_handler="(e) => emit(e.target.value)")
+                with tag("span"):
+                    tag("strong", title)
+                    tag("span", about, classes="hint")
+    return box
+
+
 def link(text: str, target: str, *, classes: str = "", current: bool = False, download: bool = False) -> Element:
     """Return a link."""
     return tag(
@@ -127,7 +151,7 @@ def choice(
     """
     shown = options if isinstance(options, Mapping) else {each: each for each in options}
     with tag("div", classes="field"):
-        tag("label", label, for_=name, classes="hidden" if hidden_label else "")
+        tag("label", label, for_=name, classes="unseen" if hidden_label else "")
         with tag("select", id=name, value=value, **_aria_of(name, hint, error)) as box:
             for key, text in shown.items():
                 if isinstance(text, Mapping):
@@ -163,15 +187,20 @@ def upload(
     hint: str,
     error: TaskError | None = None,
     accept: str | None = None,
+    several: bool = False,
 ) -> Element:
-    """Return a labelled field for a file of at most so many bytes; `on_uploaded` gets what the server said of it."""
-    with tag("div", classes="field"):
+    """Return a labelled field for a file of at most so many bytes; `on_uploaded` gets what the server said of it.
+
+    Where `several` may come, they are the files of one table, and can be dropped on the field, too.
+    """
+    with tag("div", classes="field drop" if several else "field"):
         tag("label", label, for_=name)
         box = tag(
             "input",
             id=name,
             type="file",
             accept=accept,
+            multiple=several,
             data_upload=kind,
             data_most=str(most),
             data_refused=too_large(most),

@@ -3,6 +3,7 @@
 A message on a web socket reaches only pages of the session that its socket belongs to.
 """
 
+import asyncio
 import inspect
 import json
 import signal
@@ -26,10 +27,14 @@ from indistinct.tables.input_files import fence_reading
 from indistinct.web import files, steps
 from indistinct.web.guard import SESSION, Door, Guard
 from indistinct.web.logs import quiet_logs
-from indistinct.web.sessions import Settings, sessions_in
+from indistinct.web.patience import PatientProtocol
+from indistinct.web.project import save_session
+from indistinct.web.sessions import Sessions, Settings, sessions_in
 
 LOOPBACK = "127.0.0.1"
 GIGABYTE = 10**9
+# Seconds between two looks at whether a session was left.
+SELDOM = 30.0
 FOR_A_PAGE = ("event", "javascript_response", "ack", "log", "handshake")
 
 
@@ -62,16 +67,17 @@ def serve(
     with (
         private_directory() as folder,
         fence_reading(folder, settings.folder),
-        sessions_in(folder, settings) as sessions,
+        sessions_in(folder, settings, save=save_session) as sessions,
     ):
         # The framework would keep what it stores in the folder where it was started.
         nicegui_app.storage.path = folder / "framework"
         door = Door(lambda token: entered(Address(port, token)))
-        app = _application(lambda: started(Address(port, door.token)))
+        app = _application(lambda: started(Address(port, door.token)), sessions)
         guard = Guard(app, sessions, door, port=port)
         quiet_logs()
         config = uvicorn.Config(
             guard,
+            http=PatientProtocol,
             log_config=None,
             access_log=False,
             lifespan="on",
@@ -105,12 +111,14 @@ def _end_with_terminal() -> None:
         signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
 
 
-def _application(ready: Callable[[], None]) -> Any:
+def _application(ready: Callable[[], None], sessions: Sessions) -> Any:
     @asynccontextmanager
     async def lifespan(_app: FastAPI):  # type: ignore[no-untyped-def]
         ready()
         threading.Thread(target=steps.prepare, daemon=True).start()
+        ending = asyncio.get_running_loop().create_task(_end_idle(sessions))
         yield
+        ending.cancel()
 
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
     files.register(app)
@@ -129,6 +137,12 @@ def _application(ready: Callable[[], None]) -> Any:
     )
     separate_sessions()
     return app
+
+
+async def _end_idle(sessions: Sessions) -> None:
+    while True:
+        await asyncio.sleep(SELDOM)
+        sessions.end_idle()
 
 
 def address_to_json(address: Address) -> str:
@@ -151,15 +165,18 @@ def separate_sessions() -> None:
     """
     handlers = core.sio.handlers["/"]
     for name in FOR_A_PAGE:
-        handlers[name] = _checked(handlers[name])
+        handlers[name] = _checked(name, handlers[name])
     handlers["connect"] = _checked_connect(handlers["connect"])
 
 
-def _checked(handler: Callable[..., Any]) -> Callable[..., Any]:
+def _checked(name: str, handler: Callable[..., Any]) -> Callable[..., Any]:
     async def checked(sid: str, message: Any) -> Any:
         named = message.get("client_id") if isinstance(message, dict) else None
-        if not _is_own(core.sio.get_environ(sid), named):
+        environ = core.sio.get_environ(sid)
+        if not _is_own(environ, named):
             return False
+        if name == "event":
+            environ["asgi.scope"][SESSION].use()
         answer = handler(sid, message)
         return await answer if inspect.isawaitable(answer) else answer
 

@@ -1,7 +1,8 @@
 """What a steward decided and what was found, for as long as the server runs: nothing of it is in the browser.
 
 The job is one `Policy`, so that whatever is decided here can be written down and run without the page. What was found
-is kept with what it rests on: a change makes it old, and leaves the rest as it is.
+is kept with what it rests on: a change makes it old, and leaves the rest as it is. What was decided is saved for
+another day; what was found goes with the session, which ends when nobody used it for a while.
 """
 
 import asyncio
@@ -10,9 +11,10 @@ import importlib
 import inspect
 import secrets
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +23,23 @@ import numpy as np
 from indistinct.drawing.columns import bars_of_numbers, draw_bars
 from indistinct.errors import MissingExtraError
 from indistinct.job.policy import Output, Policy, Statement
+from indistinct.web.background import Background, Chore
+from indistinct.web.saving import Shelf, new_key
 from indistinct.web.worker import Progress, StoppedError, Task, TaskError, Worker, task_error
 
 # So many changes can be undone.
 REMEMBERED = 100
-QUICK, LONG = "quick", "long"
+QUICK, LONG, BEHIND = "quick", "long", "behind"
 LOOKED = ("inspection", "notes", "starter", "form")
 """Under these names is what a first look found at a table; whoever goes back to that table has it back."""
+OUTCOMES = ("release", "risk", "attacks", "solutions", "prepared")
+"""Under these names is what a search found and what followed from it; whoever takes a change back has it back."""
+KEPT_RELEASES = 3
+"""So many changes back, the files of a release are still there."""
+SAVED = ("answers", "risk-choices", "keeps-rows")
+"""Under these names is what a steward decided beside the policy, which is saved with it."""
+# Seconds after a change until it is saved; several changes are saved together.
+SOON = 1.0
 IN_THE_WAY = "correct the field, or take back what was typed with Undo"
 # So many browsers may open a server, because each has processes of its own.
 MOST = 24
@@ -47,11 +59,16 @@ class ConflictError(TaskError):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a server allows: the folder that paths may lead to, how large an upload may be, and whether it is a demo."""
+    """What a server allows: the folder that paths may lead to, how large an upload may be, and whether it is a demo.
+
+    Jobs are saved on the `shelf`. A session that nobody used for `idle` seconds ends.
+    """
 
     folder: Path
     largest_upload: int
     demo: bool = False
+    shelf: Shelf = field(default_factory=lambda: Shelf(None))
+    idle: float = 4 * 3600.0
 
 
 def job_of(policy: Policy | None) -> Policy | None:
@@ -102,14 +119,26 @@ class Work:
 
 
 class Session:
-    """One steward: a private folder, the job and its history, what was found, and two processes.
+    """One steward: a private folder, the job and its history, what was found, and three processes.
 
-    The quick one answers what a page shows, the long one searches. Every change has a number; a tab that saw an older
-    one cannot overwrite a newer one.
+    The quick one answers what a page shows, the long one searches, and one does in the `background` what follows from a
+    release. Every change has a number; a tab that saw an older one cannot overwrite a newer one. `save` is called after
+    changes. Jobs that were saved before are shown to the `first` who opens a server.
     """
 
-    def __init__(self, folder: Path, settings: Settings) -> None:
-        self.folder, self.settings = folder, settings
+    def __init__(
+        self,
+        folder: Path,
+        settings: Settings,
+        *,
+        save: Callable[["Session"], None] = lambda _session: None,
+        first: bool = False,
+    ) -> None:
+        self.folder, self.settings, self.first = folder, settings, first
+        self.key = new_key()
+        """Under which key the job is saved."""
+        self.used = time.monotonic()
+        self._save, self._saving = save, False
         self.name = ""
         """What the steward calls the table."""
         self.policy: Policy | None = None
@@ -119,7 +148,8 @@ class Session:
         self._found: dict[str, Found] = {}
         self._refusals: dict[Any, tuple[Refusal, Any]] = {}
         places = (settings.folder, folder)
-        self._workers = {QUICK: Worker(places, get_ready), LONG: Worker(places)}
+        self._workers = {QUICK: Worker(places, get_ready), LONG: Worker(places), BEHIND: Worker(places)}
+        self.background = Background(self._workers[BEHIND], self._keep_outcome, self.touch)
 
     def start(self) -> None:
         """Start the process that answers quickly, before it is asked."""
@@ -133,11 +163,12 @@ class Session:
             raise ConflictError
         if policy == self.policy and name in (None, self.name):
             return
-        looked = {each: self._found[each] for each in LOOKED if each in self._found}
-        self._before = [*self._before[-REMEMBERED + 1 :], (self.policy, self.name, looked)]
+        found = {each: self._found[each] for each in (*LOOKED, *OUTCOMES) if each in self._found}
+        self._before = [*self._before[-REMEMBERED + 1 :], (self.policy, self.name, found)]
         self.policy, self.name = policy, self.name if name is None else name
         self._forget_failure()
         self.touch()
+        self.save_soon()
 
     @property
     def can_undo(self) -> bool:
@@ -150,10 +181,21 @@ class Session:
             self._refusals.popitem()
             self.touch()
         elif self.can_undo:
-            self.policy, self.name, looked = self._before.pop()
-            self._found |= looked
+            self.policy, self.name, found = self._before.pop()
+            there = {name: each for name, each in found.items() if name not in OUTCOMES or self._is_there(found)}
+            self._found |= there
             self._forget_failure()
             self.touch()
+            self.save_soon()
+
+    def _is_there(self, found: dict[str, Found]) -> bool:
+        """Return whether the files of a release are still there."""
+        return "release" in found and bool(found["release"].value["files"]["table"].is_file())
+
+    def kept_releases(self) -> set[Path]:
+        """Return the folders of the releases to which somebody may go back: that of now, and some of before."""
+        found = [self._found, *(each for _, _, each in self._before[-KEPT_RELEASES:])]
+        return {each["release"].value["files"]["table"].parent for each in found if "release" in each}
 
     def _forget_failure(self) -> None:
         """Forget how the last task failed: what it failed for was changed."""
@@ -163,6 +205,29 @@ class Session:
     def touch(self) -> None:
         """Say that there is something new to see."""
         self.version += 1
+
+    def save_soon(self) -> None:
+        """Save what was decided in a moment, with what is decided until then."""
+        if self._saving:
+            return
+        with suppress(RuntimeError):  # without a loop nobody waits for it
+            asyncio.get_running_loop().call_later(SOON, self.save)
+            self._saving = True
+
+    def save(self) -> None:
+        """Save what was decided; a disk that cannot take it does not end the work."""
+        self._saving = False
+        with suppress(OSError):
+            self._save(self)
+
+    def use(self) -> None:
+        """Say that somebody uses the session now."""
+        self.used = time.monotonic()
+
+    @property
+    def idle(self) -> float:
+        """For how many seconds nobody used the session; while a task runs somebody does."""
+        return 0.0 if self.working or self.background.running else time.monotonic() - self.used
 
     # What could not be taken
 
@@ -211,6 +276,11 @@ class Session:
         """Keep what was found under a name, with what it rests on."""
         self._found[name] = Found(rests_on, value)
         self.touch()
+        if name in SAVED:
+            self.save_soon()
+
+    def _keep_outcome(self, chore: Chore, value: Any) -> None:
+        self.keep(chore.name, value, rests_on=chore.rests_on)
 
     def result(self, name: str) -> Any:
         """Return what was found under a name, None if nothing was."""
@@ -306,7 +376,10 @@ class Session:
             self._workers[LONG].cancel()
 
     def close(self) -> None:
-        """End the processes and remove what lies in the folder."""
+        """Save what was decided, end the processes and remove what lies in the folder."""
+        if self._saving:
+            self.save()
+        self.background.close()
         for worker in self._workers.values():
             worker.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -315,9 +388,12 @@ class Session:
 class Sessions:
     """All stewards of a server, by a secret that only their browser has."""
 
-    def __init__(self, folder: Path, settings: Settings) -> None:
-        self._folder, self._settings = folder, settings
+    def __init__(
+        self, folder: Path, settings: Settings, *, save: Callable[[Session], None] = lambda _session: None
+    ) -> None:
+        self._folder, self._settings, self._save = folder, settings, save
         self._by_secret: dict[str, Session] = {}
+        self._opened = 0
 
     @property
     def full(self) -> bool:
@@ -328,7 +404,9 @@ class Sessions:
         """Return a new session and its secret."""
         folder = self._folder / secrets.token_hex(8)
         folder.mkdir(mode=0o700)
-        secret, session = secrets.token_urlsafe(32), Session(folder, self._settings)
+        session = Session(folder, self._settings, save=self._save, first=not self._opened)
+        self._opened += 1
+        secret = secrets.token_urlsafe(32)
         self._by_secret[secret] = session
         session.start()
         return secret, session
@@ -336,6 +414,14 @@ class Sessions:
     def of(self, secret: str | None) -> Session | None:
         """Return the session of a secret, if there is one."""
         return None if secret is None else self._by_secret.get(secret)
+
+    def end_idle(self) -> None:
+        """End the sessions that nobody used for a while; what was decided in them is saved."""
+        for secret, session in list(self._by_secret.items()):
+            if session.idle > self._settings.idle:
+                del self._by_secret[secret]
+                session.save()
+                session.close()
 
     def close(self) -> None:
         """End all sessions."""
@@ -345,9 +431,11 @@ class Sessions:
 
 
 @contextlib.contextmanager
-def sessions_in(folder: Path, settings: Settings) -> Iterator[Sessions]:
-    """Give the sessions of a server; they end with it."""
-    sessions = Sessions(folder, settings)
+def sessions_in(
+    folder: Path, settings: Settings, *, save: Callable[[Session], None] = lambda _session: None
+) -> Iterator[Sessions]:
+    """Give the sessions of a server; they end with it. `save` keeps what was decided in one."""
+    sessions = Sessions(folder, settings, save=save)
     try:
         yield sessions
     finally:

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from indistinct.figures import number, percent, plural
+from indistinct.figures import number, percent
 from indistinct.models import Model
-from indistinct.study.assess.profiles import parse_profile
+from indistinct.study.assess.profiles import Profile, parse_profile
 from indistinct.study.verdict import AttackFigures, Verdict, verdict_of
 from indistinct.web.sessions import Session, job_of
 
@@ -13,6 +13,7 @@ ABSENT = "–"
 RELEASED, INSPECTED, RISK, ATTACKS = "release", "inspection", "risk", "attacks"
 """Under these names a session keeps what a search published, what a first look at the table found, and what an
 assessment and attacks found of the release."""
+RISK_CHOICES = "risk-choices"
 MEANING = {
     "rows": "Rows of the table; after a search, how many of them are published.",
     "people": "People behind the rows, where a column tells them apart; else each row counts as a person.",
@@ -43,7 +44,7 @@ def standing(session: Session) -> Told:
         risk = 1 / smallest if smallest else None
         return [
             ("rows", _spell(looked.get("rows")), ""),
-            ("people", _spell(looked.get("people")), ""),
+            *_people(looked.get("people"), None, ""),
             asked,
             ("violations", ABSENT, ""),
             ("highest risk", ABSENT if risk is None else f"{percent(risk)} now", "bad" if risk == 1 else ""),
@@ -54,7 +55,7 @@ def standing(session: Session) -> Told:
     verdict = verdict_on(session, made)
     return [
         *_figures_of_release(made, asked, "old" if old or refused else "", clear=not verdict.open),
-        ("verdict", _in_short(verdict), "old" if old or refused else TONES[verdict.tone]),
+        ("verdict", verdict.sentence, "old" if old or refused else TONES[verdict.tone]),
         *([("", "changed since the last search", "old")] if old else []),
         *refused,
     ]
@@ -69,27 +70,40 @@ def identity_of(made: Any) -> str:
     return str(made["certificate"]["output_digest"])
 
 
+def risk_choices(session: Session) -> dict[str, Any]:
+    """Return what a steward chose about risk: a population, which attacks, for how long, and what an attacker has."""
+    first: dict[str, Any] = {"population_size": "", "attacks": None, "longer": False, "beside": {}}
+    return first | (session.result(RISK_CHOICES) or {})
+
+
+def choose_about_risk(session: Session, **changed: Any) -> None:
+    """Keep what a steward chose about risk."""
+    session.keep(RISK_CHOICES, risk_choices(session) | changed)
+
+
+def key_of_risk(session: Session, made: Any) -> Any:
+    """Return what an assessment rests on."""
+    return identity_of(made), risk_choices(session)["population_size"]
+
+
+def key_of_attacks(session: Session, made: Any) -> Any:
+    """Return what attacks rest on."""
+    chosen = risk_choices(session)
+    return identity_of(made), chosen["attacks"], chosen["longer"], dict(chosen["beside"])
+
+
+def profile_of(session: Session) -> Profile | None:
+    """Return what the release is held against, as the steward said who gets it."""
+    named = None if session.policy is None else session.policy.about.profile
+    return None if named is None else parse_profile(named)
+
+
 def verdict_on(session: Session, made: Mapping[str, Any]) -> Verdict:
     """Return the verdict on a release: of its assessment and its attacks, where they are of this release."""
-    risk = session.result(RISK) if session.is_fresh(RISK, identity_of(made)) else None
-    outcomes = session.result(ATTACKS) if session.is_fresh(ATTACKS, identity_of(made)) else None
+    risk = session.result(RISK) if session.is_fresh(RISK, key_of_risk(session, made)) else None
+    outcomes = session.result(ATTACKS) if session.is_fresh(ATTACKS, key_of_attacks(session, made)) else None
     attacks = None if outcomes is None else [AttackFigures.of(each) for each in outcomes["found"]["outcomes"]]
-    if risk is None:
-        return verdict_of(made["figures"], attacks=attacks)
-    profile = risk["asked"]["profile"]
-    return verdict_of(risk["figures"], None if profile is None else parse_profile(profile), attacks=attacks)
-
-
-def _in_short(verdict: Verdict) -> str:
-    """Return a verdict in a few words."""
-    warnings = verdict.count("warning")
-    beside = f", {plural(warnings, 'warning')}" if warnings else ""
-    if verdict.state == "failed":
-        return f"FAILS {'' if verdict.gate is None else verdict.gate.profile.name}".rstrip()
-    if verdict.gate is None:
-        return plural(warnings, "warning") if warnings else "no profile yet"
-    state = "passes" if verdict.state == "passed" else "not checked:"
-    return f"{state} {verdict.gate.profile.name}{beside}"
+    return verdict_of(made["figures"] if risk is None else risk["figures"], profile_of(session), attacks=attacks)
 
 
 def _figures_of_release(made: Mapping[str, Any], asked: tuple[str, str, str], kind: str, *, clear: bool) -> Told:
@@ -102,13 +116,18 @@ def _figures_of_release(made: Mapping[str, Any], asked: tuple[str, str, str], ki
     told = ABSENT if risk is None else percent(risk)
     return [
         ("rows", _of(made["rows"], made["original_rows"]), kind),
-        ("people", _of(made["people"], made["original_people"]), kind),
+        *_people(made["people"], made["original_people"], kind),
         asked,
         ("smallest bucket" if in_buckets else "k reached", _spell(made["k"]), kind),
         ("violations", _spell(made["violations"]), kind or ("" if made["holds"] and not clear else _kind(made))),
         ("highest risk", f"{told} for a value" if in_buckets and risk is not None else told, kind),
         ("loss", ABSENT if made["loss"] is None else percent(made["loss"]), kind),
     ]
+
+
+def _people(some: int | None, of: int | None, kind: str) -> Told:
+    """Return how many people there are, where a column tells them apart."""
+    return [] if some is None else [("people", _of(some, of), kind)]
 
 
 def _kind(made: Mapping[str, Any]) -> str:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import indistinct as ind
 from indistinct.job.policy.reading import policy_from_toml
 from indistinct.job.policy.writing import policy_to_toml
-from indistinct.release.writing.delimited import is_changed, is_formula, marked
+from indistinct.release.writing.delimited import Writing, is_changed, is_formula, marked
 from indistinct.release.writing.formats import producer_for, read_as_written
 
 SCHEMA = ind.Schema(quasi=["age"], sensitive=["ill"], insensitive=["cost"])
@@ -82,6 +82,15 @@ def test_cells_that_are_formulas_are_reported_always_and_never_told(tmp_path):
     assert not any("formulas" in warning for warning in parquet.warnings)
 
 
+def test_formulas_alone_are_guarded_and_ranges_stay(tmp_path):
+    data = pa.table({"age": ["1-5", "1-5"], "note": ["=1+1", "fine"]})
+    place = tmp_path / "guarded.csv"
+    producer_for([data], place, Writing(formulas=True))(place)
+    assert place.read_text() == "age,note\n1-5,'=1+1\n1-5,fine\n"
+    back = read_as_written(place, place, ["age", "note"], data.schema, Writing(formulas=True))
+    assert back.data["note"].to_pylist() == ["=1+1", "fine"]
+
+
 def test_which_texts_a_spreadsheet_changes():
     changed = [
         "3/4",
@@ -124,7 +133,7 @@ def test_which_texts_a_spreadsheet_changes():
 @given(st.lists(st.text(alphabet="'=+-@19/a.E ", max_size=6), max_size=8))
 def test_marks_can_be_taken_off_and_leave_nothing_that_changes(texts):
     array = pa.array(texts, pa.string())
-    written = marked(array)
+    written = marked(array, Writing(spreadsheet=True))
     assert not pc.any(is_changed(written)).as_py()
     assert [text.removeprefix("'") if text.startswith("'") else text for text in written.to_pylist()] == texts
 

@@ -79,7 +79,7 @@ def test_a_part_that_fails_says_so_and_ends_no_report(written, people, monkeypat
     subject = release if part == "measure" else path
     report = ind.report(subject, ROLES, model="k-anonymity:k=15", original=people, hierarchies=AGES, seconds=0.2)
     assert "the planted reason" in text_of(report)
-    assert len(report.content.sections) == 15
+    assert len(report.content.sections) == 16
 
 
 def test_an_error_of_the_assessment_of_an_external_edition_ends_no_report(written, monkeypatch):

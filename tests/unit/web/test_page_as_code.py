@@ -64,7 +64,7 @@ def parsed(command):
     for word in rest:
         name, equals, value = word.removeprefix("--").partition("=")
         key = {"output": None}.get(name, name.replace("-", "_"))
-        if name in ("bom", "for-spreadsheet", "header", "codes"):
+        if name in ("bom", "for-spreadsheet", "guard-formulas", "header", "codes"):
             given[key] = True
             continue
         value = value if equals else next(rest)

@@ -17,11 +17,20 @@ from indistinct.job.policy import Output, Statement, read_policy
 from indistinct.release.writing.delimited import Writing
 from indistinct.reproduce.datasets import generate_patients
 from indistinct.web.as_code import policy_text, portable
+from indistinct.web.attack_words import words_of_attack
 from indistinct.web.files import attachment, safe_name
+from indistinct.web.following import attack_names, writes_again
 from indistinct.web.sessions import Session, Settings, job_of
-from indistinct.web.standing import ATTACKS, RELEASED, RISK, identity_of, standing, verdict_on
-from indistinct.web.steps.release import in_format, sentence, writes_again
-from indistinct.web.steps.risk import names_of, words_of
+from indistinct.web.standing import (
+    ATTACKS,
+    RELEASED,
+    RISK,
+    key_of_attacks,
+    key_of_risk,
+    standing,
+    verdict_on,
+)
+from indistinct.web.steps.release import in_format, sentence
 from indistinct.web.tasks.releasing import FOR_RECIPIENTS, prepare, write_into
 from indistinct.web.tasks.risks import assess_release, attack_release
 from indistinct.web.tasks.searching import search
@@ -84,11 +93,10 @@ def test_figures_are_those_of_the_command_line(run, job, made, folder, tmp_path)
     )
     where = ["--policy", "policy.toml", "--original", str(folder / "patients.csv")]
     path, recoding = map(str, (made["files"]["table"], made["files"]["recoding"]))
-    found = assess_release(Desk(), job, made["files"], population_size=50_000, profile="public")
+    found = assess_release(Desk(), job, made["files"], population_size=50_000)
     told = run(
-        *("assess", path, *where, "--recoding", recoding, "--population-size", "50000", "--profile", "public"),
+        *("assess", path, *where, "--recoding", recoding, "--population-size", "50000"),
         cwd=tmp_path,
-        code=0 if found["found"]["profile"]["passed"] else 4,
     )
     del told["table"]
     assert json.loads(json.dumps(found["found"])) == told
@@ -103,15 +111,17 @@ def test_the_strip_is_not_green_beside_a_column_that_points_at_everybody(job, tm
     session.change(open_job)
     session.keep(RELEASED, found, rests_on=job_of(open_job))
     told = {name: (value, kind) for name, value, kind in standing(session)}
-    assert told["verdict"] == ("1 warning", "")
+    assert told["verdict"] == ("1 warning; no profile was asked for.", "")
     assert told["violations"] == ("0", "")
-    risk = assess_release(Desk(), open_job, found["files"], profile="public")
-    session.keep(RISK, risk | {"asked": {"profile": "public"}}, rests_on=identity_of(found))
-    assert {name: (value, kind) for name, value, kind in standing(session)}["verdict"] == ("FAILS public", "bad")
+    session.change(replace(open_job, about=replace(open_job.about, profile="public")))
+    risk = assess_release(Desk(), open_job, found["files"])
+    session.keep(RISK, risk, rests_on=key_of_risk(session, found))
+    told = {name: (value, kind) for name, value, kind in standing(session)}
+    assert told["verdict"] == ("The release FAILS the profile public.", "bad")
     assert verdict_on(session, found).open[0].columns == ("cost",)
     # An attack that was run enters the verdict, in the words of the command line.
     outcome = {"attack": "homogeneity", "succeeds": True, "beyond_chance": 0.5}
-    session.keep(ATTACKS, {"found": {"outcomes": [outcome]}}, rests_on=identity_of(found))
+    session.keep(ATTACKS, {"found": {"outcomes": [outcome]}}, rests_on=key_of_attacks(session, found))
     assert "FAILED: the attack homogeneity beats chance by at least 50 %" in verdict_on(session, found).sentences
     session.keep(ATTACKS, {"found": {"outcomes": [outcome]}}, rests_on="another release")
     assert "not checked: no attack was tried" in verdict_on(session, found).sentences
@@ -139,12 +149,12 @@ def test_attacks_are_told_in_plain_words():
     from indistinct.study.attack.registry import ATTACKS
 
     for name, kind in ATTACKS.items():
-        assert words_of(name, kind).endswith(".")
-    assert "Needs a control" in words_of("membership", ATTACKS["membership"])
-    first = names_of({"attacks": None})
+        assert words_of_attack(name, kind).endswith(".")
+    assert "Needs a control" in words_of_attack("membership", ATTACKS["membership"])
+    first = attack_names({"attacks": None})
     assert "homogeneity" in first
     assert not {"membership", "intersection"} & set(first)
-    assert names_of({"attacks": ["membership"]}) == ["membership"]
+    assert attack_names({"attacks": ["membership"]}) == ["membership"]
 
 
 # What leaves

@@ -50,7 +50,7 @@ def test_every_figure_of_the_strip_says_what_it_is(tmp_path: Path) -> None:
     session = Session(tmp_path, Settings(tmp_path, 10))
     session.change(POLICY)
     before = {label for label, _, _ in standing(session)}
-    made: dict[str, Any] = {"rows": 9, "original_rows": 9, "people": None, "original_people": None, "k": 3}
+    made: dict[str, Any] = {"rows": 9, "original_rows": 9, "people": 8, "original_people": 8, "k": 3}
     made |= {"violations": 0, "holds": True, "loss": 0.1, "models": (), "certificate": {"output_digest": "x"}}
     made["figures"] = Figures("rows", 9, 3, 0, promise=True)
     shown = set()

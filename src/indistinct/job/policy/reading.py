@@ -105,7 +105,7 @@ TABLES: dict[str, dict[str, Accepts]] = {
     "algorithm": {"use": TEXT, "node": LEVELS},
     "measure": {"metrics": TEXTS, "target": TEXT},
     "about": {
-        **dict.fromkeys(("purpose", "recipient", "operator", "reviewer"), TEXT),
+        **dict.fromkeys(("profile", "purpose", "recipient", "operator", "reviewer"), TEXT),
         "reassess": DAY,
         **dict.fromkeys(("assumed", "not_assumed"), TEXTS),
     },
@@ -120,10 +120,11 @@ TABLES: dict[str, dict[str, Accepts]] = {
         "encoding": TEXT,
         "bom": TRUTH,
         "spreadsheet": TRUTH,
+        "formulas": TRUTH,
         "ranges": TEXT,
     },
 }
-WRITTEN = ("delimiter", "decimal", "encoding", "bom", "spreadsheet")
+WRITTEN = ("delimiter", "decimal", "encoding", "bom", "spreadsheet", "formulas")
 # The keys of [input] that say where the tables are.
 PLACE = ("path", "table", "query", "population", "sample")
 TRANSFORMATION: dict[str, Accepts] = {

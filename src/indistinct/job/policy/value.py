@@ -72,9 +72,11 @@ class Output:
 class Statement:
     """What people state about a release, for its report: what for and for whom, and who answers for it.
 
-    `reassess` is when the risk is looked at again. `assumed` and `not_assumed` are attackers, in words.
+    `profile` is the one that the release is held against, as it is spelled, such as public. `reassess` is when the risk
+    is looked at again. `assumed` and `not_assumed` are attackers, in words.
     """
 
+    profile: str | None = None
     purpose: str | None = None
     recipient: str | None = None
     operator: str | None = None

@@ -61,6 +61,10 @@ RELEASES = """
 SELECT number, token, about, content, seal, published.number IS NOT NULL
 FROM releases LEFT JOIN published USING (number) ORDER BY number
 """
+STRANGE_NUMBERS = """
+SELECT (SELECT count(*) FROM published WHERE number NOT IN (SELECT number FROM releases))
+    + (SELECT count(*) FROM releases WHERE number < 1 OR number > (SELECT max(seq) FROM sqlite_sequence))
+"""
 SETTINGS = (
     "secure_delete = ON",
     "temp_store = MEMORY",
@@ -170,6 +174,7 @@ def open_ledger(path: str | Path, *, create: bool = False) -> Ledger:
         _create_tables(place)
     with _reading(place) as connection:
         form, key = _format(connection, place), _key(connection, place)
+        _require_numbers(connection, place)
         entries = []
         for number, token, about, content, sealed, published in connection.execute(RELEASES):
             _require_seal(sealed, _seal(key, form, token, about, content), place, number)
@@ -177,6 +182,12 @@ def open_ledger(path: str | Path, *, create: bool = False) -> Ledger:
             head = {"k": _k_of(document), "fresh": False} if form == FIRST_FORMAT else head_of(content)
             entries.append(_entry(number, document, head, published=bool(published)))
     return Ledger(place, key, tuple(entries))
+
+
+def _require_numbers(connection: sqlite3.Connection, place: Path) -> None:
+    """Raise where the number of a release is none that was given, or a mark speaks of a release that is not there."""
+    if connection.execute(STRANGE_NUMBERS).fetchone()[0]:
+        raise _broken(place, "the number of a release was changed")
 
 
 def standings(ledger: Ledger) -> list[Standing]:

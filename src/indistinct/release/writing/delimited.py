@@ -48,7 +48,8 @@ class Writing(CheckedArguments):
 
     `delimiter` stands between fields, and `decimal` in numbers; `bom` puts a byte order mark before the text, by which
     spreadsheets know its encoding. `spreadsheet` puts an apostrophe before each text that one would change into a date
-    or a number, or run as a formula. `labels` are what files of statistics programs show of columns.
+    or a number, or run as a formula; `formulas` before those alone that it would run. `labels` are what files of
+    statistics programs show of columns.
 
     >>> Writing(delimiter=";", decimal=",").delimiter
     ';'
@@ -59,6 +60,7 @@ class Writing(CheckedArguments):
     encoding: str | None = None
     bom: bool = False
     spreadsheet: bool = False
+    formulas: bool = False
     labels: Mapping[str, Labels] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
@@ -92,6 +94,11 @@ class Writing(CheckedArguments):
         """What stands before the text; UTF-16 without an order of bytes always has it."""
         told = self.bom or codecs.lookup(self.encoding or "utf-8").name in ("utf-16", "utf-8-sig")
         return BYTE_ORDER[self.codec] if told else b""
+
+    @property
+    def marks(self) -> Callable[[pa.Array], pa.Array] | None:
+        """Return which texts get an apostrophe; None where none does, also none that begins with one already."""
+        return is_changed if self.spreadsheet else is_formula if self.formulas else None
 
     @property
     def plain(self) -> bool:
@@ -131,19 +138,20 @@ def is_changed(texts: pa.Array) -> pa.Array:
     return pc.and_(changed, pc.invert(pc.match_substring_regex(texts, PLAIN)))
 
 
-def marked(texts: pa.Array) -> pa.Array:
-    """Return texts with an apostrophe before those that would change, and before those that begin with one already."""
-    needs = pc.or_(is_changed(texts), pc.starts_with(texts, MARK))
+def marked(texts: pa.Array, writing: Writing) -> pa.Array:
+    """Return texts with an apostrophe before those that need one, and before those that begin with one already."""
+    if writing.marks is None:
+        return texts
+    needs = pc.or_(writing.marks(texts), pc.starts_with(texts, MARK))
     return pc.if_else(needs, pc.binary_join_element_wise(MARK, texts, ""), texts)
 
 
-def count_cells(column: pa.ChunkedArray, *, marks: bool) -> tuple[int, int]:
-    """Return how many cells of a column a spreadsheet takes for formulas and, where they get marks, changes at all."""
+def count_cells(column: pa.ChunkedArray, writing: Writing) -> tuple[int, int]:
+    """Return how many cells of a column a spreadsheet takes for formulas, and how many get an apostrophe."""
     if not is_text(column.type):
         return 0, 0
-    tests = (is_formula, is_changed) if marks else (is_formula,)
-    counts = [count_texts(column, test) for test in tests]
-    return counts[0], counts[-1] if marks else 0
+    formulas = count_texts(column, is_formula)
+    return formulas, count_texts(column, is_changed) if writing.spreadsheet else formulas if writing.formulas else 0
 
 
 def count_texts(column: pa.ChunkedArray, test: Callable[[pa.Array], pa.Array]) -> int:
@@ -164,7 +172,7 @@ def formula_warnings(counts: Mapping[str, tuple[int, int]], writing: Writing) ->
     >>> formula_warnings({"note": (1, 0)}, Writing())[0].partition(" and ")[0]
     "a spreadsheet takes 1 cell of column 'note' for formulas"
     """
-    if writing.spreadsheet:
+    if writing.marks is not None:
         return tuple(
             f"{plural(changed, 'cell')} of column {name!r} got an apostrophe, so that no spreadsheet changes the text; "
             f"it would take {formulas:,} for formulas"
@@ -173,7 +181,7 @@ def formula_warnings(counts: Mapping[str, tuple[int, int]], writing: Writing) ->
         )
     return tuple(
         f"a spreadsheet takes {plural(formulas, 'cell')} of column {name!r} for formulas and may run what they say: "
-        "write for one (--for-spreadsheet)"
+        "guard them (--guard-formulas), or write for one (--for-spreadsheet)"
         for name, (formulas, _) in counts.items()
         if formulas
     )
@@ -281,7 +289,7 @@ def _own_fields(name: str, column: pa.ChunkedArray, line: Line) -> tuple[Codes, 
 def _safe(texts: pa.Array, line: Line, *, kind: pa.DataType = pa.string()) -> pa.Array:  # noqa: B008 (a value)
     """Return spelled values with the decimal mark of the file, and texts so that a spreadsheet leaves them alone."""
     if is_text(kind):
-        return marked(texts) if line.writing.spreadsheet else texts
+        return marked(texts, line.writing)
     if line.writing.decimal == "," and (pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
         return pc.replace_substring(texts, ".", ",")
     return texts
@@ -331,7 +339,7 @@ def _fields(texts: pa.Array, line: Line) -> Fields:
 
 
 def _header(names: list[str], delimiter: str, writing: Writing) -> bytes:
-    if writing.spreadsheet and pc.any(is_formula(pa.array(names))).as_py():
+    if writing.marks is not None and pc.any(is_formula(pa.array(names))).as_py():
         raise OutputError("a spreadsheet takes the name of a column for a formula", hint="rename the column")
     fields = _fields(pa.array(names), Line(delimiter, len(names), delimiter, writing))
     text = bytes(fields.pool)[: int(fields.lengths[:-1].sum())]

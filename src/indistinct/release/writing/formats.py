@@ -1,4 +1,4 @@
-"""The files that a release can be: text, Parquet, Arrow, SPSS, Stata, SAS; how each is written, and read back.
+"""The files that a release can be: text, Parquet, Arrow, workbooks, SPSS, Stata, SAS: how each is written and read.
 
 Each holds the published values only. A staged file is read as its readers meet it: text as text, and nothing guessed.
 """
@@ -19,12 +19,14 @@ from indistinct.errors import OutputError
 from indistinct.machine.arrays import spread
 from indistinct.release.writing.delimited import Writing, write_delimited
 from indistinct.release.writing.labelled import PROGRAMS, write_labelled
+from indistinct.release.writing.workbook import write_workbook
 from indistinct.tables.addresses import without_credentials
 from indistinct.tables.dictionaries import compact, is_text
 from indistinct.tables.fields import LONGEST_LINE, read_fields
 from indistinct.tables.labelled import read_labelled
 from indistinct.tables.row_groups import read_row_groups
 from indistinct.tables.several import LABELLED
+from indistinct.tables.sheets import read_sheet
 from indistinct.tables.value import Labels, Reading, Table
 
 # Rows of a Parquet file that are written together, and how often a value must occur there for codes to pay; a few
@@ -161,6 +163,7 @@ FORMATS: dict[str, Write] = {
     ".arrow": write_arrow,
     ".feather": write_arrow,
     ".ipc": write_arrow,
+    ".xlsx": write_workbook,
     **{suffix: partial(write_labelled, suffix=suffix) for suffix in PROGRAMS},
 }
 
@@ -195,6 +198,8 @@ def read_as_written(
                 data = _without_marks(data, schema, writing)
             case ".parquet" | ".pq":
                 data = _parquet(file, columns)
+            case ".xlsx":
+                data = _in_types(read_sheet(file, Reading(), columns, published=True).data, schema)
             case suffix if suffix in LABELLED:
                 data = _read_labels(file, columns, schema, suffix=suffix)
             case _:
@@ -217,7 +222,7 @@ def _without_marks(data: pa.Table, schema: pa.Schema, writing: Writing) -> pa.Ta
     """Return the cells without what was put into them for spreadsheets, and numbers with a decimal point."""
     for index, name in enumerate(data.column_names):
         kind = schema.field(name).type
-        if writing.spreadsheet and is_text(kind):
+        if writing.marks is not None and is_text(kind):
             texts = data.column(index).cast(pa.string())
             begins = pc.fill_null(pc.starts_with(texts, "'"), False)
             data = data.set_column(index, name, pc.if_else(begins, pc.utf8_slice_codeunits(texts, 1), texts))
@@ -228,7 +233,11 @@ def _without_marks(data: pa.Table, schema: pa.Schema, writing: Writing) -> pa.Ta
 
 def _read_labels(file: Path, columns: Sequence[str], schema: pa.Schema, *, suffix: str) -> pa.Table:
     """Return columns of a file of a statistics program in the types that were written, text where it has none."""
-    data = read_labelled(file, Reading(), columns, suffix=suffix).data
+    return _in_types(read_labelled(file, Reading(), columns, suffix=suffix).data, schema)
+
+
+def _in_types(data: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Return columns in the types that were written; text stays where a format has no such type."""
     for index, name in enumerate(data.column_names):
         kind, found = schema.field(name).type, data.column(index)
         wanted = pa.string() if is_text(kind) else kind

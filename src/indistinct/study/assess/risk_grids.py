@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from indistinct.figures import number, percent
+from indistinct.figures import percent, short
 from indistinct.markup import Cell, Document, Figure, Grid, grid
 
 # The figures of a table: what they are called, where they stand, and whether they are shares.
@@ -38,7 +38,7 @@ def risk_grid(found: Document) -> Grid:
     """Return the risk of a table and, where it is known, that of its original before it."""
     both = found.at("before") is not None
     words = {
-        "threshold": number(found.at("threshold")),
+        "threshold": short(found.at("threshold")),
         "unit": found.at("unit"),
         "groups": "classes" if found.at("form") is None else "buckets",
     }
@@ -46,7 +46,7 @@ def risk_grid(found: Document) -> Grid:
     for called, path, share in RISKS:
         if found.at(path[0]) is None:  # an edition for others leaves some out
             continue
-        how = percent if share else number
+        how = percent if share else short
         before = (found.figure("before", *path, words=how),) if both else ()
         rows.append((called.format(**words), *before, found.figure(*path, words=how)))
     for size in found.at("class_sizes", "cumulative") or ():
@@ -65,7 +65,7 @@ def sensitive_grid(found: Document, *, side: str | None = None) -> Grid:
     rows: list[tuple[Cell, ...]] = []
     for called, path, share in SENSITIVE:
         cells = [
-            found.figure(*place, "sensitive", name, *path, words=percent if share else number, absent=_absent(path))
+            found.figure(*place, "sensitive", name, *path, words=percent if share else short, absent=_absent(path))
             for name in columns
         ]
         if any(cell.value is not None or cell.text != "–" for cell in cells):

@@ -1,12 +1,9 @@
 // Uploads: a file goes to the private folder of this session as it is read, and its field is told when it is there.
-document.addEventListener("change", (event) => {
-  const field = event.target;
-  if (!field.matches?.("input[type=file][data-upload]") || !field.files.length) return;
-  const file = field.files[0];
+// Several files of one table go into one folder, one after another.
+const sendFile = (field, file, query, tell) => {
   const bar = document.getElementById(field.id + "-progress");
   const request = new XMLHttpRequest();
-  const tell = (detail) => field.dispatchEvent(new CustomEvent("uploaded", { detail }));
-  request.open("PUT", `/upload/${field.dataset.upload}?name=${encodeURIComponent(file.name)}`);
+  request.open("PUT", `/upload/${field.dataset.upload}?name=${encodeURIComponent(file.name)}${query}`);
   request.upload.onprogress = (step) => {
     if (!bar) return;
     bar.hidden = false;
@@ -23,12 +20,57 @@ document.addEventListener("change", (event) => {
     tell(request.status === 200 ? answer : { message: answer.message ?? "the upload was refused" });
   };
   request.onerror = () => tell({ message: "the upload broke off: the file may be too large, or the server has ended" });
-  if (file.size > Number(field.dataset.most || Infinity)) {
+  request.send(file);
+};
+const folderOf = (files) => {
+  const [first, ...others] = files.map((file) => file.name);
+  let length = 0;
+  while (length < first.length && others.every((name) => name[length] === first[length])) length += 1;
+  return first.slice(0, length).replace(/[^\p{L}]+$/u, "") || "tables";
+};
+document.addEventListener("change", (event) => {
+  const field = event.target;
+  if (!field.matches?.("input[type=file][data-upload]") || !field.files.length) return;
+  const files = [...field.files];
+  const tell = (detail) => field.dispatchEvent(new CustomEvent("uploaded", { detail }));
+  if (files.some((file) => file.size > Number(field.dataset.most || Infinity))) {
     tell({ message: field.dataset.refused });
     return;
   }
-  request.send(file);
+  if (files.length === 1) {
+    sendFile(field, files[0], "", tell);
+    return;
+  }
+  const folder = encodeURIComponent(folderOf(files));
+  const sendNext = (place) => {
+    const query = `&folder=${folder}&first=${place ? 0 : 1}`;
+    const last = place === files.length - 1;
+    sendFile(field, files[place], query, (answer) => (last || answer.message ? tell(answer) : sendNext(place + 1)));
+  };
+  sendNext(0);
 });
+// A file can be dropped on its field, and anywhere on the page nothing else happens to it.
+const dropField = (event) => event.target.closest?.(".drop")?.querySelector("input[type=file]") ?? null;
+document.addEventListener("dragover", (event) => {
+  event.preventDefault();
+  for (const each of document.querySelectorAll(".drop.over")) each.classList.remove("over");
+  dropField(event)?.closest(".drop").classList.add("over");
+});
+document.addEventListener("drop", (event) => {
+  event.preventDefault();
+  const field = dropField(event);
+  if (!field || !event.dataTransfer.files.length) return;
+  field.files = event.dataTransfer.files;
+  field.dispatchEvent(new Event("change", { bubbles: true }));
+});
+// What to do when the server does not answer any more stands where the framework says that it does not.
+const lost = document.getElementById("popup");
+if (lost) {
+  lost.setAttribute("role", "alert");
+  lost.textContent =
+    "The server does not answer. What you decided is saved. If this stays: start it again with indistinct serve, open " +
+    "the address that it prints, and go on from the list of saved jobs.";
+}
 // The keyboard stays where it was when a part of the page is drawn anew. An observer hears of every change before
 // anything else runs, so nobody meets the page without the focus that it had. The controls that had it are known by
 // name, the last one at the end: one that is gone, as a button is that ended with its work, yields to the one that the

@@ -13,8 +13,8 @@ from indistinct.web import parts
 from indistinct.web.frame import Screen
 from indistinct.web.parameters import parse_whole
 from indistinct.web.picking import Entry, Pick, pickable, table_html
-from indistinct.web.steps.search import begin_search
-from indistinct.web.steps.solutions import require_rest
+from indistinct.web.steps.publishing import take_change
+from indistinct.web.steps.solutions import spell_metric
 from indistinct.web.tasks.exploring import Grid, compare_grid, explored_job, plain_trials
 from indistinct.web.worker import TaskError
 
@@ -22,14 +22,14 @@ COMPARED = "grid"
 """Under this name a session keeps what algorithms gave for several k."""
 SIZES, TICKED = "grid-k", "grid-algorithms"
 OFFERED = {
-    "mondrian": "Mondrian: regions of the table, each with its own ranges",
-    "mondrian:choose=loss": "Mondrian by loss: slower, keeps more",
-    "single-dimensional": "Single-dimensional: the same ranges for all rows",
-    "top-down": "Top-down clustering: groups of similar rows",
-    "two-level": "Two-level clustering: slower, keeps more",
-    "datafly": "Datafly: one level a column, quick",
-    "optimal": "Optimal: one level a column, the best there is",
-    "auto": "Auto: tries several, keeps the best",
+    "mondrian": "Ranges that fit parts of the table (mondrian)",
+    "mondrian:choose=loss": "The same by loss: slower, keeps more (mondrian:choose=loss)",
+    "single-dimensional": "Ranges that are the same for everybody (single-dimensional)",
+    "top-down": "Groups along hierarchies (top-down)",
+    "two-level": "Each lifted as far as needed: slower, keeps more (two-level)",
+    "datafly": "Levels, quickly (datafly)",
+    "optimal": "The best choice of one level for each column (optimal)",
+    "auto": "What loses least of several (auto)",
 }
 BEGIN_WITH = ("mondrian", "datafly", "optimal")
 # More releases than this are not compared at once.
@@ -63,7 +63,6 @@ async def draw_grid(screen: Screen) -> None:
         screen.button(
             "Compare",
             lambda: begin_comparing(screen),
-            main=True,
             name="compare",
             disabled=screen.cannot_begin(SIZES),
             at=SIZES,
@@ -164,7 +163,7 @@ def _draw_found(screen: Screen, found: Grid) -> None:
                 str(trial["k"]),
                 *(number(trial[key]) if done else "–" for key in ("suppressed", "classes", "smallest")),
                 percent(trial["highest"]) if done and trial["highest"] is not None else "–",
-                *(number(trial[name]) if trial[name] is not None else "–" for name in metrics),
+                *(spell_metric(name, trial[name]) if trial[name] is not None else "–" for name in metrics),
                 f"{trial['seconds']:.1f}",
                 Pick(
                     "Choose",
@@ -189,11 +188,8 @@ def _draw_found(screen: Screen, found: Grid) -> None:
 
 def choose(screen: Screen, found: Grid, place: int) -> None:
     """Take an algorithm and a k for the job, and publish by them."""
-    require_rest(screen)
     trial, policy = plain_trials(found)[place], screen.policy
     if trial["state"] != "done" or not screen.session.is_fresh(COMPARED, grid_job(policy)):
         raise TaskError("this was compared for another job", hint="compare again")
     models = with_size(policy.models, trial["k"])
-    screen.change(replace(policy, algorithm=parse_algorithm(trial["algorithm"]), models=models))
-    begin_search(screen.session)
-    screen.choices["view"] = "rows"
+    take_change(screen, replace(policy, algorithm=parse_algorithm(trial["algorithm"]), models=models))

@@ -7,10 +7,20 @@ from typing import Any
 from indistinct.errors import ParameterError
 from indistinct.figures import number, plural
 from indistinct.hierarchy import Hierarchy, hierarchy_from_json
+from indistinct.recoding.levels import spell_bounds
 from indistinct.recoding.transformations import CLEARED, PERIODS, Transformation
 from indistinct.release.pseudonyms.making import Pseudonym
+from indistinct.schema import Role
 from indistinct.web import parts
-from indistinct.web.deciding import DROPPED, KEPT, path_in, with_pseudonym, with_transformation
+from indistinct.web.deciding import (
+    DROPPED,
+    KEPT,
+    path_in,
+    with_importance,
+    with_levels,
+    with_pseudonym,
+    with_transformation,
+)
 from indistinct.web.frame import Screen
 from indistinct.web.steps.opening import allowed_path
 from indistinct.web.tasks.columns import check_key, check_transformed
@@ -38,9 +48,39 @@ def draw_publishing(screen: Screen, column: Mapping[str, Any], key: str) -> None
         way = way_of(screen.policy.transformations.get(name))
         with parts.details("What is published", screen.choices, name=f"publish-{key}", start=bool(way)):
             _transformation(screen, column, key)
+    elif role is Role.QUASI:
+        with parts.details("How much it matters", screen.choices, name=f"matters-{key}"):
+            _weight(screen, name, key)
     elif role in DROPPED:
         with parts.details("What stands in its place", screen.choices, name=f"instead-{key}", start=False):
             _pseudonym(screen, name, key)
+
+
+def _weight(screen: Screen, name: str, key: str) -> None:
+    """Draw how much a quasi-identifier matters, and between which levels it is published."""
+    bounds = dict(screen.policy.levels.bounds).get(name)
+    screen.field(
+        "Importance",
+        f"{screen.policy.importance.of(name):g}",
+        lambda text: screen.change(with_importance(screen.policy, name, parse_number(text or "1", "importance"))),
+        name=f"importance-{key}",
+        about=f"{name}: importance",
+        part=lambda policy: policy.importance.of(name),
+        hint="1 is as much as any other column; with 3 a search rather changes others.",
+        inputmode="decimal",
+        autocomplete="off",
+    )
+    if name in screen.policy.used_hierarchies:
+        screen.field(
+            "Levels of its hierarchy",
+            "" if bounds is None else spell_bounds(bounds),
+            lambda text: screen.change(with_levels(screen.policy, name, text)),
+            name=f"levels-{key}",
+            about=f"{name}: levels",
+            part=lambda policy: dict(policy.levels.bounds).get(name),
+            hint="Such as 1..3: not finer than level 1, not coarser than level 3. Empty sets no bound.",
+            autocomplete="off",
+        )
 
 
 def way_of(transformation: Transformation | None) -> str:

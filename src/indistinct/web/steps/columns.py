@@ -7,22 +7,26 @@ from typing import Any
 from nicegui import ui
 
 from indistinct.figures import number, percent, plural
+from indistinct.job.policy import Policy
 from indistinct.models.k_anonymity import sizes_asked
 from indistinct.schema import Role
+from indistinct.study.inspect.roles import IN_DOUBT
 from indistinct.web import parts
 from indistinct.web.blocks import draw_list
 from indistinct.web.deciding import (
     find_differences,
-    find_unprotected,
     names_of,
     with_reason,
     with_role,
     with_suggestions,
 )
+from indistinct.web.findings import find_in_columns
 from indistinct.web.frame import Screen
 from indistinct.web.standing import INSPECTED
 from indistinct.web.steps.column_publishing import draw_publishing
 from indistinct.web.steps.opening import STARTER
+from indistinct.web.steps.publishing import begin_search
+from indistinct.web.steps.verdict_box import draw_findings
 from indistinct.web.tasks.columns import Standing, pictures, standing_out
 from indistinct.web.worker import TaskError
 
@@ -57,29 +61,46 @@ def describe_role(role: Role, *, suggested: bool = False) -> str:
 
 
 async def draw(screen: Screen) -> None:
-    """Draw the columns with their roles, and what they give away together."""
+    """Draw what is to be decided, the columns with their roles, and what they give away together."""
     looked, policy = screen.session.result(INSPECTED), screen.policy
     names = names_of(looked)
     _summary(screen, looked)
+    draw_findings(screen, find_in_columns(policy, looked, screen.session.result(STARTER)), name="decide")
     if policy.schema.quasi:
         parts.heading("Who stands out now")
         _standing(screen)
     with parts.details("What the roles mean", screen.choices, name="roles-mean"):
         parts.table("Roles", ["role", "what it means"], [(str(role), text) for role, text in MEANING.items()])
+    doubtful = [each for each in looked["columns"] if is_doubtful(each, policy)]
+    others = [each for each in looked["columns"] if each not in doubtful]
+    ordered, ids = [*doubtful, *others], ids_of(names)
     first = min(screen.choices.get("first", 0), (len(names) - 1) // SHOWN * SHOWN)
-    shown = looked["columns"][first : first + SHOWN]
-    ids = ids_of(names)
     places: dict[str, Any] = {}
-    with parts.tag("div", classes="cards"):
-        for column in shown:
-            with parts.tag("section", classes="card column", aria_labelledby=f"column-{ids[column['name']]}"):
-                places[column["name"]] = _column(screen, column, ids[column["name"]], looked)
+    for title, some in (("Look at these first", doubtful), ("The others" if doubtful else "Columns", others)):
+        shown = [each for each in ordered[first : first + SHOWN] if each in some]
+        if shown:
+            parts.heading(title)
+            with parts.tag("div", classes="lines"):
+                for column in shown:
+                    _line(screen, column, ids[column["name"]], looked, places)
     if len(names) > SHOWN:
         _pages(screen, first, len(names))
-    _combinations(looked, policy)
+    with parts.details("Which columns single people out together", screen.choices, name="together"):
+        _combinations(looked, policy)
     with parts.tag("div", classes="actions"):
-        parts.link("Go on to hierarchies", "/hierarchies")
+        parts.link("Go on to hierarchies", "/hierarchies", classes="button")
     _draw_pictures(screen, places)
+
+
+def is_doubtful(column: Mapping[str, Any], policy: Policy) -> bool:
+    """Return whether somebody should look at a column: its role is a guess, was changed, or leaves it pointing at rows.
+
+    What was looked at, and has a reason, is settled.
+    """
+    name = column["name"]
+    if name in policy.reasons:
+        return False
+    return column["reason"].startswith(IN_DOUBT) or policy.schema.role(name) != column["role"]
 
 
 def ids_of(names: Sequence[str]) -> dict[str, str]:
@@ -106,13 +127,20 @@ def _summary(screen: Screen, looked: Mapping[str, Any]) -> None:
     count = len(looked["columns"])
     if others:
         parts.say(f"{plural(len(others), 'role differs', 'roles differ')} from what is suggested: {', '.join(others)}.")
-    elif screen.choices.get("accepted"):
-        parts.notice(f"Accepted: all {count} roles are as suggested.", kind="good", hint="You can still change each.")
     else:
         parts.say(f"All {count} roles are as suggested. A suggestion is where to begin: you decide.")
     with parts.tag("div", classes="actions"):
-        parts.link("Go on to hierarchies", "/hierarchies", classes="main")
-        screen.button("Accept all suggestions", lambda: _accept(screen), name="accept")
+        screen.button(
+            "Find a release",
+            lambda: _find(screen),
+            name="find",
+            main=True,
+            disabled=screen.cannot_begin() or not policy.schema.quasi,
+        )
+        if others:
+            screen.button("Accept all suggestions", lambda: _accept(screen), name="accept")
+        parts.link("Go on to hierarchies", "/hierarchies", classes="button")
+    screen.problem("find")
     screen.problem("accept")
     if not policy.schema.quasi:
         parts.notice(
@@ -120,21 +148,18 @@ def _summary(screen: Screen, looked: Mapping[str, Any]) -> None:
             kind="warning",
             hint="Give that role to each column that others may know about a person, such as age or place.",
         )
-    open_ones = find_unprotected(policy)
-    if open_ones:
-        parts.notice(
-            f"No promise protects {', '.join(open_ones)} yet.",
-            kind="warning",
-            hint="Add one in the step Privacy. Where all values differ, round or clear the column instead: open What "
-            "is published, at the column.",
-        )
+
+
+def _find(screen: Screen) -> None:
+    """Search with the roles as they are, and show what is found."""
+    begin_search(screen.session)
+    ui.navigate.to("/search")
 
 
 def _accept(screen: Screen) -> None:
     session = screen.session
     looked, starter = session.result(INSPECTED), session.result(STARTER)
     screen.change(with_suggestions(screen.policy, looked=looked, starter=starter))
-    screen.choices["accepted"] = True
 
 
 def _standing(screen: Screen) -> None:
@@ -192,38 +217,55 @@ def _together(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _column(screen: Screen, column: Mapping[str, Any], key: str, looked: Mapping[str, Any]) -> Any:
-    """Draw a column; return the place for its picture."""
-    name, policy, rows = column["name"], screen.policy, looked["rows"]
+def _line(
+    screen: Screen, column: Mapping[str, Any], key: str, looked: Mapping[str, Any], places: dict[str, Any]
+) -> None:
+    """Draw a column as one line with its role; opened, it shows all that is known of it."""
+    name, policy = column["name"], screen.policy
     role, suggested = policy.schema.role(name), Role(column["role"])
-    with parts.tag("h3", id=f"column-{key}"):
-        parts.tag("span", name)
-        if role is not suggested:
-            parts.tag("span", "differs", classes="badge", title=f"suggested: {suggested}")
+    opened = screen.choices.setdefault("unfolded", set())
+    with parts.tag("section", classes="line", aria_labelledby=f"column-{key}"):
+        with parts.tag("div", classes="line-head"):
+            turn = screen.on(lambda: opened.symmetric_difference_update({name}), at=f"column-{key}")
+            box = parts.button(name, turn, name=f"column-{key}")
+            box.classes("unfolds")
+            box.props["aria-expanded"] = "true" if name in opened else "false"
+            parts.tag("span", _in_short(column, looked["rows"]), classes="hint short")
+            screen.choice(
+                f"Role of {name}",
+                {each.value: describe_role(each, suggested=each is suggested) for each in Role},
+                role.value,
+                lambda value: _decide(screen, name, value),
+                name=f"role-{key}",
+                hidden_label=True,
+            )
+            if role is not suggested:
+                parts.tag("span", f"suggested: {suggested}", classes="badge")
+        if name in opened:
+            with parts.tag("div", classes="line-body"):
+                places[name] = _column(screen, column, key, role, suggested)
+
+
+def _in_short(column: Mapping[str, Any], rows: int) -> str:
+    missing = f", {percent(column['missing'] / rows)} missing" if column["missing"] else ""
+    return f"{column['type']}, {plural(column['distinct'], 'value')}{missing}"
+
+
+def _column(screen: Screen, column: Mapping[str, Any], key: str, role: Role, suggested: Role) -> Any:
+    """Draw what is known of a column; return the place for its picture."""
+    name, policy = column["name"], screen.policy
     if column.get("label"):
         parts.say(column["label"])
-    missing = f", {percent(column['missing'] / rows)} missing" if column["missing"] else ""
-    parts.say(
-        f"{column['type']}: {plural(column['distinct'], 'different value')}{missing}; "
-        f"{percent(column['unique_share'])} of the rows have a value that is there once",
-        kind="hint",
-    )
     place = parts.tag("div", classes="column-picture")
     with place:
         _picture(screen, name)
-    screen.choice(
-        "Role",
-        {each.value: describe_role(each, suggested=each is suggested) for each in Role},
-        role.value,
-        lambda value: _decide(screen, name, value),
-        name=f"role-{key}",
-    )
     meaning = MEANING[role]
     if name in policy.transformations:
         meaning = meaning.replace("published as it is", "published changed, as said below")
-    parts.tag("p", meaning.capitalize() + ".", classes="hint")
+    parts.say(f"{meaning.capitalize()}.")
     figure = "" if column["figure"] in column["reason"] else f" ({column['figure']})"
     parts.say(f"Suggested {suggested}: {column['reason']}{figure}.", kind="hint")
+    parts.say(f"{percent(column['unique_share'])} of the rows have a value that is there once.", kind="hint")
     for told in column["findings"]:
         parts.say(f"{told}.", kind="hint")
     if column.get("value_labels"):
@@ -321,7 +363,6 @@ def _draw_pictures(screen: Screen, places: Mapping[str, Any]) -> None:
 def _combinations(looked: Mapping[str, Any], policy: Any) -> None:
     """Draw which few columns together single people out, and what the roles do about it."""
     found = looked["combinations"]
-    parts.heading("Which columns single people out together")
     if not found["sets"]:
         parts.say(f"No {found['size']} columns together single anybody out.")
         return

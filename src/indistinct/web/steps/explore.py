@@ -1,45 +1,176 @@
-"""The step `explore`: other solutions, and what became of rows and columns in the one that was found."""
+"""The step `explore`: one picture of solutions from safer to finer, rows before and after, and an expert's views."""
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
+from indistinct.algorithms.full_domain.node import ChosenNode
+from indistinct.algorithms.registry import parse_algorithm
+from indistinct.figures import number, percent, plural
+from indistinct.models.k_anonymity import sizes_asked, with_size
 from indistinct.web import parts
+from indistinct.web.following import SOLUTIONS
 from indistinct.web.frame import Screen
-from indistinct.web.sessions import job_of
-from indistinct.web.standing import RELEASED
+from indistinct.web.front import Spot, draw_front
+from indistinct.web.picking import pickable
 from indistinct.web.steps.algorithm_grid import draw_grid
 from indistinct.web.steps.before_after import draw_column, draw_rows
-from indistinct.web.steps.solutions import EXPLORED, LOOKED, draw_solutions
-from indistinct.web.tasks.exploring import explored_job
+from indistinct.web.steps.publishing import take_change
+from indistinct.web.steps.solutions import draw_lattice_view
+from indistinct.web.steps.verdict_box import draw_verdict, release_of
+from indistinct.web.tasks.exploring import Solution, Solutions, arrow, key_of_solutions
 
-VIEWS = {
-    "solutions": ("All solutions", draw_solutions),
-    "grid": ("Algorithms and k", draw_grid),
-    "rows": ("Before and after", draw_rows),
-    "column": ("One column", draw_column),
-}
-VIEW = "view"
+PLACE, EXPERT, COLUMN = "solution-place", "expert", "one-column"
 
 
 async def draw(screen: Screen) -> None:
-    """Draw the views to choose from, and the one that is chosen."""
-    shown = screen.choices.get(VIEW, next(iter(VIEWS)))
+    """Draw solutions from safer to finer, and what became of rows and columns in the release."""
+    made = release_of(screen)
+    if made is None:
+        return
+    draw_verdict(screen, made, short=True)
+    found: Solutions | None = screen.session.result(SOLUTIONS)
+    fresh = screen.session.is_fresh(SOLUTIONS, key_of_solutions(screen.policy, made))
+    if fresh and found is not None and len(found.solutions) > 1:
+        _draw_solutions(screen, found)
+    elif fresh:
+        parts.say("There is nothing between safer and finer for this release: change what must hold, or search anew.")
     with parts.tag("div", classes="actions"):
-        with parts.tag("div", classes="views", role="group", aria_label="What to look at"):
-            for name, (title, _) in VIEWS.items():
-                at = f"view-{name}"
-                chosen = screen.button(title, _turn(screen, name), name=at)
-                chosen.props["aria-pressed"] = "true" if name == shown else "false"
-        if screen.session.result(RELEASED) is not None:
-            parts.link("Go on to risk", "/risk", classes="" if _has_main(screen, shown) else "main")
-    await VIEWS[shown][1](screen)
+        parts.link("Go on to the release", "/release", classes="main")
+        parts.link("What remains of the risk", "/risk", classes="button")
+    parts.heading("Rows before and after")
+    await draw_rows(screen)
+    await _unfold(screen, COLUMN, "One column before and after", draw_column)
+    await _unfold(screen, EXPERT, "Expert: all levels, the lattice, algorithms side by side", _draw_expert)
 
 
-def _has_main(screen: Screen, shown: str) -> bool:
-    """Return whether a view has a main action of its own."""
-    if shown == "solutions":
-        return LOOKED in screen.choices or not screen.session.is_fresh(EXPLORED, explored_job(screen.policy))
-    return shown == "grid" or not screen.session.is_fresh(RELEASED, job_of(screen.policy))
+async def _unfold(screen: Screen, name: str, title: str, draw_it: Callable[[Screen], Any]) -> None:
+    """Draw a part that is made only for whoever opens it."""
+    opened = bool(screen.choices.get(name))
+    with parts.tag("div", classes="actions unfold"):
+        turn = screen.on(lambda: screen.choices.__setitem__(name, not opened), at=name)
+        box = parts.button(title, turn, name=name)
+        box.props["aria-expanded"] = "true" if opened else "false"
+    if opened:
+        await draw_it(screen)
 
 
-def _turn(screen: Screen, name: str) -> Callable[[], None]:
-    return lambda: screen.choices.__setitem__(VIEW, name)
+async def _draw_expert(screen: Screen) -> None:
+    await draw_lattice_view(screen)
+    parts.heading("Algorithms and k, side by side", level=3)
+    await draw_grid(screen)
+
+
+# From safer to finer
+
+
+def _draw_solutions(screen: Screen, found: Solutions) -> None:
+    """Draw the picture with a slider under it; what is looked at follows the slider without being asked for."""
+    of = len(found.solutions)
+    own = found.own if found.own is not None else of // 2
+    place = min(int(screen.choices.get(PLACE, own)), of - 1)
+    parts.heading("From safer to finer")
+    parts.say("Each point is a release that was already found. Move the slider, or pick a point, and look below.",
+              kind="hint")  # fmt: skip
+    with parts.tag("section", id="solutions", tabindex="-1", aria_label="Solutions from safer to finer"):
+        picture = parts.tag("div")
+        with parts.tag("div", classes="slider"):
+            parts.tag("span", "safer", aria_hidden="true")
+            slider = parts.tag(
+                "input", type="range", id="solution-slider", min="0", max=str(of - 1), value=str(place),
+                aria_label="From safer to finer", aria_valuetext=found.solutions[place].words,
+            )  # fmt: skip
+            parts.tag("span", "finer", aria_hidden="true")
+        panel = parts.tag("div", id="solution", aria_live="polite")
+
+    def show(at: int) -> None:
+        screen.choices[PLACE] = at = max(0, min(at, of - 1))
+        for box, draw_it in ((picture, _draw_picture), (panel, _draw_panel)):
+            if not box.is_deleted:
+                box.clear()
+                with box:
+                    draw_it(screen, found, at, show)
+
+    slider.on("input", lambda event: show(int(event.args)), js_handler="(e) => emit(e.target.value)", throttle=0.06)
+    show(place)
+
+
+def _draw_picture(_screen: Screen, found: Solutions, at: int, show: Callable[[int], None]) -> None:
+    spots = [
+        Spot(each.risk, each.loss, str(place), solution_in_words(each, found.unit), place == at, each.own)
+        for place, each in enumerate(found.solutions)
+    ]
+    picture = draw_front(spots, found.others, cost="detail lost", share=True)
+
+    def pick(value: str) -> None:
+        show(int(value))
+
+    pickable(picture, pick, name="front", classes="plot")
+
+
+def _draw_panel(screen: Screen, found: Solutions, at: int, _show: Callable[[int], None]) -> None:
+    chosen, own = found.solutions[at], None if found.own is None else found.solutions[found.own]
+    with parts.tag("div", classes="card"):
+        parts.tag("p", compare_in_words(chosen, own, found.unit), classes="sentence")
+        warning = _weaker(screen, found, chosen)
+        if warning:
+            parts.notice(warning, kind="warning")
+        rows = [
+            [arrow(before, after) for before, after in zip(one, two, strict=True)]
+            if len(one) == len(two) else [*two, *[""] * (len(one) - len(two))]
+            for one, two in zip(found.before, chosen.after, strict=True)
+        ]  # fmt: skip
+        parts.table("Some rows, before → after", list(found.columns), rows).classes("cells")
+        if not chosen.own:
+            more = own is not None and chosen.loss > own.loss
+            text = "Take this one, although it loses more" if more else "Take this one"
+            with parts.tag("div", classes="actions"):
+                take = screen.on(lambda: take_change(screen, with_solution(screen.policy, chosen)), at="take-solution")
+                parts.button(text, take, name="take-solution", disabled=screen.cannot_begin())
+            screen.problem("take-solution")
+
+
+def with_solution(policy: Any, solution: Solution) -> Any:
+    """Return a policy that publishes a solution: its levels, or its k by the algorithm that found it."""
+    if solution.node is not None:
+        return replace(policy, algorithm=ChosenNode(solution.node))
+    models = with_size(policy.models, solution.size)
+    return replace(policy, models=models, algorithm=parse_algorithm(solution.algorithm))
+
+
+def _weaker(screen: Screen, found: Solutions, chosen: Solution) -> str:
+    """Return what to know of a solution that asks for less than was asked so far."""
+    asked = max(sizes_asked(screen.policy.models), default=0)
+    if found.kind != "sizes" or chosen.size >= asked:
+        return ""
+    profile = screen.policy.about.profile
+    by = f", which the profile {profile} asks for" if profile else ""
+    return f"It promises less than was asked so far: groups of {chosen.size} instead of {asked}{by}."
+
+
+def solution_in_words(solution: Solution, unit: str) -> str:
+    """Return what a solution is, and what it costs, in a sentence."""
+    gone = f"{plural(solution.left_out, unit.removesuffix('s'), unit)} left out" if solution.left_out else ""
+    gone = f"{number(solution.left_out)} people left out" if gone and unit == "people" else gone
+    told = [
+        f"{percent(solution.loss)} of detail lost",
+        f"highest risk {percent(solution.risk)}",
+        *([gone] if gone else []),
+    ]
+    words = f"{solution.words[:1].upper()}{solution.words[1:]}"
+    return f"{words}: {', '.join(told)}"
+
+
+def compare_in_words(solution: Solution, own: Solution | None, unit: str) -> str:
+    """Return what a solution is beside the one that was published.
+
+    >>> one, two = (Solution(f"groups of at least {k}", k, 1 / k, k / 100, 0, 9, ()) for k in (10, 20))
+    >>> compare_in_words(two, one, "rows")
+    'Groups of at least 20: 20 % of detail lost, highest risk 5 %. Your release loses 10 %, with a risk of 10 %.'
+    """
+    said = f"{solution_in_words(solution, unit)}."
+    if solution.own:
+        return f"Your release. {said}"
+    if own is None:
+        return said
+    return f"{said} Your release loses {percent(own.loss)}, with a risk of {percent(own.risk)}."

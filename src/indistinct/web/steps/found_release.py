@@ -6,8 +6,8 @@ from indistinct.figures import number, percent, plural
 from indistinct.models.registry import parse_model_or_none
 from indistinct.release.verification.verify import SETS_SHARED, TRANSFORMED
 from indistinct.spelling import arguments_of, name_of
-from indistinct.study.verdict import verdict_of, words_of
 from indistinct.web import parts
+from indistinct.web.algorithm_words import title_of_spelled
 from indistinct.web.model_words import MODEL_WORDS
 
 Made = dict[str, Any]
@@ -24,18 +24,6 @@ OF_ONE = {"k-anonymity": "No protection", "k-map": "No protection", "alpha-k": "
 def draw_release(made: Made) -> None:
     """Draw the summary of a release."""
     parts.heading("The release").classes("outcome")
-    verdict = verdict_of(made["figures"])
-    if made["holds"]:
-        # Nothing is good beside something that is open.
-        kind = "warning" if verdict.open else "good"
-        parts.notice("Every promise holds. This was verified on the file as it was written.", kind=kind)
-    else:
-        parts.notice("A promise does not hold.", kind="bad", hint="Do not publish this.")
-    for line in verdict.open:
-        if line.kind == "smallest-class":
-            parts.notice(as_sentence(words_of(line)), kind="bad" if line.state == "failed" else "warning")
-    for each in made["warnings"]:
-        parts.notice(as_sentence(each), kind="warning")
     with parts.tag("dl", classes="facts", id="found"):
         for label, value in facts_of(made):
             with parts.tag("div"):
@@ -53,7 +41,7 @@ def facts_of(made: Made) -> list[tuple[str, str]]:
     shown, of = (made["people"], made["original_people"]) if people else (made["rows"], made["original_rows"])
     gone = made["suppressed_people"] if people else made["suppressed_rows"]
     groups = ("class", "classes") if made["form"] is None else ("bucket", "buckets")
-    told = [("Algorithm", made["algorithm"] or "–")]
+    told = [("Found by", title_of_spelled(made["algorithm"]))]
     if people:
         told.append(("Rows", f"{made['rows']:,} of {made['original_rows']:,}"))
     told.append((unit.capitalize(), f"{shown:,} of {of:,}" if of else f"{shown:,}"))
@@ -117,14 +105,22 @@ def _why(made: Made) -> None:
         return
     with parts.tag("details", id="why"):
         parts.tag("summary", "Why this algorithm was chosen")
-        parts.say(f"Each was judged by {why['metric']}; {why['better']} is better.")
+        parts.say("Each was judged by what it loses, or keeps.")
+        shares = why["metric"] in ("loss", "gcp", "ncp")
         tried = [each for each in why["attempts"] if each.get("loss") is not None]
         best = sorted(tried, key=lambda each: each["loss"] * (1 if why["better"] == "lower" else -1))
         parts.table(
             "What was tried",
-            ["algorithm", why["metric"], "groups"],
-            [(each["algorithm"], number(each["loss"]), f"{each['classes']:,}") for each in best],
-            right=(why["metric"], "groups"),
+            ["found by", "detail lost" if shares else why["metric"], "groups"],
+            [
+                (
+                    title_of_spelled(each["algorithm"]),
+                    (percent if shares else number)(each["loss"]),
+                    f"{each['classes']:,}",
+                )
+                for each in best
+            ],
+            right=("detail lost" if shares else why["metric"], "groups"),
         )
         with parts.tag("ul"):
             for each in made["reasons"]:

@@ -1,15 +1,20 @@
-"""The step `open`: a table by upload or by its path, or with a policy; a look at its rows, and how it is read."""
+"""The step `open`: a table by upload or by its path, a saved job or a policy; two questions, and a look at rows."""
 
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from indistinct.figures import plural
 from indistinct.tables import Reading
+from indistinct.tables.value import EVERY
 from indistinct.web import parts
-from indistinct.web.deciding import read_anew
-from indistinct.web.files import UPLOADED, uploaded_path
+from indistinct.web.deciding import LEAST, SAME, read_anew, shape_of, with_answers
+from indistinct.web.files import uploaded_path
 from indistinct.web.frame import Screen
-from indistinct.web.sessions import Session
+from indistinct.web.project import UPLOADED, open_project, open_saved, take_told
+from indistinct.web.saving import SUFFIX
+from indistinct.web.sessions import OUTCOMES, Session
 from indistinct.web.standing import INSPECTED
 from indistinct.web.steps.reading_form import draw_form
 from indistinct.web.tasks.columns import warm
@@ -30,39 +35,55 @@ ROWS = 12
 NOTES, STARTER, FORM, WAITING, SHEETS = "notes", "starter", "form", "waiting", "sheets"
 """Under these names a session keeps what was told about each column, the first policy, how the file is written, a
 policy whose table must still be uploaded, and a workbook of which a sheet must still be chosen."""
+ANSWERS, KEEPS_ROWS = "answers", "keeps-rows"
+WHO = {
+    "public": ("Everybody", "It is published, and people may look for others in it: nobody is found with a risk "
+               "above 9 %."),
+    "licensed": ("Recipients under contract", "Researchers or partners, who promised not to look for people."),
+    "internal": ("Colleagues", "It stays inside the organisation."),
+}  # fmt: skip
+SHAPES = {
+    SAME: ("The same groups for everybody", "One level for a whole column, such as ages in tens. Easy to read and to "
+           "analyse; it loses more, and up to 5 % of the rows that stand out are left out."),
+    LEAST: ("The least loss", "Ranges that fit the table: they differ from group to group, and may overlap. Most "
+            "detail stays; harder to analyse."),
+}  # fmt: skip
 
 
 async def draw(screen: Screen) -> None:
-    """Draw the ways to open a table and, once one is open, its first rows."""
+    """Draw the ways to open a table or, once one is open, the questions about it and its first rows."""
     session = screen.session
     if session.settings.demo and session.policy is None and session.work is None:
         _demo(session)
     _waiting(screen)
     _which_sheet(screen)
-    with parts.tag("div", classes="sides"):
-        with parts.tag("section", classes="card"):
-            parts.heading("Upload a file", level=2)
-            _upload(
-                screen, "File", "file", "table", "CSV, Parquet, Excel, SPSS, Stata or SAS. It stays on this machine."
-            )
-        with parts.tag("section", classes="card"):
-            parts.heading("Or name a file on this machine", level=2)
-            _path(screen)
-    told, wrong = "Or go on with a policy, a file that says what was decided before", "policy-file" in screen.errors
-    with parts.details(told, screen.choices, name="with-policy", start=wrong):
-        hint = (
-            "A policy.toml of this page or of the command line: its table is opened, and all that it decides is kept."
-        )
-        _upload(screen, "Policy", "policy-file", "policy", hint)
+    if session.policy is None:
+        _ways_in(screen)
+    else:
+        await _draw_opened(screen)
+        wrong = {"file", "path", "policy-file"} & set(screen.errors) or session.result(WAITING) is not None
+        with parts.details("Open another table, or a saved job", screen.choices, name="another", start=bool(wrong)):
+            _ways_in(screen)
+
+
+def _ways_in(screen: Screen) -> None:
+    session = screen.session
+    hint = "CSV, Parquet, Excel, SPSS, Stata or SAS; several files of one table together. They stay on this machine."
+    _upload(screen, "Drop a table here, or choose its file", "file", "table", hint, several=True)
     if session.settings.demo or session.policy is None:
         first = session.settings.demo and session.policy is None and session.result(WAITING) is None
         with parts.tag("div", classes="actions"):
             parts.button("Try it with invented patients", screen.on(lambda: _demo(session)), name="demo", main=first)
-    if session.policy is not None:
-        await _rows(screen)
+    _saved_jobs(screen)
+    with parts.details("Or name a file or folder on this machine", screen.choices, name="by-path", start=True):
+        _path(screen)
+    told, wrong = "Or go on with a policy or a saved job that you have as a file", "policy-file" in screen.errors
+    with parts.details(told, screen.choices, name="with-policy", start=wrong):
+        hint = f"A policy.toml, or a file that ends in {SUFFIX}: its table is opened, and all that it decides is kept."
+        _upload(screen, "Policy or saved job", "policy-file", "policy", hint)
 
 
-def _upload(screen: Screen, label: str, name: str, kind: str, hint: str) -> None:
+def _upload(screen: Screen, label: str, name: str, kind: str, hint: str, *, several: bool = False) -> None:
     parts.upload(
         label,
         screen.on(lambda told: _take_upload(screen.session, told, kind, name), at=name),
@@ -71,6 +92,7 @@ def _upload(screen: Screen, label: str, name: str, kind: str, hint: str) -> None
         most=screen.session.settings.largest_upload,
         hint=hint,
         error=screen.errors.get(name),
+        several=several,
     )
 
 
@@ -86,7 +108,7 @@ def _path(screen: Screen) -> None:
         screen.choices.get("path", ""),
         lambda value: screen.choices.__setitem__("path", value),
         name="path",
-        hint=f"A table or a policy inside {screen.session.settings.folder}",
+        hint=f"A table, a folder with the files of one table, or a policy, inside {screen.session.settings.folder}",
         error=screen.errors.get("path"),
     )
     box.on("keydown.enter", lambda event: entered(event.args), js_handler="(e) => emit(e.target.value)")
@@ -98,13 +120,13 @@ def _waiting(screen: Screen) -> None:
     waiting = screen.session.result(WAITING)
     if waiting is not None:
         parts.notice(
-            f"{waiting['policy'].name} reads {waiting['table']}, which is not there.",
+            f"{waiting['title']} reads {waiting['table']}, which is not there.",
             kind="warning",
-            hint="Upload that file below: it is opened as the policy says.",
+            hint="Give that file below: it is opened as was decided.",
         )
         with parts.tag("div", classes="actions"):
             without = screen.on(lambda: screen.session.forget(WAITING))
-            parts.button("Go on without this policy", without, name="no-policy")
+            parts.button("Go on without it", without, name="no-policy")
 
 
 def _which_sheet(screen: Screen) -> None:
@@ -120,11 +142,46 @@ def _which_sheet(screen: Screen) -> None:
             parts.button(name, take, name=f"sheet-{place}", disabled=session.working)
 
 
+# Saved jobs
+
+
+def _saved_jobs(screen: Screen) -> None:
+    """List the jobs of before, for whoever opened the server first."""
+    session = screen.session
+    entries = [each for each in session.settings.shelf.entries() if each.key != session.key] if session.first else []
+    if not entries:
+        return
+    with parts.tag("section", classes="card", id="saved", aria_label="Saved jobs"):
+        parts.heading("Go on with a job of before", level=2)
+        with parts.tag("ul", classes="takes"):
+            for place, each in enumerate(entries):
+                with parts.tag("li", classes="actions"):
+                    go_on = screen.on(lambda key=each.key, name=each.name: _open_saved(session, key, name), at="saved")
+                    parts.button(each.name, go_on, name=f"saved-{place}", label=f"Go on with {each.name}")
+                    rows = "with a copy of its table" if each.rows else "without its rows"
+                    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(each.saved))
+                    parts.tag("span", f"{when}, {rows}", classes="hint")
+                    remove = screen.on(lambda key=each.key: session.settings.shelf.remove(key), at="saved")
+                    parts.button("Remove", remove, name=f"unsave-{place}", label=f"Remove the saved job {each.name}")
+        screen.problem("saved")
+
+
+def _open_saved(session: Session, key: str, name: str) -> None:
+    path, told = open_saved(session, key)
+    begin_policy(session, path, at="saved", told=told, title=f"The saved job {name}")
+
+
+# What opens
+
+
 def _take_upload(session: Session, told: dict[str, Any], kind: str, at: str) -> None:
     _forget_failure(session)
     path, waiting = uploaded_path(session, kind, told), session.result(WAITING)
     if waiting is not None and kind == "table" and path.name == waiting["table"]:
-        begin_policy(session, waiting["policy"], at=at)
+        begin_policy(session, waiting["policy"], at=at, told=waiting["told"], title=waiting["title"])
+    elif path.suffix.lower() == SUFFIX:
+        policy, decided = open_project(session, path)
+        begin_policy(session, policy, at=at, told=decided, title=path.name)
     elif kind == "policy" or path.suffix.lower() == ".toml":
         begin_policy(session, path, at=at)
     else:
@@ -140,7 +197,7 @@ def _forget_failure(session: Session) -> None:
 
 def _open_path(screen: Screen) -> None:
     _forget_failure(screen.session)
-    path = allowed_path(screen.session, screen.choices.get("path", ""))
+    path = allowed_path(screen.session, screen.choices.get("path", ""), folders=True)
     folder = screen.session.settings.folder
     if not path.exists():
         raise TaskError(f"there is no file {path.name}", hint=f"check the path; it starts at {folder}")
@@ -150,8 +207,8 @@ def _open_path(screen: Screen) -> None:
         begin_look(screen.session, path, Reading(), at="path")
 
 
-def allowed_path(session: Session, given: str) -> Path:
-    """Return where a path leads that a steward typed; it must be a file inside the folder of the server."""
+def allowed_path(session: Session, given: str, *, folders: bool = False) -> Path:
+    """Return where a path leads that a steward typed; it must be inside the folder of the server."""
     folder = session.settings.folder
     if not given.strip():
         raise TaskError("name a file", hint="a path from the folder in which the server was started")
@@ -164,7 +221,7 @@ def allowed_path(session: Session, given: str) -> Path:
             "this path leads out of the folder that the server may read",
             hint=f"it may read {folder}; start it with --folder for another one",
         )
-    if path.is_dir():
+    if path.is_dir() and not folders:
         raise TaskError("this is a folder", hint="name one file in it")
     return path
 
@@ -207,18 +264,32 @@ def begin_look(session: Session, path: Path, reading: Reading, *, at: str = "fil
     )
 
 
-def begin_policy(session: Session, path: Path, *, at: str) -> None:
-    """Begin to open a policy with its table; if that is not there, the policy waits for it."""
+def begin_policy(
+    session: Session, path: Path, *, at: str, told: dict[str, Any] | None = None, title: str | None = None
+) -> None:
+    """Begin to open a policy with its table; if that is not there, the policy waits for it.
+
+    `told` is what a saved job has beside its policy.
+    """
     allowed = Allowed(session.settings.folder.resolve(), (session.folder / UPLOADED / "table").resolve())
 
     async def then(found: Look | Wanted) -> None:
         if isinstance(found, Wanted):
-            session.keep(WAITING, {"policy": path, "table": found.table})
+            waiting = {"policy": path, "table": found.table, "told": told, "title": title or path.name}
+            session.keep(WAITING, waiting)
         else:
             await _take(session, found, decided=True)
+            take_told(session, told or {})
 
     session.begin(
-        f"Opening {path.name}", look_by_policy, path, allowed, then=then, at=(NAME, at), polite=False, action=None
+        f"Opening {title or path.name}",
+        look_by_policy,
+        path,
+        allowed,
+        then=then,
+        at=(NAME, at),
+        polite=False,
+        action=None,
     )
 
 
@@ -229,7 +300,7 @@ async def _take(session: Session, found: Look, *, again: bool = False, decided: 
         policy = read_anew(old, policy, looked=found.inspection)
     await session.ask(warm, policy)
     if not again:
-        session.forget("release", "exploration", "risk", "attacks", "downloads")
+        session.forget(*OUTCOMES, "exploration", "downloads", ANSWERS)
     session.change(policy, name=Path(policy.input.path).name)
     session.keep(INSPECTED, found.inspection)
     session.keep(NOTES, found.notes)
@@ -238,17 +309,108 @@ async def _take(session: Session, found: Look, *, again: bool = False, decided: 
     session.forget(WAITING, SHEETS)
 
 
+# What is open
+
+
+async def _draw_opened(screen: Screen) -> None:
+    looked = screen.session.result(INSPECTED)
+    width, rows = len(looked["columns"]), looked["rows"]
+    parts.heading(f"{screen.session.name}: {plural(rows, 'row')}, {plural(width, 'column')}")
+    _found_in_file(screen, looked)
+    _questions(screen)
+    with parts.tag("div", classes="actions"):
+        parts.link("Go on to columns", "/columns", classes="main")
+    await _rows(screen)
+    if screen.session.settings.shelf.keeps:
+        _keeping(screen)
+    draw_form(screen, columns=[each["name"] for each in looked["columns"]], begin=begin_look)
+
+
+def _questions(screen: Screen) -> None:
+    """Ask who gets the release, and which groups it shall have: profile, hierarchies and algorithm follow from it."""
+    given = screen.session.result(ANSWERS) or {}
+    parts.heading("Two questions first")
+    parts.say("What is asked of the release, the levels and the algorithm follow. You can change all of it later.",
+              kind="hint")  # fmt: skip
+    with parts.tag("div", classes="sides"):
+        for key, legend, options in (
+            ("who", "Who gets the table?", WHO),
+            ("shape", "Which groups shall it have?", SHAPES),
+        ):
+            now = given.get(key) or (screen.policy.about.profile if key == "who" else None)
+            parts.choices(legend, options, now, screen.on(_answering(screen, key), at=key), name=key)
+            screen.problem(key)
+
+
+def _answering(screen: Screen, key: str) -> Any:
+    def answer(value: str) -> None:
+        session = screen.session
+        if value not in (WHO if key == "who" else SHAPES):
+            raise TaskError("this is no answer", hint="choose one of the list")
+        answers = {"shape": shape_of(screen.policy.algorithm), **(session.result(ANSWERS) or {}), key: value}
+        looked, starter = session.result(INSPECTED), session.result(STARTER)
+        screen.change(with_answers(screen.policy, answers, looked=looked, starter=starter))
+        session.keep(ANSWERS, {**(session.result(ANSWERS) or {}), key: value})
+
+    return answer
+
+
+def _keeping(screen: Screen) -> None:
+    """Say that decisions are saved, and ask whether rows shall be, too."""
+    session = screen.session
+    screen.tick(
+        "Save a copy of the table with the job",
+        bool(session.result(KEEPS_ROWS)),
+        lambda value: session.keep(KEEPS_ROWS, bool(value)),
+        name=KEEPS_ROWS,
+        hint="What you decide is saved on this machine, readable by you alone. Rows are saved only if you tick this.",
+    )
+
+
+def _found_in_file(screen: Screen, looked: Any) -> None:
+    """Say what was found in how the file is written, with what a click can change."""
+    reading, form = screen.policy.input.reading, screen.session.result(FORM) or {}
+    marks = [(EVERY, mark) for mark in reading.missing if mark]
+    marks += [(name, mark) for name, given in reading.missing_in.items() for mark in given if mark]
+    told = [f"Left out: {each}." for each in looked["left_out"]]
+    if form.get("kind") == "text" and (reading.decimal == "," or form["delimiter"] == ";"):
+        told.append("Read with semicolons and decimal commas, and written so again." if reading.decimal == ","
+                    else "Read with semicolons, and written so again.")  # fmt: skip
+    if not marks and not told:
+        return
+    with parts.tag("ul", classes="found", id="found-in-file"):
+        for each in told:
+            parts.tag("li", each)
+        for place, (name, mark) in enumerate(marks):
+            with parts.tag("li"):
+                where = "" if name == EVERY else f" in {name}"
+                parts.tag("span", f"{mark} is read as missing{where}. ")
+                keep = screen.on(lambda name=name, mark=mark: _keep_value(screen, name, mark), at="how-read")
+                parts.button("It is a value", keep, name=f"is-value-{place}", label=f"Read {mark}{where} as a value")
+
+
+def _keep_value(screen: Screen, column: str, mark: str) -> None:
+    """Read a table again in which a mark is a value."""
+    source, reading = screen.policy.source, screen.policy.input.reading
+    if not isinstance(source, Path):
+        raise TaskError("the page reads files again, not tables of databases")
+    if column == EVERY:
+        fewer = replace(reading, missing=tuple(each for each in reading.missing if each != mark))
+    else:
+        left = tuple(each for each in reading.missing_in[column] if each != mark)
+        others = {name: given for name, given in reading.missing_in.items() if name != column}
+        fewer = replace(reading, missing_in={**others, **({column: left} if left else {})})
+    begin_look(screen.session, source, fewer, at="how-read", exact=True)
+
+
 async def _rows(screen: Screen) -> None:
-    policy, looked = screen.policy, screen.session.result(INSPECTED)
+    policy = screen.policy
     first = screen.choices.setdefault("first", 0)
     shown = await screen.session.ask(preview, policy.source, policy.input.reading, first=first, rows=ROWS)
     if not shown["rows"] and first:
         screen.choices["first"] = 0
         return await _rows(screen)
     last = first + len(shown["rows"])
-    parts.heading(f"{screen.session.name}: {plural(shown['of'], 'row')}, {plural(shown['width'], 'column')}")
-    with parts.tag("div", classes="actions"):
-        parts.link("Go on to columns", "/columns", classes="main")
     numbered = [(f"{first + place:,}", *row) for place, row in enumerate(shown["rows"], start=1)]
     parts.table(f"Rows {first + 1:,} to {last:,} of {shown['of']:,}", ["row", *shown["columns"]], numbered).classes(
         "cells"
@@ -259,7 +421,4 @@ async def _rows(screen: Screen) -> None:
         for text, name, to in (("Previous rows", "rows-back", max(0, first - ROWS)), ("Next rows", "rows-on", last)):
             off = to >= shown["of"] if name == "rows-on" else not first
             screen.button(text, lambda to=to: screen.choices.update(first=to), name=name, disabled=off)
-    for told in looked["left_out"]:
-        parts.say(f"Left out: {told}.")
-    draw_form(screen, columns=[each["name"] for each in looked["columns"]], begin=begin_look)
     return None

@@ -14,16 +14,18 @@ from indistinct.job.policy.value import relative_path
 from indistinct.models import Model
 from indistinct.models.registry import EVERY_MODEL
 from indistinct.spelling import arguments_of
-from indistinct.study.assess.profiles import PROFILES, Profile, limits_in_words, models_asked_by
+from indistinct.study.assess.profiles import PROFILES, Profile, limits_in_words
 from indistinct.web import parts
-from indistinct.web.deciding import find_unprotected
+from indistinct.web.deciding import models_for
+from indistinct.web.findings import find_in_columns
 from indistinct.web.frame import Screen
 from indistinct.web.model_words import GROUPS, promise_for_one, words_of
 from indistinct.web.parameter_fields import build_draft, draw_fields, draw_value
 from indistinct.web.parameters import FieldError, default_texts, parameters_of
 from indistinct.web.sessions import Session
 from indistinct.web.standing import INSPECTED
-from indistinct.web.steps.opening import allowed_path
+from indistinct.web.steps.opening import STARTER, allowed_path
+from indistinct.web.steps.verdict_box import draw_findings
 from indistinct.web.worker import TaskError
 
 NEW = "new"
@@ -33,13 +35,14 @@ NEW = "new"
 async def draw(screen: Screen) -> None:
     """Draw what is promised, the models with their fields, profiles, and suppression."""
     _promise(screen.policy)
+    with parts.tag("div", classes="actions"):
+        parts.link("Go on to search", "/search", classes="main")
+    _profiles(screen)
     _models(screen)
     _add(screen)
     _population(screen)
     _suppression(screen)
-    _profiles(screen)
-    with parts.tag("div", classes="actions"):
-        parts.link("Go on to search", "/search", classes="main")
+    _over_time(screen)
 
 
 def members_of(session: Session) -> tuple[int | None, str]:
@@ -72,13 +75,8 @@ def _promise(policy: Policy) -> None:
 def _models(screen: Screen) -> None:
     policy = screen.policy
     parts.heading("What must hold")
-    open_ones = find_unprotected(policy)
-    if open_ones:
-        parts.notice(
-            f"No promise protects {', '.join(open_ones)} yet: the values are published as they are.",
-            kind="warning",
-            hint="Add one below. Where all values differ, round or clear the column instead, in the step Columns.",
-        )
+    looked, starter = screen.session.result(INSPECTED), screen.session.result(STARTER)
+    draw_findings(screen, find_in_columns(policy, looked, starter), name="decide")
     with parts.tag("div", classes="cards"):
         for place, model in enumerate(policy.models):
             words = words_of(type(model))
@@ -270,7 +268,7 @@ def _suppression(screen: Screen) -> None:
     policy = screen.policy
     parts.heading("What may be left out")
     screen.field(
-        "Per cent that may be left out",
+        "How many may be left out",
         spell_budget(policy.suppression),
         lambda given: _set_suppression(screen, given),
         name="suppression",
@@ -288,8 +286,8 @@ def suppression_in_words(budget: Budget, members: int | None, unit: str) -> str:
     """
     if not budget:
         return (
-            f"0: all {unit} are published. 2 lets two in a hundred go, so that others stay more detailed; "
-            f"4 {unit} is a number of them."
+            f"0: all {unit} are published. Write 2 % for two in a hundred, 4 {unit} for a number of them, or 1/50: "
+            "others then stay more detailed."
         )
     if budget.unit not in (None, unit):
         return f"{budget.words}: but {unit} are counted here. Say {Budget(budget.amount, UNITS[unit])}, or a per cent."
@@ -301,11 +299,11 @@ def spell_budget(budget: Budget) -> str:
     """Return a budget as it stands in its field: a per cent, or a number of rows or people.
 
     >>> spell_budget(Budget(0.025)), spell_budget(Budget(4, "rows"))
-    ('2.5', '4 rows')
+    ('2.5 %', '4 rows')
     """
     if not isinstance(budget.amount, float):
         return str(budget)
-    return f"{float(Fraction(str(budget.amount)) * 100):g}"
+    return f"{float(Fraction(str(budget.amount)) * 100):g} %" if budget else "0"
 
 
 def budget_of(text: str) -> Budget:
@@ -333,12 +331,70 @@ def _set_suppression(screen: Screen, given: str) -> None:
     screen.change(replace(screen.policy, suppression=budget_of(given or "0")))
 
 
+# Releases over time
+
+
+def _over_time(screen: Screen) -> None:
+    """Ask for the ledger of earlier releases, and for columns that are measured anew."""
+    policy, session = screen.policy, screen.session
+    ledger = policy.output.ledger
+    with parts.details("Earlier releases about the same people", screen.choices, name="over-time", start=bool(ledger)):
+        screen.field(
+            "Ledger",
+            "" if ledger is None else str(ledger),
+            lambda given: _set_ledger(screen, given),
+            name="ledger",
+            part=lambda policy: policy.output.ledger,
+            hint=f"A file inside {session.settings.folder} that remembers releases of the same people; each new one is "
+            "compared with it. Empty means none.",
+        )
+        kept = (*policy.schema.sensitive, *policy.schema.insensitive)
+        if ledger is not None and kept:
+            with parts.tag("fieldset", id="fresh", tabindex="-1"):
+                parts.tag("legend", "Columns that are measured anew for every release")
+                for place, name in enumerate(kept):
+                    screen.tick(
+                        name,
+                        name in policy.fresh,
+                        lambda value, name=name: _set_fresh(screen, name, bool(value)),
+                        name=f"fresh-{place}",
+                    )
+                parts.say("A weight may be, a diagnosis is not. You answer for it.", kind="hint")
+        if ledger is not None:
+            parts.say(
+                "Next month's table is published alike with the recoding of this one: indistinct apply, where "
+                "--hold-back leaves out people whom two releases together would show.",
+                kind="hint",
+            )
+
+
+def _set_ledger(screen: Screen, given: str) -> None:
+    policy, path = screen.policy, None
+    if given.strip():
+        path = relative_path(allowed_path(screen.session, given), policy.base)
+    fresh = policy.fresh if path is not None else ()
+    screen.change(replace(policy, output=replace(policy.output, ledger=path), fresh=fresh))
+
+
+def _set_fresh(screen: Screen, name: str, wanted: bool) -> None:
+    policy = screen.policy
+    kept = (*policy.schema.sensitive, *policy.schema.insensitive)
+    named = [each for each in kept if (each in policy.fresh and each != name) or (each == name and wanted)]
+    screen.change(replace(policy, fresh=tuple(named)))
+
+
 # Profiles
 
 
+def hold_against(screen: Screen, name: str | None) -> None:
+    """Hold the release against a profile, or against none; what is asked of it stays."""
+    policy = screen.policy
+    screen.change(replace(policy, about=replace(policy.about, profile=name)))
+
+
 def _profiles(screen: Screen) -> None:
-    parts.heading("Or take over what is asked elsewhere")
-    parts.say("A profile takes the place of all promises above. Undo brings them back.", kind="hint")
+    parts.heading("Who gets it")
+    parts.say("A profile takes the place of all promises below. Undo brings them back.", kind="hint")
     with parts.tag("div", classes="cards"):
         for name, kind in PROFILES.items():
             _profile(screen, name, kind())
@@ -346,31 +402,31 @@ def _profiles(screen: Screen) -> None:
 
 def _profile(screen: Screen, name: str, profile: Profile) -> None:
     policy, looked = screen.policy, screen.session.result(INSPECTED) or {}
-    asked = models_asked_by(profile, policy.schema, distinct=distinct_values(looked))
-    with parts.tag("section", classes="card"):
-        parts.heading(name.capitalize(), level=3)
+    models = models_for(profile, policy, looked)
+    held = policy.about.profile == name
+    with parts.tag("section", classes="card profile chosen" if held else "card profile"):
+        parts.heading(f"{name.capitalize()}{': chosen' if held else ''}", level=3)
         parts.say((profile.__doc__ or "").strip().partition("\n")[0])
-        with parts.tag("ul"):
-            for what, limit, source in limits_in_words(profile):
-                with parts.tag("li"):
-                    parts.tag("span", f"{what}: at most {limit} ")
-                    parts.tag("span", f"({source})" if source else "", classes="hint")
-        parts.say("It comes to:")
-        with parts.tag("ul"):
-            for model in asked.models:
-                parts.tag("li", promise_for_one(model, policy.schema))
-        for each in asked.unmet:
-            parts.notice(f"Not set: {each}.", kind="warning")
-        if asked.models == policy.models:
-            parts.say("This is what is asked for now.", kind="hint")
-        screen.button("Use this profile", _taking(screen, asked.models), name=f"profile-{name}")
+        with parts.details("What it asks, and who says so", screen.choices, name=f"limits-{name}"):
+            with parts.tag("ul"):
+                for what, limit, source in limits_in_words(profile):
+                    with parts.tag("li"):
+                        parts.tag("span", f"{what}: at most {limit} ")
+                        parts.tag("span", f"({source})" if source else "", classes="hint")
+            parts.say("It comes to:")
+            with parts.tag("ul"):
+                for model in models:
+                    parts.tag("li", promise_for_one(model, policy.schema))
+        if models != policy.models or not held:
+            screen.button("Use this profile", _taking(screen, name, models), name=f"profile-{name}")
         screen.problem(f"profile-{name}")
 
 
-def _taking(screen: Screen, models: tuple[Model, ...]) -> Callable[[], None]:
+def _taking(screen: Screen, name: str, models: tuple[Model, ...]) -> Callable[[], None]:
     def take() -> None:
         for model in models:
             check_model(model, screen.session)
-        screen.change(replace(screen.policy, models=models))
+        about = replace(screen.policy.about, profile=name)
+        screen.change(replace(screen.policy, models=models, about=about))
 
     return take

@@ -1,7 +1,6 @@
 """How a table is read, in the step `open`: what was found or proposed, in fields that can be changed."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +51,7 @@ def draw_form(screen: Screen, *, columns: Sequence[str], begin: Callable[..., No
         screen.choices |= {"reading of": about, "reading": {}}
     values = {**texts_of(reading), **screen.choices["reading"]}
     wrong = any(name.startswith("reading-") or name == BUTTON for name in screen.errors)
-    with parts.details("How it is read", screen.choices, name="how-read", start=wrong or is_unusual(reading)):
+    with parts.details("How it is read", screen.choices, name="how-read", start=wrong):
         parts.say(
             "What the file shows was found when it was opened. Change what is wrong, and read it again: roles that you "
             "decided stay.",
@@ -69,15 +68,6 @@ def draw_form(screen: Screen, *, columns: Sequence[str], begin: Callable[..., No
         with parts.tag("div", classes="actions"):
             screen.button("Read it again", lambda: _again(screen, columns, begin), name=BUTTON)
         screen.problem(BUTTON)
-
-
-def is_unusual(reading: Reading) -> bool:
-    """Return whether more is said about how a table is read than which columns are text; somebody should look at it.
-
-    >>> is_unusual(Reading(text=("zip",))), is_unusual(Reading(decimal=","))
-    (False, True)
-    """
-    return replace(reading, text=()) != Reading()
 
 
 def _structure(screen: Screen, values: dict[str, Any], form: dict[str, Any]) -> None:

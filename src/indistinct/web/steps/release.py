@@ -1,7 +1,5 @@
 """The step `release`: what is given away, for whom, in which form; checked once more, then taken or written."""
 
-import secrets
-import shutil
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
@@ -18,17 +16,24 @@ from indistinct.web import parts
 from indistinct.web.as_code import portable
 from indistinct.web.blocks import draw_list
 from indistinct.web.files import DOWNLOADS, key_of_downloads
+from indistinct.web.following import (
+    PREPARED,
+    files_to_take,
+    fresh_release,
+    key_of_files,
+    prepare_chore,
+    writes_again,
+)
 from indistinct.web.frame import Screen
 from indistinct.web.sessions import Session
-from indistinct.web.standing import RELEASED, verdict_on
 from indistinct.web.steps.found_release import as_sentence
 from indistinct.web.steps.opening import allowed_path
-from indistinct.web.steps.risk import draw_verdict, release_of
-from indistinct.web.tasks.releasing import ALL, PACKAGE, prepare, write_into
+from indistinct.web.steps.verdict_box import draw_verdict, release_of
+from indistinct.web.tasks.releasing import ALL, PACKAGE, write_into
 from indistinct.web.tasks.searching import release_name
 from indistinct.web.worker import TaskError
 
-PREPARED, CHOICES = "prepared", "release-choices"
+CHOICES = "release-choices"
 ABOUT = {
     "purpose": ("Purpose", "What the table is published for.", "text"),
     "recipient": ("Recipient", "For whom: everybody, a research group, a ministry.", "text"),
@@ -38,6 +43,7 @@ ABOUT = {
 }
 FORMATS = {
     ".csv": "CSV: text, for everything",
+    ".xlsx": "Excel (.xlsx)",
     ".tsv": "TSV: text between tabs",
     ".parquet": "Parquet: for programs, with types",
     ".arrow": "Arrow",
@@ -47,11 +53,9 @@ DELIMITERS = {"": "comma, or a tab in TSV", ";": "semicolon ;", "\t": "tab", "|"
 ENCODINGS = {"": "UTF-8", "utf-16": "UTF-16", "cp1252": "Windows-1252", "latin-1": "Latin-1"}
 # Every file that can be taken: its name here, and what it is for.
 FOR_OTHERS = {
-    "table": ("The table", "what is published"),
     "second": ("Its second table", "sensitive values, by bucket; it goes with the first"),
     "certificate": ("The certificate", "what was verified; small counts are hidden. Keep it beside the table"),
     "report": ("The report for readers", "what was done, what is promised, and what is not"),
-    PACKAGE: ("All of these in one .zip", "for the recipient"),
 }
 FOR_STEWARD = {
     "policy": (
@@ -64,43 +68,48 @@ FOR_STEWARD = {
         "private: it holds original values. Keep it as safe as the table; it publishes next month's table alike",
     ),
     "recoding-arrays": ("The recoding's second file", "private: it belongs to the recoding"),
+    "project": (
+        "The job, to go on another day",
+        "policy and decisions; no rows, unless you ticked in the step open that they are saved",
+    ),
     ALL: ("Everything in one .zip", "private: recoding and internal report are in it"),
 }
 
 
 async def draw(screen: Screen) -> None:
-    """Draw what is released, what is stated about it, its form, and what can be taken."""
+    """Draw the verdict, what can be taken now, and what is stated about it and how it is written."""
     made = release_of(screen)
     if made is None:
         return
+    verdict = draw_verdict(screen, made)
     parts.say(sentence(made))
-    if made["form"] is None:
-        parts.say("A class is a group of rows that look alike in all that others may know.", kind="hint")
     for warning in made["warnings"]:
-        parts.notice(as_sentence(warning), kind="warning")
+        if not told_by_verdict(warning):
+            parts.notice(as_sentence(warning), kind="warning")
+    session = screen.session
+    files = _offer(session)
+    _take(screen, files, fails=verdict.tone == "bad")
     with parts.tag("div", classes="sides"):
         with parts.tag("section", classes="card"):
             _about(screen)
         with parts.tag("section", classes="card"):
             _form(screen, made)
-    session = screen.session
-    ready = session.is_fresh(DOWNLOADS, key_of_downloads(session)) and not session.refusals()
-    with parts.tag("div", classes="actions"):
-        screen.button(
-            "Prepare again" if ready else "Check and prepare the files",
-            lambda: begin_prepare(session),
-            main=not ready,
-            name="prepare",
-            disabled=screen.cannot_begin("prepare"),
-        )
-    screen.problem("prepare")
-    if ready:
-        _take(screen)
+    if session.is_fresh(PREPARED, key_of_files(session, made)):
         _write(screen)
-    elif session.result(DOWNLOADS) is not None and not session.refusals():
-        parts.notice("Something was changed since the files were prepared: prepare them again.", kind="warning")
-    else:
-        parts.say("The file is verified once more as it was written, and reports are made. It can be stopped.")
+        _checked(session.result(PREPARED), screen)
+
+
+def _offer(session: Session) -> dict[str, Path]:
+    """Return the files that may be taken now, and let them be downloaded."""
+    files, rests_on = files_to_take(session), key_of_downloads(session)
+    if not session.is_fresh(DOWNLOADS, rests_on) or session.result(DOWNLOADS) != files:
+        session.keep(DOWNLOADS, files, rests_on=rests_on)
+    return files
+
+
+def told_by_verdict(warning: str) -> bool:
+    """Return whether a warning of the library says what the verdict says already."""
+    return "have a value of their own" in warning or "values of their own" in warning
 
 
 def sentence(made: Any) -> str:
@@ -194,7 +203,11 @@ def _text_form(screen: Screen, writing: Writing) -> None:
     field("Encoding", "encoding", ENCODINGS)
     ticks = {
         "bom": ("Begin with a byte order mark", "By it spreadsheets know UTF-8."),
-        "spreadsheet": ("For a spreadsheet", "An apostrophe stands before texts that it would run or change."),
+        "formulas": (
+            "Guard against formulas",
+            "An apostrophe stands before texts that a spreadsheet would run, such as =1+1.",
+        ),
+        "spreadsheet": ("For a spreadsheet", "Also before texts that it would change, such as 1-5 or 007."),
     }
     for key, (label, hint) in ticks.items():
         name = f"writing-{key}"
@@ -208,77 +221,85 @@ def in_format(policy: Policy, suffix: str) -> Policy:
     if suffix not in {**FORMATS, **STATISTICS}:
         raise TaskError("this format cannot be written", hint="choose one of the list")
     path = (policy.output.path or Path()).parent / Path(release_name(policy)).with_suffix(suffix).name
-    writing = policy.output.writing if is_text_file(path) else Writing()
+    was_text = is_text_file(Path(release_name(policy)))
+    writing = (policy.output.writing if was_text else Writing(formulas=True)) if is_text_file(path) else Writing()
     return replace(policy, output=replace(policy.output, path=path, database=None, writing=writing))
-
-
-def writes_again(policy: Policy, made: Any) -> bool:
-    """Return whether the table must be written otherwise than the search wrote it, or a ledger be told of it."""
-    before, output = made["output"], policy.output
-    same = made["files"]["table"].suffix.lower() == Path(release_name(policy)).suffix.lower()
-    same = same and (before.writing, before.smallest_count) == (output.writing, output.smallest_count)
-    return not same or output.ledger is not None
 
 
 # What is taken
 
 
 def begin_prepare(session: Session) -> None:
-    """Begin to make everything that may leave; what was prepared before goes once the new files are there."""
-    made, policy = session.result(RELEASED), session.policy
-    if policy is None or made is None:
+    """Begin to make everything that may leave, and tell a ledger of it, which is never done by itself."""
+    made = fresh_release(session)
+    if made is None:
         raise TaskError("there is no release yet", hint="search for one first")
-    rests_on = key_of_downloads(session)
-    folder = session.folder / PREPARED / secrets.token_hex(4)
+    chore = prepare_chore(session, made)
 
     def then(found: Any) -> None:
-        session.keep(PREPARED, found, rests_on=rests_on)
-        session.keep(DOWNLOADS, found["downloads"], rests_on=rests_on)
+        session.keep(PREPARED, found, rests_on=chore.rests_on)
 
-    def tidy() -> None:
-        now = session.result(DOWNLOADS)
-        kept = None if not now else now["table"].parent
-        for each in (session.folder / PREPARED).glob("*"):
-            if each != kept:
-                shutil.rmtree(each, ignore_errors=True)
-
-    options = {"shipped": portable(policy, session.folder), "again": writes_again(policy, made)}
-    at = ("release", "prepare")
-    session.begin("Preparing", prepare, policy, made, folder, then=then, options=options, lastly=tidy, at=at)
+    options = {**chore.options, **chore.later()}
+    session.begin("Preparing", chore.task, *chore.arguments, then=then, options=options, at=("release", "prepare"))
 
 
-def _take(screen: Screen) -> None:
-    found, files = screen.session.result(PREPARED), screen.session.result(DOWNLOADS)
-    told = Document("certificate", found["verdict"])
-    verdict = verdict_on(screen.session, screen.session.result(RELEASED))
-    kind = "warning" if verdict.open else "good"  # nothing is good beside something that is open
-    parts.notice("The file was verified again, as it was written: every promise holds.", kind=f"{kind} outcome")
-    draw_verdict(screen.session, screen.session.result(RELEASED))
-    parts.html(grid_html(verdict_grid(told)))
-    with parts.tag("details", id="counted"):
-        parts.tag("summary", "What was counted")
-        parts.html(grid_html(counted_grid(told)))
-    told_above = screen.session.result(RELEASED)["warnings"]
-    for warning in found["verdict"]["warnings"]:
-        if warning not in told_above:
-            parts.notice(as_sentence(warning), kind="warning")
-    for note in found["notes"]:
-        parts.notice(as_sentence(note), kind="warning")
+def _take(screen: Screen, files: dict[str, Path], *, fails: bool) -> None:
+    """Draw one large button for the table, and everything else that can be taken."""
+    session = screen.session
+    if session.policy is not None and session.policy.output.ledger is not None and PACKAGE not in files:
+        parts.say("A ledger remembers this release once its files are made.", kind="hint")
+        with parts.tag("div", classes="actions"):
+            screen.button(
+                "Enter it into the ledger, and make the files",
+                lambda: begin_prepare(session),
+                main=True,
+                name="prepare",
+                disabled=screen.cannot_begin("prepare"),
+            )
+        screen.problem("prepare")
+    with parts.tag("div", classes="actions take"):
+        if "table" in files:
+            text = f"Download {files['table'].name}{', although it fails' if fails else ''}"
+            _download(text, "table", classes="button large" if fails else "main large")
+        elif not session.refusals() and (session.policy is None or session.policy.output.ledger is None):
+            parts.say("The table is being written in this form …", kind="hint")
+        if PACKAGE in files:
+            _download("With certificate and report, as .zip", PACKAGE, classes="button")
+    if "table" in files:
+        parts.say("It was verified as it was written. The policy and a saved job let you make it again.", kind="hint")
     with parts.tag("div", classes="sides"):
         _links("For the recipient", FOR_OTHERS, files)
-        _links("For you", FOR_STEWARD, files)
+        _links("For you alone", FOR_STEWARD, files, also="project")
 
 
-def _links(title: str, kinds: dict[str, tuple[str, str]], files: dict[str, Path]) -> None:
+def _download(text: str, kind: str, *, classes: str) -> None:
+    link = parts.link(text, f"/download/{kind}", download=True, classes=classes)
+    link.props["id"] = f"take-{kind}"
+
+
+def _links(title: str, kinds: dict[str, tuple[str, str]], files: dict[str, Path], *, also: str = "") -> None:
+    there = [kind for kind in kinds if kind in files or kind == also]
+    if not there:
+        return
     with parts.tag("section", classes="card"):
         parts.heading(title, level=3)
         with parts.tag("ul", classes="takes"):
-            for kind, (label, hint) in kinds.items():
-                if kind in files:
-                    with parts.tag("li"):
-                        link = parts.link(label, f"/download/{kind}", download=True)
-                        link.props["id"] = f"take-{kind}"
-                        parts.tag("p", f"{files[kind].name}: {hint}.", classes="hint")
+            for kind in there:
+                label, hint = kinds[kind]
+                name = f"{files[kind].name}: " if kind in files else ""
+                with parts.tag("li"):
+                    _download(label, kind, classes="button")
+                    parts.tag("p", f"{name}{hint}.", classes="hint")
+
+
+def _checked(found: Any, screen: Screen) -> None:
+    """Draw what was counted when the files were verified once more."""
+    told = Document("certificate", found["verdict"])
+    for note in found["notes"]:
+        parts.notice(as_sentence(note), kind="warning")
+    with parts.details("What was promised, and what was counted on the file", screen.choices, name="counted"):
+        parts.html(grid_html(verdict_grid(told)))
+        parts.html(grid_html(counted_grid(told)))
 
 
 # What is written

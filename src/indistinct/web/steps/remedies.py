@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from indistinct.algorithms.auto import Auto
@@ -13,18 +13,11 @@ from indistinct.job.policy import Policy
 from indistinct.models import Model
 from indistinct.models.k_anonymity import sizes_asked, with_size
 from indistinct.spelling import arguments_of
+from indistinct.web.findings import Remedy
 from indistinct.web.worker import TaskError
 
 # Shares to leave out that are offered, the next larger one.
 SHARES = (0.01, 0.02, 0.05, 0.1)
-
-
-@dataclass(frozen=True, slots=True)
-class Remedy:
-    """A change of a policy, and what it is in words."""
-
-    words: str
-    policy: Policy
 
 
 def remedies_for(error: TaskError, policy: Policy) -> list[Remedy]:

@@ -1,34 +1,35 @@
 """The step `search`: an algorithm, how far it is, and what it found."""
 
-import secrets
-import shutil
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from indistinct.algorithms.base import Algorithm
 from indistinct.algorithms.registry import EVERY_ALGORITHM
-from indistinct.job.policy import Policy
 from indistinct.web import parts
 from indistinct.web.algorithm_words import algorithms_by_kind, obstacles, words_of_algorithm
 from indistinct.web.frame import Screen
 from indistinct.web.parameter_fields import draw_value
 from indistinct.web.parameters import build_value, default_texts, parameters_of
-from indistinct.web.sessions import Session, job_of
+from indistinct.web.sessions import job_of
 from indistinct.web.standing import RELEASED
 from indistinct.web.steps.found_release import draw_release
+from indistinct.web.steps.publishing import SEARCHING, begin_search, promises_nothing
 from indistinct.web.steps.remedies import remedies_for
-from indistinct.web.tasks.searching import search
-from indistinct.web.worker import TaskError
-
-SEARCHING = "Search"
+from indistinct.web.steps.verdict_box import draw_verdict
 
 
 async def draw(screen: Screen) -> None:
-    """Draw the choice of an algorithm, and what the last search found."""
+    """Draw what the last search found, and the choice of an algorithm."""
     session, made = screen.session, screen.session.result(RELEASED)
     fresh = made is not None and session.is_fresh(RELEASED, job_of(session.policy))
+    if fresh:
+        draw_verdict(screen, made)
+        with parts.tag("div", classes="actions"):
+            parts.link("Go on to the release", "/release", classes="main")
+            parts.link("Compare with other solutions", "/explore", classes="button")
+    elif made is not None:
+        parts.notice("Something was changed since this search.", kind="warning", hint="Search again for a new release.")
     _algorithm(screen)
     empty = promises_nothing(screen.policy)
     if empty:
@@ -50,38 +51,24 @@ async def draw(screen: Screen) -> None:
     screen.problem("search")
     _remedies(screen)
     if made is not None:
-        if not fresh:
-            parts.notice(
-                "Something was changed since this search.", kind="warning", hint="Search again for a new release."
-            )
         draw_release(made)
-    if fresh:
-        with parts.tag("div", classes="actions"):
-            parts.link("Go on to explore", "/explore", classes="main")
-            parts.link("Straight to the release", "/release")
-
-
-def promises_nothing(policy: Policy) -> bool:
-    """Return whether neither a model nor the algorithm says what must hold."""
-    return policy.model is None and policy.algorithm.promise() is None
 
 
 def _algorithm(screen: Screen) -> None:
     algorithm = screen.policy.algorithm
     words = words_of_algorithm(type(algorithm))
     screen.choice(
-        "Algorithm",
+        "How to search",
         algorithms_by_kind(),
         algorithm.name,
         lambda name: _choose(screen, name),
         name="algorithm",
-        hint=words.about,
+        hint=f"{words.about} (The algorithm {algorithm.name}.)",
     )
     if not parameters_of(type(algorithm), screen.policy.schema):
         return
     shown = screen.choices.get("settings", False) or screen.session.refusal((screen.step.name, "algorithm"))
-    with parts.tag("details", open=bool(shown), id="settings") as box:
-        parts.tag("summary", "Settings of this algorithm")
+    with parts.details("Settings of this algorithm", screen.choices, name="settings", start=bool(shown)):
         draw_value(
             screen,
             algorithm,
@@ -91,7 +78,6 @@ def _algorithm(screen: Screen) -> None:
             title=f"Algorithm {algorithm.name}",
             part=lambda policy: policy.algorithm,
         )
-    box.on("toggle", lambda event: screen.choices.update(settings=event.args), js_handler="(e) => emit(e.target.open)")
 
 
 def _choose(screen: Screen, name: str) -> None:
@@ -120,36 +106,3 @@ def _remedies(screen: Screen) -> None:
 
         with parts.tag("div", classes="actions"):
             parts.button(f"{each.words}, and search again", screen.on(take), name=f"remedy-{place}")
-
-
-def begin_search(session: Session) -> None:
-    """Begin to publish by the job as it stands; what was published before stays until the new release is whole.
-
-    Each search writes into a folder of its own under `release`. Whatever is not the newest whole release goes.
-    """
-    policy = session.policy
-    if policy is None:
-        raise TaskError("nothing is open", hint="open a table first")
-
-    def then(made: dict[str, Any]) -> None:
-        session.keep(RELEASED, made, rests_on=job_of(policy))
-
-    folder = session.folder / RELEASED
-    session.begin(
-        SEARCHING,
-        search,
-        policy,
-        folder / secrets.token_hex(4),
-        then=then,
-        lastly=lambda: _tidy(session, folder),
-        at=("search", "search"),
-    )
-
-
-def _tidy(session: Session, folder: Path) -> None:
-    """Remove every folder of a release but that of the one which stands."""
-    made = session.result(RELEASED)
-    kept = None if made is None else made["files"]["table"].parent
-    for each in folder.glob("*"):
-        if each != kept:
-            shutil.rmtree(each, ignore_errors=True)

@@ -11,19 +11,20 @@ from indistinct.web.frame import Screen
 from indistinct.web.front import Spot, draw_front
 from indistinct.web.parameters import parse_whole
 from indistinct.web.picking import Entry, Pick, first_of, lattice, pages, pickable, table_html
-from indistinct.web.steps.search import begin_search
-from indistinct.web.tasks.exploring import MOST_NODES, Explored, explore_all, explored_job
-from indistinct.web.worker import TaskError
+from indistinct.web.steps.publishing import take_change
+from indistinct.web.tasks.exploring import MOST_NODES, Explored, arrow, explore_all, explored_job, levels_in_words
 
 EXPLORED = "exploration"
 """Under this name a session keeps the lattice of its job."""
 MOST, METRIC, LOOKED, EVERY, FIRST = "most-nodes", "metric", "looked", "every-node", "nodes-page"
 ON_PAGE = 15
+SHARES = ("loss", "gcp", "ncp", "iloss", "precision")
+"""Metrics that are shares."""
 # The longest front that is listed whole.
 LISTED = 40
 
 
-async def draw_solutions(screen: Screen) -> None:
+async def draw_lattice_view(screen: Screen) -> None:
     """Draw how to compute all solutions and, once they are there, what they are."""
     policy, session = screen.policy, screen.session
     parts.say(
@@ -52,7 +53,6 @@ async def draw_solutions(screen: Screen) -> None:
         screen.button(
             "Compute all solutions" if found is None else "Compute all solutions again",
             lambda: begin_exploring(screen),
-            main=found is None or not _is_fresh(screen),
             name="explore-all",
             disabled=screen.cannot_begin(MOST),
             at=MOST,
@@ -93,7 +93,7 @@ def _draw_found(screen: Screen, found: Explored) -> None:
     if not _is_fresh(screen):
         parts.notice("The job was changed since: these solutions are those of before.", kind="warning")
     held = int(all_nodes.satisfied.sum())
-    parts.heading(f"{plural(len(all_nodes), 'solution')}, {held:,} of which keep the promise")
+    parts.heading(f"{plural(len(all_nodes), 'solution')}, {held:,} of which keep the promise", level=3)
     parts.say(
         f"The promise is {all_nodes.model}, with at most {all_nodes.suppression:,} of {all_nodes.rows:,} "
         f"{all_nodes.unit} left out."
@@ -130,7 +130,7 @@ def _look(screen: Screen) -> Callable[..., Awaitable[None]]:
     def look(node: str) -> None:
         screen.choices[LOOKED] = tuple(int(level) for level in node.split(","))
 
-    return screen.on(look, at="solution")
+    return screen.on(look, at="looked-solution")
 
 
 def _draw_front(screen: Screen, found: Explored, metric: str) -> None:
@@ -152,25 +152,24 @@ def _draw_front(screen: Screen, found: Explored, metric: str) -> None:
         for row in front
     ]
     better = "lower" if found.lattice.goals[metric] == "min" else "higher"
-    picture = draw_front(spots, found.places[metric], cost=metric, better=better)
-    pickable(picture, _look(screen), name="front", classes="plot")
+    picture = draw_front(spots, found.places[metric], cost=metric, better=better, share=metric in SHARES)
+    pickable(picture, _look(screen), name="lattice-front", classes="plot")
     _node_table(screen, found.lattice, front[:LISTED], "The best trade-offs", name="front-table")
 
 
 def in_words(found: Exploration, row: Row, metric: str) -> str:
     """Return what a solution is, in a sentence: its levels, its risk and its cost."""
-    risk = f"highest risk {percent(row['risk'])}, {metric} {number(row[metric])}"
+    risk = f"highest risk {percent(row['risk'])}, {metric} {spell_metric(metric, row[metric])}"
     return f"{levels_in_words(found, row['node'])}: {risk}, {row['suppressed_rows']:,} {found.unit} left out"
 
 
-def levels_in_words(found: Exploration, node: Sequence[int]) -> str:
-    """Return what is published of each column that does not stay as it is."""
-    coarser = [
-        f"{column} {meanings[level]}"
-        for column, meanings, level in zip(found.columns, found.meanings, node, strict=True)
-        if level
-    ]
-    return "; ".join(coarser) or "everything as it is"
+def spell_metric(metric: str, value: float) -> str:
+    """Return the value of a metric as people read it: a loss is a share.
+
+    >>> spell_metric("loss", 0.559037), spell_metric("discernibility", 12231918.0)
+    ('55.9 %', '12,231,918')
+    """
+    return percent(value) if metric in SHARES else number(value)
 
 
 def _node_table(screen: Screen, found: Exploration, rows: Sequence[Row], caption: str, *, name: str) -> None:
@@ -182,7 +181,7 @@ def _node_table(screen: Screen, found: Exploration, rows: Sequence[Row], caption
             "yes" if row["satisfied"] else "no",
             *(f"{row[key]:,}" for key in ("suppressed_rows", "classes", "smallest_class")),
             percent(row["risk"]) if row["smallest_class"] else "–",
-            *(number(row[metric]) for metric in found.metrics),
+            *(spell_metric(metric, row[metric]) for metric in found.metrics),
             Pick("Look", spell_node(row["node"]), f"Look at solution {spell_node(row['node'])}"),
         ]
         for row in rows
@@ -240,7 +239,9 @@ def _draw_looked(screen: Screen, found: Explored, metric: str) -> None:
     ):
         return
     row = all_nodes.node(node)
-    with parts.tag("section", classes="card", id="solution", tabindex="-1", aria_label="The solution you look at"):
+    with parts.tag(
+        "section", classes="card", id="looked-solution", tabindex="-1", aria_label="The solution you look at"
+    ):
         parts.heading(f"Solution {spell_node(node)}", level=3)
         _facts(all_nodes, row)
         samples = found.samples
@@ -262,19 +263,9 @@ def _draw_looked(screen: Screen, found: Explored, metric: str) -> None:
             screen.button(
                 "Choose this solution",
                 lambda: choose(screen, node),
-                main=_is_fresh(screen),
                 name="choose-node",
                 disabled=not row["satisfied"] or screen.cannot_begin() or not _is_fresh(screen),
             )
-
-
-def arrow(before: str, after: str) -> str:
-    """Return what becomes of a value; one that stays is told once.
-
-    >>> arrow("88", "80-89"), arrow("male", "male")
-    ('88 → 80-89', 'male')
-    """
-    return before if before == after else f"{before} → {after}"
 
 
 def _facts(found: Exploration, row: Row) -> None:
@@ -286,7 +277,7 @@ def _facts(found: Exploration, row: Row) -> None:
         ("classes", f"{row['classes']:,}"),
         ("smallest class", f"{row['smallest_class']:,} {found.unit}"),
         ("highest risk", percent(row["risk"]) if row["smallest_class"] else "–"),
-        *((metric, number(row[metric])) for metric in found.metrics),
+        *((metric, spell_metric(metric, row[metric])) for metric in found.metrics),
     ]
     with parts.tag("dl", classes="facts"):
         for name, words in told:
@@ -297,15 +288,4 @@ def _facts(found: Exploration, row: Row) -> None:
 
 def choose(screen: Screen, node: tuple[int, ...]) -> None:
     """Take a node for the algorithm of the job, and publish by it."""
-    require_rest(screen)
-    screen.change(replace(screen.policy, algorithm=ChosenNode(node)))
-    begin_search(screen.session)
-    screen.choices["view"] = "rows"
-
-
-def require_rest(screen: Screen) -> None:
-    """Raise while a long task runs or a field is not valid, before anything is changed for another task."""
-    work = screen.session.work
-    if work is not None and not work.done:
-        raise TaskError(f"{work.name} still runs", hint="wait until it is done, or stop it")
-    screen.session.require_valid()
+    take_change(screen, replace(screen.policy, algorithm=ChosenNode(node)))

@@ -34,7 +34,7 @@ from indistinct.tables import Table, open_table
 from indistinct.web.tasks.tables import table_of
 from indistinct.web.worker import Desk
 
-ROWS = 40
+ROWS = 20
 """So many rows are on a page."""
 ORDERS = ("release", "smallest", "suppressed")
 """All classes as they are published, the smallest first, or only what was left out."""

@@ -1,28 +1,40 @@
-"""Other solutions than the one that was found: every node of the lattice, and a grid of algorithms and sizes of k."""
+"""Other solutions than the one that was found: from safer to finer, every node of the lattice, algorithms and k."""
 
+import math
 import re
+import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from indistinct.algorithms.auto import Auto
+from indistinct.algorithms.base import Algorithm
+from indistinct.algorithms.cluster.refine import BEST, Refine
+from indistinct.algorithms.registry import parse_algorithm
 from indistinct.drawing.lattice import PICTURE_LIMIT
-from indistinct.errors import ParameterError
+from indistinct.errors import IndistinctError, ParameterError
 from indistinct.frequencies.encode import encode_column
 from indistinct.hierarchy import Suppression
 from indistinct.hierarchy.builders import declared_order
+from indistinct.job.job import job_of_policy
 from indistinct.job.policy import Policy
-from indistinct.models.k_anonymity import with_size
+from indistinct.job.running import run_job
+from indistinct.machine.arrays import Codes
+from indistinct.models.k_anonymity import sizes_asked, with_size
 from indistinct.models.registry import all_of
 from indistinct.reporting.columns import MISSING
+from indistinct.spelling import arguments_of, spell
 from indistinct.study.by_policy import METRICS, compare_by_policy, explore_by_policy, transform_by_policy
 from indistinct.study.compare.compare import Comparison
 from indistinct.study.compare.results import draw_comparison
 from indistinct.study.explore import Exploration, Row
 from indistinct.tables import Table
 from indistinct.web.sessions import job_of
+from indistinct.web.tasks.classes import Sorted, as_text, by_class, sorted_rows
+from indistinct.web.tasks.searching import losses_of
 from indistinct.web.tasks.tables import table_of
 from indistinct.web.worker import Desk
 
@@ -102,9 +114,14 @@ def scope_style(svg: str, where: str) -> str:
     return re.sub(r"<style>(.*?)</style>", narrow, svg, flags=re.DOTALL)
 
 
+def _sample_rows(table: Table) -> Codes:
+    """Return the places of some rows from all over a table."""
+    return np.unique(np.linspace(0, table.rows - 1, min(SAMPLES, table.rows)).astype(np.int64))
+
+
 def _samples(table: Table, policy: Policy) -> Samples:
     """Return some rows from all over a table, and what each level of each column would publish of them."""
-    rows = np.unique(np.linspace(0, table.rows - 1, min(SAMPLES, table.rows)).astype(np.int64))
+    rows = _sample_rows(table)
     before, after = {}, {}
     for name in policy.schema.quasi:
         hierarchy = policy.used_hierarchies.get(name)
@@ -120,6 +137,221 @@ def _samples(table: Table, policy: Policy) -> Samples:
             for level in range(tree.height + 1)
         )
     return Samples(before, after)
+
+
+# Solutions from safer to finer
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """One of several solutions: what it is in words, its figures, and some rows as it would publish them.
+
+    `node` are its levels where it is one choice of levels for all rows; else `size` is its k, for an `algorithm`. The
+    share `loss` of all detail is lost, and `after` has the sampled rows, a text for each column.
+    """
+
+    words: str
+    size: int
+    risk: float
+    loss: float
+    left_out: int
+    classes: int
+    after: tuple[tuple[str, ...], ...]
+    node: tuple[int, ...] | None = None
+    algorithm: str = ""
+    own: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solutions:
+    """Solutions from the safest to the finest, all of which keep the promise or another k of it.
+
+    `kind` says what differs: levels, or sizes of k. `before` has the sampled rows as they are, under `columns`. The one
+    that was published is `own`; `others` are the places, risk and loss, of solutions that another one beats.
+    """
+
+    kind: str
+    unit: str
+    columns: tuple[str, ...]
+    before: tuple[tuple[str, ...], ...]
+    solutions: tuple[Solution, ...]
+    others: tuple[tuple[float, float], ...] = ()
+
+    @property
+    def own(self) -> int | None:
+        """Return the place of the solution that was published."""
+        return next((place for place, each in enumerate(self.solutions) if each.own), None)
+
+
+def key_of_solutions(policy: Policy, made: Mapping[str, Any]) -> Any:
+    """Return what other solutions rest on: the job, and how its release was found."""
+    return job_of(policy), made["algorithm"]
+
+
+def solve(desk: Desk, policy: Policy, made: Mapping[str, Any]) -> Solutions | None:
+    """Return solutions from safer to finer beside the one that was published; None where there is nothing to vary.
+
+    Where one level holds for a whole column and the lattice is small enough, they are its Pareto front; else each is
+    what the same algorithm finds for another k.
+    """
+    algorithm = parse_algorithm(made["algorithm"] or "auto")
+    if algorithm.traits.buckets or policy.model is None:
+        return None
+    desk.enter("reading")
+    table = table_of(desk, policy)
+    if algorithm.traits.recodings == {"by-column"} and algorithm.traits.hierarchies:
+        with suppress(ParameterError):
+            return _solve_by_levels(desk, table, policy, made)
+    return _solve_by_size(desk, table, policy, algorithm, made) if sizes_asked(policy.models) else None
+
+
+def _solve_by_levels(desk: Desk, table: Table, policy: Policy, made: Mapping[str, Any]) -> Solutions:
+    desk.enter("trying combinations of levels")
+    found = explore_by_policy(table, policy, limit=MOST_NODES, metrics=("loss",), progress=desk.report)
+    samples = _samples(transform_by_policy(table, policy), policy)
+    rows = range(len(samples.before[found.columns[0]]))
+    own = _own_node(found, made)
+    front = [row for row in found.pareto("loss") if row["node"] != own]
+    front += [] if own is None else [found.node(own)]
+    solutions = [
+        Solution(
+            levels_in_words(found, row["node"]),
+            row["smallest_class"],
+            row["risk"],
+            row["loss"],
+            row["suppressed_rows"],
+            row["classes"],
+            tuple(
+                tuple(samples.after[name][level][place] for name, level in zip(found.columns, row["node"], strict=True))
+                for place in rows
+            ),
+            node=row["node"],
+            own=row["node"] == own,
+        )
+        for row in sorted(front, key=lambda row: (row["risk"], -row["loss"]))
+    ]
+    before = tuple(tuple(samples.before[name][place] for name in found.columns) for place in rows)
+    others = tuple(places_of(found, "loss"))
+    return Solutions("levels", found.unit, tuple(found.columns), before, tuple(solutions), others)
+
+
+def _own_node(found: Exploration, made: Mapping[str, Any]) -> tuple[int, ...] | None:
+    """Return the node that was published, as far as its figures tell it."""
+    same = [
+        row
+        for row in found.ranked("loss", most=int(found.satisfied.sum()))
+        if (row["classes"], row["smallest_class"]) == (made["classes"], made["k"])
+        and abs(row["loss"] - (made["loss"] or 0.0)) < 1e-9
+    ]
+    node: tuple[int, ...] | None = same[0]["node"] if same else None
+    return node
+
+
+def arrow(before: str, after: str) -> str:
+    """Return what becomes of a value; one that stays is told once.
+
+    >>> arrow("88", "80-89"), arrow("male", "male")
+    ('88 → 80-89', 'male')
+    """
+    return before if before == after else f"{before} → {after}"
+
+
+def levels_in_words(found: Exploration, node: Sequence[int]) -> str:
+    """Return what is published of each column that does not stay as it is."""
+    coarser = [
+        f"{column} {_plain_meaning(meanings[level])}"
+        for column, meanings, level in zip(found.columns, found.meanings, node, strict=True)
+        if level
+    ]
+    return ", ".join(coarser) or "everything as it is"
+
+
+def _plain_meaning(meaning: str) -> str:
+    """Return what a level publishes, as somebody says it.
+
+    >>> _plain_meaning("width 10 (9)"), _plain_meaning("month (24)"), _plain_meaning("one value")
+    ('in steps of 10', 'by month', 'not shown')
+    """
+    plain = re.sub(r" \([0-9,]+\)$", "", meaning)
+    if plain == "one value":
+        return "not shown"
+    if plain.startswith("width "):
+        return f"in steps of {plain.removeprefix('width ')}"
+    if masked := re.fullmatch(r"([0-9]+) characters? masked", plain):
+        return f"without {'the last character' if masked[1] == '1' else f'{masked[1]} characters'}"
+    return f"by {plain}" if plain in PERIODS else f"in {plain}"
+
+
+PERIODS = ("day", "month", "quarter", "year", "decade")
+SIZES = (2, 3, 5, 8, 12, 20, 35, 60, 100)
+"""Sizes of k that are tried beside the one that is asked for."""
+# Seconds of a search that can be done again for every size as it was.
+QUICK = 3.0
+# After so many seconds no further size is tried, if there are some already: the nearest ones come first.
+LONGEST, ENOUGH = 12.0, 3
+
+
+def _solve_by_size(
+    desk: Desk, table: Table, policy: Policy, algorithm: Algorithm, made: Mapping[str, Any]
+) -> Solutions:
+    searching = algorithm if made["counters"]["seconds"] < QUICK else _without_refining(algorithm)
+    asked, members = max(sizes_asked(policy.models)), made["original_people"] or made["original_rows"]
+    possible = [k for k in SIZES if k != asked and k <= (members or 0) // 4]
+    sizes = sorted(possible, key=lambda k: abs(math.log(k / asked)))
+    rows = _sample_rows(table)
+    source = transform_by_policy(table, policy)
+    columns = tuple(policy.schema.quasi)
+    before = tuple(tuple(as_text(source.data[name][int(row)].as_py()) for name in columns) for row in rows)
+    solutions = [_own_solution(desk, policy, made, asked, rows)]
+    began = time.monotonic()
+    for place, k in enumerate(sizes):
+        if time.monotonic() - began > LONGEST and len(solutions) > ENOUGH:
+            break
+        desk.enter(f"searching with k = {k}")
+        tried = replace(policy, models=with_size(policy.models, k), algorithm=searching)
+        with suppress(IndistinctError):  # a k that cannot be had is none of several
+            solutions.append(_solution_for(tried, table, k, rows))
+        desk.report((place + 1) / len(sizes))
+    ordered = sorted(solutions, key=lambda each: (-each.size, each.risk))
+    return Solutions("sizes", made["figures"].unit, columns, before, tuple(ordered))
+
+
+def _without_refining(algorithm: Algorithm) -> Algorithm:
+    """Return what a refinement began with: to refine every size would take too long."""
+    start = arguments_of(algorithm).get("start") if algorithm.name == Refine.name else None
+    return algorithm if not isinstance(start, str) or start == BEST else parse_algorithm(start)
+
+
+def _own_solution(desk: Desk, policy: Policy, made: Mapping[str, Any], k: int, rows: Codes) -> Solution:
+    after = _labels_of(sorted_rows(desk, policy, made["files"]), rows)
+    gone = made["suppressed_rows"] if made["suppressed_people"] is None else made["suppressed_people"]
+    return Solution(
+        f"groups of at least {k}", k, 1 / made["k"] if made["k"] else 0.0, made["loss"] or 0.0, gone or 0,
+        made["classes"], after, algorithm=made["algorithm"], own=True,
+    )  # fmt: skip
+
+
+def _solution_for(policy: Policy, table: Table, k: int, rows: Codes) -> Solution:
+    release = run_job(job_of_policy(policy, table=table, output=None))
+    told, losses = release.certificate, losses_of(release)
+    gone = told.suppressed_rows if told.people is None else told.people.suppressed
+    return Solution(
+        f"groups of at least {k}", k, 1 / told.smallest_class if told.smallest_class else 0.0,
+        sum(losses.values()) / len(losses) if losses else 0.0, gone or 0, told.classes,
+        _labels_of(by_class(table, policy, release.recoding), rows), algorithm=spell(policy.algorithm),
+    )  # fmt: skip
+
+
+def _labels_of(found: Sorted, rows: Codes) -> tuple[tuple[str, ...], ...]:
+    """Return what classes show of some rows; one that is left out says so."""
+    places = np.empty(len(found.order), dtype=np.int64)
+    places[found.order] = np.arange(len(found.order))
+    ends = np.cumsum(found.sizes)
+    classes = np.searchsorted(ends, places[rows], side="right")
+    there = [int(each) for each in classes if each < len(found.sizes)]
+    labels = dict(zip(there, found.labels(there), strict=True)) if there else {}
+    nothing = ("left out", *[""] * (len(found.headings) - 1))
+    return tuple(tuple(labels.get(int(each), nothing)) for each in classes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

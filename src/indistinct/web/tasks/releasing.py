@@ -18,7 +18,7 @@ from indistinct.release.promise import promised_model
 from indistinct.release.writing.files import certificate_path, table_path
 from indistinct.release.writing.places import check_targets
 from indistinct.release.writing.staging import Produce, filled, publish, stage, staging
-from indistinct.reporting.report import report
+from indistinct.reporting.report import report_editions
 from indistinct.study.verify import verify
 from indistinct.web.tasks.published import Files, original_of, published_files
 from indistinct.web.worker import Desk
@@ -41,13 +41,14 @@ def prepare(
     again: bool = False,
     reports: bool = True,
     seconds: float = 6.0,
+    attacks: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Make the files of a release as the policy wants them written, and verify them afresh.
 
     `made` is what the search found, and `shipped` the policy as it is given away. The table is written `again` from the
-    recoding if it shall look otherwise; else it is the one that the search wrote. Attacks of each report take up to
-    `seconds`. Returns `verdict`, the files of
-    `downloads` by their kind, and `notes`. Raises `VerificationError` if a promise does not hold.
+    recoding if it shall look otherwise; else it is the one that the search wrote. Reports tell of `attacks` that were
+    run, or run some for up to `seconds`. Returns `verdict`, the files of `downloads` by their kind, and `notes`. Raises
+    `VerificationError` if a promise does not hold.
     """
     folder.mkdir(mode=0o700, parents=True)
     path = folder / shipped_name(shipped)
@@ -69,7 +70,8 @@ def prepare(
             hint="search again; if it stays so, please tell us: this must not happen",
         )
     desk.report(0.4)
-    downloads, notes = _write_documents(desk, policy, files, shipped=shipped, seconds=seconds if reports else None)
+    downloads = _write_documents(files, shipped=shipped)
+    notes = _write_reports(desk, policy, downloads, files, shipped, seconds, attacks) if reports else []
     desk.enter("packing")
     stem = path.name.partition(".")[0]
     handed = {kind: each for kind, each in downloads.items() if kind in FOR_RECIPIENTS}
@@ -130,11 +132,9 @@ def verify_files(desk: Desk, policy: Policy, files: Files) -> dict[str, Any]:
     return verify(given, model=promised_model(policy.model, policy.algorithm, policy.schema)).to_json()
 
 
-def _write_documents(
-    desk: Desk, policy: Policy, files: Files, *, shipped: Policy, seconds: float | None
-) -> tuple[dict[str, Path], list[str]]:
-    """Write policy and reports; return all files by their kind, and what could not be written."""
-    path, notes = files["table"], []
+def _write_documents(files: Files, *, shipped: Policy) -> dict[str, Path]:
+    """Write the policy; return all files by their kind."""
+    path = files["table"]
     downloads = {"table": path, "certificate": files["certificate"], "recoding": files["recoding"]}
     if files["others"]:
         (downloads["second"],) = files["others"]
@@ -143,21 +143,30 @@ def _write_documents(
     downloads["policy"] = path.with_name("policy.toml")
     downloads["policy"].write_text(policy_to_toml(shipped), encoding="utf-8", newline="\n")
     downloads["policy"].chmod(0o600)
+    return downloads
+
+
+def _write_reports(
+    desk: Desk,
+    policy: Policy,
+    downloads: dict[str, Path],
+    files: Files,
+    shipped: Policy,
+    seconds: float,
+    attacks: Mapping[str, Any] | None,
+) -> list[str]:
+    """Write both reports and add them to the files; return what could not be written."""
+    desk.enter("writing the reports")
+    try:
+        made = report_editions(published_files(desk, policy, files), policy=shipped, seconds=seconds, attacks=attacks)
+    except MissingExtraError as error:
+        return [f"There is no report: {error.message}. {error.hint or ''}".strip()]
+    desk.report(0.9)
+    path = files["table"]
     stem = path.name.partition(".")[0]
-    names = {"report": ("external", f"{stem}.report.html"), "report-internal": ("internal", f"{stem}.internal.html")}
-    given = None if seconds is None else published_files(desk, policy, files)
-    for place, (kind, (edition, name)) in enumerate(names.items()):
-        if given is None or seconds is None:
-            break
-        desk.enter(f"writing the {edition} report")
-        try:
-            made = report(given, edition=edition, policy=shipped, seconds=seconds)
-            downloads[kind] = made.write(path.with_name(name))
-        except MissingExtraError as error:
-            notes.append(f"There is no report: {error.message}. {error.hint or ''}".strip())
-            break
-        desk.report(0.6 + 0.15 * place)
-    return downloads, notes
+    downloads["report"] = made["external"].write(path.with_name(f"{stem}.report.html"))
+    downloads["report-internal"] = made["internal"].write(path.with_name(f"{stem}.internal.html"))
+    return []
 
 
 def _zip_files(target: Path, files: Iterable[Path]) -> Path:

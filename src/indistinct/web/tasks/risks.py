@@ -20,12 +20,10 @@ from indistinct.study.attack.attacking import SECONDS, attack_all
 from indistinct.web.tasks.published import Files, certificate_in, original_of, published_files
 from indistinct.web.worker import Desk
 
-NO_POPULATION = "No population is known: every look-alike is taken to be in the table itself. Give its size above."
+NO_POPULATION = "No population is known: every look-alike is taken to be in the table itself. Give its size below."
 
 
-def assess_release(
-    desk: Desk, policy: Policy, files: Files, *, population_size: int | None = None, profile: str | None = None
-) -> dict[str, Any]:
+def assess_release(desk: Desk, policy: Policy, files: Files, *, population_size: int | None = None) -> dict[str, Any]:
     """Return the risk of a release beside its original: the figures of `indistinct assess`, and what to show of them.
 
     A size that is given takes the place of the policy's population.
@@ -37,7 +35,6 @@ def assess_release(
     assessed = assess(
         given,
         population_size=population_size,
-        profile=profile,
         progress=lambda share: desk.report(0.2 + 0.5 * share),
     )
     found, figures = assessed.to_json(), assessed.figures

@@ -92,7 +92,7 @@ def _figures(release: Release) -> dict[str, Any]:
 
     Losses are shares of detail, by column, and their mean; where values are not recoded there are none.
     """
-    certificate, losses = release.certificate, _losses(release)
+    certificate, losses = release.certificate, losses_of(release)
     return {
         "violations": sum(verdict.violating_classes for verdict in certificate.verdicts),
         "column_losses": dict(losses),
@@ -105,7 +105,8 @@ def _figures(release: Release) -> dict[str, Any]:
     }
 
 
-def _losses(release: Release) -> Mapping[str, float]:
+def losses_of(release: Release) -> Mapping[str, float]:
+    """Return the share of detail that each column loses, in people where they count; in buckets none does."""
     return (
         {}
         if release.buckets is not None

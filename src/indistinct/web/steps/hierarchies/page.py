@@ -1,5 +1,6 @@
 """The step `hierarchies`: a list of columns, and for one of them its builder, a preview, and files in and out."""
 
+from dataclasses import replace
 from typing import Any
 
 from nicegui import ui
@@ -18,6 +19,7 @@ from indistinct.web.steps.hierarchies.declarations import (
     columns_with_hierarchies,
     describe_hierarchy,
     remark,
+    with_hierarchy,
 )
 from indistinct.web.steps.hierarchies.editor import draw_tree
 from indistinct.web.steps.hierarchies.fields import COLUMN, decide, draw_fields
@@ -52,11 +54,32 @@ async def draw(screen: Screen) -> None:
     fits = {name: fit for name, fit in counted_before(screen.session.result(INSPECTED)).items() if name in columns}
     sought = [name for name in columns if name == column or name in screen.policy.hierarchies or name not in fits]
     fits |= await screen.session.ask(survey_columns, screen.policy, sought)
+    await _draw_all_suggestions(screen, columns)
     _draw_list(screen, columns, fits)
     with parts.tag("section", aria_labelledby="chosen"):
         await _draw_column(screen, column, fits[column], quasi=column in screen.policy.schema.quasi)
+
+
+async def _draw_all_suggestions(screen: Screen, columns: dict[str, str]) -> None:
+    """Offer to give every column what is suggested for it, and to go on."""
+    advice = {name: await screen.session.ask(suggest_hierarchy, screen.policy, name) for name in columns}
+    others = {name: each for name, each in advice.items() if each != screen.policy.hierarchies.get(name)}
+
+    def take() -> None:
+        hierarchies = dict(screen.policy.hierarchies)
+        for name, each in others.items():
+            hierarchies = with_hierarchy(hierarchies, name, each)
+        screen.change(replace(screen.policy, hierarchies=hierarchies))
+
+    if not screen.policy.algorithm.traits.hierarchies:
+        parts.say("You asked for ranges that fit the table: most columns need nothing here.", kind="hint")
     with parts.tag("div", classes="actions"):
+        if others:
+            screen.button(f"Use all suggestions ({', '.join(others)})", take, name="all-suggestions")
+        else:
+            parts.tag("span", "Every column has what is suggested.", classes="hint")
         parts.link("Go on to privacy", "/privacy", classes="main")
+    screen.problem("all-suggestions")
 
 
 def counted_before(inspection: dict[str, Any] | None) -> dict[str, Fit]:

@@ -1,0 +1,154 @@
+"""What follows from a release by itself, behind the page: its risk, other solutions, attacks, and then reports."""
+
+import secrets
+import shutil
+from pathlib import Path
+from typing import Any
+
+from indistinct.release.writing.delimited import Writing
+from indistinct.study.attack.base import Attack
+from indistinct.study.attack.registry import EVERY_ATTACK
+from indistinct.web.as_code import portable
+from indistinct.web.background import Chore
+from indistinct.web.sessions import Session, job_of
+from indistinct.web.standing import ATTACKS, RELEASED, RISK, identity_of, key_of_attacks, key_of_risk, risk_choices
+from indistinct.web.tasks.exploring import key_of_solutions, solve
+from indistinct.web.tasks.releasing import prepare
+from indistinct.web.tasks.risks import assess_release, attack_release
+from indistinct.web.tasks.searching import release_name
+
+SOLUTIONS, PREPARED = "solutions", "prepared"
+"""Under these names a session keeps other solutions, and the files that leave with their reports."""
+SECONDS, LONGER = 15.0, 120.0
+"""So long attacks take by themselves, and where the steward asks for more."""
+
+
+def follow(session: Session) -> None:
+    """Begin what follows from the release as the job stands, and is not there yet."""
+    made = fresh_release(session)
+    chores = [] if made is None else chores_for(session, made)
+    session.background.want([each for each in chores if not session.is_fresh(each.name, each.rests_on)])
+
+
+def fresh_release(session: Session) -> Any:
+    """Return what the search made, None where there is nothing, or where the job was changed since."""
+    made = session.result(RELEASED)
+    return made if made is not None and session.is_fresh(RELEASED, job_of(session.policy)) else None
+
+
+def chores_for(session: Session, made: Any) -> list[Chore]:
+    """Return everything that follows from a release."""
+    chosen, policy, rows = risk_choices(session), session.policy, made["original_rows"] or made["rows"]
+    if policy is None:
+        return []
+    size = chosen["population_size"]
+    found = [
+        Chore(
+            RISK,
+            "Risk",
+            key_of_risk(session, made),
+            assess_release,
+            (policy, made["files"]),
+            {"population_size": int(size) if size else None},
+            seconds=1.5 + rows / 20_000,
+        ),
+        Chore(
+            SOLUTIONS,
+            "Other solutions",
+            key_of_solutions(policy, made),
+            solve,
+            (policy, made),
+            seconds=min(2 + 8 * made["counters"]["seconds"], 15 + 2 * made["counters"]["seconds"]),
+        ),
+        attack_chore(session, made),
+    ]
+    if policy.output.ledger is None and not session.refusals():
+        found.append(prepare_chore(session, made))
+    return found
+
+
+def attack_chore(session: Session, made: Any) -> Chore:
+    """Return the attacks on a release."""
+    chosen = risk_choices(session)
+    seconds = LONGER if chosen["longer"] else SECONDS
+    options = {"attacks": attack_names(chosen), "seconds": seconds, "beside": chosen["beside"]}
+    about = key_of_attacks(session, made)
+    return Chore(ATTACKS, "Attacks", about, attack_release, (session.policy, made["files"]), options, seconds)
+
+
+def every_attack() -> dict[str, type[Attack]]:
+    """Return all attacks that there are, by name."""
+    added = {each.name: each.kind for each in EVERY_ATTACK.extensions() if each.kind is not None}
+    return {**added, **EVERY_ATTACK.builtin}
+
+
+def attack_names(chosen: dict[str, Any]) -> list[str]:
+    """Return the attacks that are ticked; at first all are that need nothing else."""
+    if chosen["attacks"] is not None:
+        return [name for name in every_attack() if name in chosen["attacks"]]
+    return [name for name, kind in every_attack().items() if not {"control", "earlier"} & set(kind.needs)]
+
+
+# Files
+
+
+def key_of_files(session: Session, made: Any) -> Any:
+    """Return what files that leave the page rest on: the whole job, the file of the search, and the attacks on it."""
+    return session.policy, identity_of(made), key_of_attacks(session, made)
+
+
+def prepare_chore(session: Session, made: Any) -> Chore:
+    """Return the files that leave, with their reports; older ones that nobody can take any more go."""
+    policy, folder = session.policy, session.folder / PREPARED
+    if policy is None:
+        raise AssertionError("there is no release without a policy")
+    options = {"shipped": portable(policy, session.folder), "again": writes_again(policy, made)}
+
+    def later() -> dict[str, Any]:
+        outcomes = session.result(ATTACKS) if session.is_fresh(ATTACKS, key_of_attacks(session, made)) else None
+        _tidy(session, folder)
+        return {} if outcomes is None else {"attacks": outcomes["found"]}
+
+    rows = made["rows"]
+    return Chore(
+        PREPARED,
+        "Reports",
+        key_of_files(session, made),
+        prepare,
+        (policy, made, folder / secrets.token_hex(4)),
+        options,
+        seconds=3 + rows / 8_000,
+        later=later,
+    )
+
+
+def _tidy(session: Session, folder: Path) -> None:
+    found = session.result(PREPARED)
+    kept = None if not found else found["downloads"]["table"].parent
+    for each in folder.glob("*"):
+        if each != kept:
+            shutil.rmtree(each, ignore_errors=True)
+
+
+def writes_again(policy: Any, made: Any) -> bool:
+    """Return whether the table must be written otherwise than the search wrote it, or a ledger be told of it."""
+    before, output = made["output"], policy.output
+    same = made["files"]["table"].suffix.lower() == Path(release_name(policy)).suffix.lower()
+    writing: Writing = output.writing
+    same = same and (before.writing, before.smallest_count) == (writing, output.smallest_count)
+    return not same or output.ledger is not None
+
+
+def files_to_take(session: Session) -> dict[str, Path]:
+    """Return the files that may leave now: all that were prepared or, at once, what the search wrote and verified."""
+    made = fresh_release(session)
+    if made is None or session.policy is None or session.refusals():
+        return {}
+    if session.is_fresh(PREPARED, key_of_files(session, made)):
+        found: dict[str, Path] = session.result(PREPARED)["downloads"]
+        return found
+    if writes_again(session.policy, made):
+        return {}
+    files = made["files"]
+    second = {"second": files["others"][0]} if files["others"] else {}
+    return {"table": files["table"], **second, "certificate": files["certificate"]}

@@ -1,0 +1,100 @@
+"""A session as a saved job, and back: policy and decisions, and no rows unless the steward asks for them."""
+
+from pathlib import Path
+from typing import Any
+
+from indistinct.errors import InputError
+from indistinct.web.as_code import NOTES, policy_text, portable
+from indistinct.web.saving import POLICY, SUFFIX, SavedJob, pack_job, unpack_job
+from indistinct.web.sessions import SAVED, Session
+from indistinct.web.worker import TaskError
+
+UPLOADED = "uploaded"
+"""The folder of a session's uploads."""
+
+
+def job_of_session(session: Session, *, base: Path | None = None) -> SavedJob | None:
+    """Return what is saved of a session: None where nothing is open, or where its policy could not be read again.
+
+    Paths start at `base`, or at the folder of the table.
+    """
+    policy = session.policy
+    if policy is None or (policy.model is None and policy.algorithm.promise() is None):
+        return None
+    text = policy_text(portable(policy, session.folder, base=base), notes=session.result(NOTES))
+    told = {name: session.result(name) for name in SAVED if session.result(name) is not None}
+    if "risk-choices" in told:  # files that an attacker may have are rows of somebody
+        told["risk-choices"] = {key: each for key, each in told["risk-choices"].items() if key != "beside"}
+    return SavedJob(session.name, text, told)
+
+
+def save_session(session: Session) -> None:
+    """Save the job of a session on the shelf of its server."""
+    shelf = session.settings.shelf
+    job = job_of_session(session, base=session.settings.folder) if shelf.keeps and _has_changed(session) else None
+    if job is not None:
+        shelf.put(session.key, job, rows=rows_of(session) if session.result("keeps-rows") else None)
+
+
+def _has_changed(session: Session) -> bool:
+    """Return whether a steward decided something: a table that was only looked at is not kept."""
+    return session.can_undo or any(session.result(name) is not None for name in SAVED)
+
+
+def rows_of(session: Session) -> Path | None:
+    """Return the file of the table, None where it is several or none."""
+    source = None if session.policy is None else session.policy.source
+    return source if isinstance(source, Path) and source.is_file() else None
+
+
+def project_file(session: Session) -> tuple[str, bytes]:
+    """Return the job of a session as a file to take along, and what it is called."""
+    job = job_of_session(session)
+    if job is None:
+        raise TaskError("there is nothing to save yet", hint="open a table, and say what must hold")
+    rows = rows_of(session) if session.result("keeps-rows") else None
+    return f"{job.name.partition('.')[0] or 'job'}{SUFFIX}", pack_job(job, rows=rows)
+
+
+def lay_out(session: Session, job: SavedJob, rows: Path | None = None) -> Path:
+    """Put a saved job where uploads lie, as if its policy and its table were uploaded; return the policy."""
+    folder = session.folder / UPLOADED
+    for each in (folder, folder / "policy", folder / "table"):
+        each.mkdir(mode=0o700, exist_ok=True)
+    if rows is not None and rows.parent != folder / "table":
+        target = folder / "table" / rows.name
+        target.touch(mode=0o600)
+        target.write_bytes(rows.read_bytes())
+    path = folder / "policy" / POLICY
+    path.touch(mode=0o600)
+    path.write_text(job.policy, encoding="utf-8")
+    return path
+
+
+def take_told(session: Session, told: dict[str, Any]) -> None:
+    """Take over what the page was told beside the policy."""
+    for name in SAVED:
+        if name in told:
+            session.keep(name, told[name])
+
+
+def open_project(session: Session, path: Path) -> tuple[Path, dict[str, Any]]:
+    """Return the policy of a saved job that was uploaded, and what was told beside it."""
+    folder = session.folder / UPLOADED / "table"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        job, rows = unpack_job(path, into=folder, most=session.settings.largest_upload)
+    except InputError as error:
+        raise TaskError(error.message, hint=error.hint) from None
+    return lay_out(session, job, rows), dict(job.told)
+
+
+def open_saved(session: Session, key: str) -> tuple[Path, dict[str, Any]]:
+    """Return the policy of a job on the shelf, and what was told beside it; the session goes on under its key."""
+    try:
+        job, rows = session.settings.shelf.take(key)
+    except (InputError, OSError, ValueError, KeyError) as error:
+        hint = error.hint if isinstance(error, InputError) else None
+        raise TaskError("this job cannot be opened any more", hint=hint) from None
+    session.key = key
+    return lay_out(session, job, rows), dict(job.told)

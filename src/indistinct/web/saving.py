@@ -1,0 +1,194 @@
+"""Jobs that outlive the server: what was decided, in a private folder, and as a file to take along.
+
+A saved job holds its policy and what the page was told beside it. It holds no row of the table, unless the steward
+asks for a copy. The page opens one as it opens a policy: a table that is not there must be given again.
+"""
+
+import io
+import json
+import os
+import secrets
+import shutil
+import time
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from indistinct.errors import InputError
+
+SUFFIX = ".indistinct"
+"""How the file of a saved job ends; it is a zip archive."""
+POLICY, TOLD, ROWS = "policy.toml", "job.json", "rows"
+FORMAT = 1
+# More jobs are not kept: the oldest goes.
+MOST = 40
+# What the parts of a job may be, in bytes: a policy with large hierarchies, and some choices.
+LARGEST = {POLICY: 1 << 26, TOLD: 1 << 20}
+
+
+@dataclass(frozen=True, slots=True)
+class SavedJob:
+    """What is saved of a job: the name of its table, its policy as text, and what the page was told beside it."""
+
+    name: str
+    policy: str
+    told: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ShelfEntry:
+    """A saved job in a list: its key, the name of its table, when it was saved, and whether its rows are there."""
+
+    key: str
+    name: str
+    saved: float
+    rows: bool
+
+
+class Shelf:
+    """A folder of saved jobs that its owner alone can enter; without a folder nothing is saved."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+
+    @property
+    def keeps(self) -> bool:
+        """Whether jobs are saved here."""
+        return self._folder is not None
+
+    def put(self, key: str, job: SavedJob, *, rows: Path | None = None) -> None:
+        """Save a job under its key, with a copy of its table where one is given; a copy that is not wanted goes."""
+        if self._folder is None:
+            return
+        place = self._folder / key
+        for each in (self._folder, place):
+            each.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for name, text in _texts(job).items():
+            _write_private(place / name, text.encode())
+        if rows is None:
+            shutil.rmtree(place / ROWS, ignore_errors=True)
+        else:
+            _copy_rows(rows, place / ROWS)
+        for old in self.entries()[MOST:]:
+            self.remove(old.key)
+
+    def entries(self) -> list[ShelfEntry]:
+        """Return what is saved, the newest first; what cannot be read is left out."""
+        found = []
+        for place in self._folder.glob("*") if self._folder is not None and self._folder.is_dir() else ():
+            try:
+                told = json.loads(_read_own(place / TOLD, most=LARGEST[TOLD]))
+                saved = (place / TOLD).stat().st_mtime
+                found.append(ShelfEntry(place.name, str(told["name"]), saved, any((place / ROWS).glob("*"))))
+            except (OSError, ValueError, KeyError, TypeError, InputError):
+                continue
+        return sorted(found, key=lambda each: -each.saved)
+
+    def take(self, key: str) -> tuple[SavedJob, Path | None]:
+        """Return a saved job, and where the copy of its table lies, if there is one."""
+        place = self._place_of(key)
+        texts = {name: _read_own(place / name, most=most).decode() for name, most in LARGEST.items()}
+        rows = next(iter(sorted((place / ROWS).glob("*"))), None)
+        return _job_of(texts), rows
+
+    def remove(self, key: str) -> None:
+        """Remove a saved job with everything that belongs to it."""
+        shutil.rmtree(self._place_of(key), ignore_errors=True)
+
+    def _place_of(self, key: str) -> Path:
+        if self._folder is None or key not in {each.name for each in self._folder.glob("*")}:
+            raise InputError("this job is not saved here any more", hint="open its table again, or its policy")
+        return self._folder / key
+
+
+def usual_place() -> Path:
+    """Return where programs of this system keep what they need another day, of this user alone."""
+    if os.name == "nt":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "indistinct" / "jobs"
+    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "indistinct" / "jobs"
+
+
+def new_key() -> str:
+    """Return a key under which no other job is saved: the time, and some letters by chance."""
+    return f"{int(time.time()):x}-{secrets.token_hex(6)}"
+
+
+def pack_job(job: SavedJob, *, rows: Path | None = None) -> bytes:
+    """Return a saved job as one file to take along; with its rows only where they are given."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in _texts(job).items():
+            archive.writestr(zipfile.ZipInfo(name), text)
+        if rows is not None:
+            archive.write(rows, f"{ROWS}/{rows.name}")
+    return made.getvalue()
+
+
+def unpack_job(path: Path, *, into: Path, most: int) -> tuple[SavedJob, Path | None]:
+    """Return the job in a file; its rows, at most so many bytes, go into a folder under their own name."""
+    wrong = InputError(f"{path.name} is no saved job of this page", hint=f"such a file ends in {SUFFIX}")
+    try:
+        with zipfile.ZipFile(path) as archive:
+            texts = {name: _part(archive, name, most=limit).decode() for name, limit in LARGEST.items()}
+            inside = [each for each in archive.namelist() if each.startswith(f"{ROWS}/") and not each.endswith("/")]
+            rows = None
+            if inside:
+                rows = into / Path(inside[0]).name
+                _write_private(rows, _part(archive, inside[0], most=most))
+        return _job_of(texts), rows
+    except (zipfile.BadZipFile, KeyError, ValueError, OSError, RuntimeError):
+        raise wrong from None
+
+
+def _part(archive: zipfile.ZipFile, name: str, *, most: int) -> bytes:
+    """Return a part of an archive; one that inflates to more than it may is refused before it does."""
+    with archive.open(name) as part:
+        found = part.read(most + 1)
+    if len(found) > most:
+        raise InputError("a part of this saved job is larger than it may be", hint="open its table and policy apart")
+    return found
+
+
+def _texts(job: SavedJob) -> dict[str, str]:
+    told = {"format": FORMAT, "name": job.name, "told": dict(job.told)}
+    return {POLICY: job.policy, TOLD: json.dumps(told, indent=1)}
+
+
+def _job_of(texts: Mapping[str, str]) -> SavedJob:
+    told = json.loads(texts[TOLD])
+    if told.get("format") != FORMAT or not isinstance(told.get("told"), dict):
+        raise InputError("another version of indistinct saved this job", hint="open its policy instead")
+    return SavedJob(str(told["name"]), texts[POLICY], told["told"])
+
+
+def _read_own(path: Path, *, most: int) -> bytes:
+    """Return what the page wrote itself, which lies outside of the folders that tables are read from."""
+    if path.is_symlink() or path.stat().st_size > most:
+        raise InputError("this saved job was not written by the page", hint="remove it")
+    return path.read_bytes()
+
+
+def _write_private(path: Path, content: bytes) -> None:
+    """Write a file that its owner alone can read, whole or not at all."""
+    part = path.with_name(f".{secrets.token_hex(4)}")
+    handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _copy_rows(source: Path, folder: Path) -> None:
+    """Copy a table into a folder of its own, unless it is there already."""
+    target, told = folder / source.name, source.stat()
+    if target.is_file() and (target.stat().st_size, target.stat().st_mtime_ns) == (told.st_size, told.st_mtime_ns):
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(mode=0o700)
+    target.touch(mode=0o600)
+    shutil.copyfile(source, target)
+    os.utime(target, ns=(told.st_atime_ns, told.st_mtime_ns))

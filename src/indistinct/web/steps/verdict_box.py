@@ -1,0 +1,111 @@
+"""The verdict on a release, the same wherever it stands: one sentence, what is open with what to do, and the rest."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from indistinct.figures import plural
+from indistinct.study.verdict import STATES, Verdict, words_of
+from indistinct.web import parts
+from indistinct.web.background import about_seconds
+from indistinct.web.blocks import draw_list
+from indistinct.web.findings import Finding, find_in_verdict
+from indistinct.web.following import chores_for, follow, fresh_release
+from indistinct.web.frame import Screen
+from indistinct.web.standing import INSPECTED, RELEASED, verdict_on
+from indistinct.web.steps.opening import STARTER
+from indistinct.web.steps.publishing import take_change
+from indistinct.web.worker import StoppedError
+
+
+def draw_verdict(screen: Screen, made: Any, *, short: bool = False) -> Verdict:
+    """Draw the verdict on a release, and what is still being found about it; return it.
+
+    Where it is `short`, what is open is told when somebody opens it.
+    """
+    session = screen.session
+    follow(session)
+    verdict = verdict_on(session, made)
+    with parts.tag("section", classes=f"verdict {verdict.tone}", id="verdict", aria_label="Verdict"):
+        parts.tag("p", verdict.sentence, classes="sentence")
+        findings = find_in_verdict(verdict, screen.policy, session.result(INSPECTED), session.result(STARTER))
+        if short and findings:
+            title = f"{plural(len(findings), 'thing')} to decide"
+            with parts.details(title, screen.choices, name="to-decide"):
+                draw_findings(screen, findings, name="verdict")
+        else:
+            draw_findings(screen, findings, name="verdict")
+        rest = [f"{STATES[line.state]}: {words_of(line)}" for line in verdict.lines if not line.open]
+        limits = [] if verdict.gate is None else [line for line in verdict.gate.lines if not line.passed]
+        rest = [*(f"{STATES[line.state]}: {line.to_json()['meaning']}" for line in limits), *rest]
+        with parts.details("What was looked at", screen.choices, name="looked-at"):
+            draw_list(rest)
+    draw_chores(screen, made)
+    return verdict
+
+
+def release_of(screen: Screen) -> Any:
+    """Return what the search made; say so and return None where there is nothing, or where it is old."""
+    made = fresh_release(screen.session)
+    if made is not None:
+        return made
+    if screen.session.result(RELEASED) is None:
+        parts.notice("There is no release yet.", hint="Search for one first.")
+    else:
+        parts.notice(
+            "The job was changed since the last search, so that its release is not what the job says.",
+            kind="warning",
+            hint="Search again, or take the change back with Undo.",
+        )
+    parts.link("Go to search", "/search", classes="main")
+    return None
+
+
+def draw_findings(screen: Screen, findings: Sequence[Finding], *, name: str) -> None:
+    """Draw findings under each other, each with its buttons; a click changes the job, and Undo takes it back."""
+    if not findings:
+        return
+    with parts.tag("ul", classes="findings"):
+        for place, finding in enumerate(findings):
+            with parts.tag("li", classes=finding.tone):
+                parts.tag("span", finding.words)
+                if finding.remedies:
+                    with parts.tag("div", classes="actions"):
+                        for number, remedy in enumerate(finding.remedies):
+                            at = f"{name}-{place}-{number}"
+                            take = screen.on(lambda policy=remedy.policy: take_change(screen, policy), at=name)
+                            parts.button(remedy.words, take, name=at, disabled=screen.cannot_begin())
+    screen.problem(name)
+
+
+def draw_chores(screen: Screen, made: Any) -> None:
+    """Draw what is still being found about a release, how long that takes, and how to stop it."""
+    session, background = screen.session, screen.session.background
+    lines: list[tuple[str, str, str]] = []
+    for chore in chores_for(session, made):
+        error = background.error_of(chore)
+        if session.is_fresh(chore.name, chore.rests_on):
+            continue
+        if isinstance(error, StoppedError):
+            lines.append((chore.name, f"{chore.title}: stopped.", "again"))
+        elif error is not None:
+            lines.append((chore.name, f"{chore.title} could not be found: {error.message}.", "again"))
+        elif (left := background.seconds_left(chore.name)) is not None:
+            lines.append((chore.name, f"{chore.title}: {about_seconds(left)}.", "stop"))
+    if not lines:
+        return
+    with parts.tag("div", classes="chores", id="chores", role="group", aria_label="What follows by itself"):
+        parts.say("You need not wait for these:", kind="hint")
+        with parts.tag("ul"):
+            for name, words, act in lines:
+                with parts.tag("li"):
+                    parts.tag("span", f"{words} ")
+                    if act == "stop":
+                        parts.button("Stop", screen.on(lambda n=name: background.stop(n)), name=f"stop-{name}")
+                    else:
+                        retry = screen.on(lambda n=name: _again(screen, n))
+                        parts.button("Try again", retry, name=f"again-{name}")
+
+
+def _again(screen: Screen, name: str) -> None:
+    screen.session.background.retry(name)
+    follow(screen.session)

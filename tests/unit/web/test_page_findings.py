@@ -1,0 +1,162 @@
+"""Two questions and findings with buttons: what follows from each is a policy that can be run."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+
+from indistinct.algorithms.auto import Auto
+from indistinct.algorithms.registry import parse_algorithm
+from indistinct.budget import NO_BUDGET
+from indistinct.job.policy import policy_to_toml
+from indistinct.job.policy.reading import policy_from_toml
+from indistinct.models import DistinctLDiversity, KAnonymity, TCloseness
+from indistinct.recoding.transformations import Transformation
+from indistinct.reproduce.datasets import generate_patients
+from indistinct.schema import Role
+from indistinct.study.assess.profiles import PROFILES
+from indistinct.study.verdict import Line, Verdict
+from indistinct.tables import Reading
+from indistinct.web.deciding import (
+    FEW,
+    LEAST,
+    SAME,
+    shape_of,
+    with_answers,
+    with_importance,
+    with_levels,
+    with_role,
+)
+from indistinct.web.findings import find_in_columns, find_in_verdict, with_regions
+from indistinct.web.steps.explore import with_solution
+from indistinct.web.tasks.exploring import solve
+from indistinct.web.tasks.looking import look, suggest_coarser, writing_like
+from indistinct.web.tasks.searching import search
+from indistinct.web.worker import Desk
+
+
+@pytest.fixture(scope="module")
+def desk():
+    return Desk()
+
+
+@pytest.fixture(scope="module")
+def looked(tmp_path_factory, desk):
+    path = tmp_path_factory.mktemp("table") / "patients.csv"
+    pyarrow.csv.write_csv(generate_patients(800, seed=5), path)
+    return look(desk, path, Reading())
+
+
+def answer(looked, **answers):
+    return with_answers(looked.policy, answers, looked=looked.inspection, starter=looked.starter)
+
+
+@pytest.mark.parametrize("who", PROFILES)
+@pytest.mark.parametrize("shape", [SAME, LEAST])
+def test_every_pair_of_answers_is_a_job_that_finds_a_release(looked, desk, tmp_path, who, shape):
+    policy = answer(looked, who=who, shape=shape)
+    assert policy.about.profile == who
+    assert shape_of(policy.algorithm) == shape
+    assert policy_from_toml(policy_to_toml(policy), base=policy.base) == policy
+    made = search(desk, policy, tmp_path / "release")
+    assert made["holds"]
+
+
+def test_the_same_groups_have_levels_for_every_column_that_has_some_and_leave_a_few_rows_out(looked):
+    policy = answer(looked, who="public", shape=SAME)
+    assert {"age", "zipcode", "admitted"} <= set(policy.hierarchies)
+    assert policy.suppression.share == FEW
+    back = with_answers(policy, {"who": "public", "shape": LEAST}, looked=looked.inspection, starter=looked.starter)
+    assert (back.suppression, back.algorithm) == (NO_BUDGET, Auto())
+    assert set(back.hierarchies) == set(looked.starter.hierarchies)
+
+
+def test_a_column_that_becomes_known_gets_its_levels_where_groups_are_the_same(looked):
+    policy = answer(looked, shape=SAME)
+    dropped = with_role(policy, "age", Role.INSENSITIVE, looked=looked.inspection, starter=looked.starter)
+    again = with_role(dropped, "age", Role.QUASI, looked=looked.inspection, starter=looked.starter)
+    assert "age" in again.hierarchies
+
+
+def test_what_matters_and_between_which_levels_goes_with_the_role(looked):
+    policy = with_levels(with_importance(looked.policy, "zipcode", 3.0), "zipcode", "1..3")
+    assert (str(policy.importance), str(policy.levels)) == ("zipcode=3", "zipcode=1..3")
+    assert policy_from_toml(policy_to_toml(policy), base=policy.base) == policy
+    other = with_role(policy, "zipcode", Role.INSENSITIVE, looked=looked.inspection, starter=looked.starter)
+    assert (other.importance.weights, other.levels.columns) == ((), ())
+    assert with_levels(with_importance(policy, "zipcode", 1.0), "zipcode", " ") == looked.policy
+
+
+def test_a_column_that_points_at_rows_is_found_and_one_click_settles_it(looked):
+    [finding] = find_in_columns(looked.policy, looked.inspection, looked.starter)
+    assert "cost" in finding.words
+    coarser, known = finding.remedies
+    assert coarser.policy.transformations["cost"].round is not None
+    assert known.policy.schema.role("cost") is Role.QUASI
+    for remedy in finding.remedies:
+        assert find_in_columns(remedy.policy, looked.inspection, looked.starter) == []
+
+
+def test_a_sensitive_column_without_a_promise_can_be_given_one(looked):
+    bare = replace(looked.policy, models=(KAnonymity(5),), transformations={"cost": Transformation(round=500)})
+    [finding] = find_in_columns(bare, looked.inspection, looked.starter)
+    kinds = {type(remedy.policy.models[-1]) for remedy in finding.remedies}
+    assert kinds == {DistinctLDiversity, TCloseness}
+
+
+def test_attacks_that_succeed_offer_a_defence_once(looked):
+    lines = [
+        Line("attack", "failed", (), {"beyond_chance": 0.2}, attack=name)
+        for name in ("downcoding", "combinatorial-refinement", "skewness", "record-linkage")
+    ]
+    found = find_in_verdict(Verdict(tuple(lines)), looked.policy, looked.inspection, looked.starter)
+    assert [len(each.remedies) for each in found] == [1, 0, 2, 1]
+    assert found[0].remedies[0].policy.algorithm == parse_algorithm("mondrian:extent=region,choose=loss")
+    assert any(isinstance(each, TCloseness) for each in found[2].remedies[0].policy.models)
+    assert with_regions(parse_algorithm("optimal")) is None
+
+
+def test_small_groups_offer_larger_ones(looked):
+    weak = replace(looked.policy, models=(KAnonymity(1),))
+    line = Line("smallest-class", "failed", (), {"k": 1, "alone": 3, "members": 50})
+    [finding] = find_in_verdict(Verdict((line,)), weak, looked.inspection, looked.starter)
+    assert finding.words.startswith("K = 1 is no protection")
+    assert finding.remedies[0].policy.models == (KAnonymity(3),)
+
+
+def test_what_is_suggested_leaves_hardly_anybody_with_a_value_of_their_own():
+    column = generate_patients(4_000, seed=9)["cost"]
+    coarser = suggest_coarser(column)
+    rounded = [min(round(value / coarser["round"]) * coarser["round"], coarser["top"]) for value in column.to_pylist()]
+    alone = sum(rounded.count(value) == 1 for value in set(rounded))
+    assert alone * 1000 < len(rounded)
+    assert suggest_coarser(pa.chunked_array([["a", "b"]])) is None
+    days = pa.chunked_array([pa.array(range(3_000), pa.int32()).cast(pa.date32())])
+    assert suggest_coarser(days) == {"truncate": "month"}
+
+
+def test_a_release_is_written_as_its_table_was(tmp_path):
+    path = tmp_path / "export.csv"
+    path.write_text("Name;Kosten\nA;1,5\nB;2,5\n", encoding="cp1252")
+    how = writing_like(path, Reading(decimal=","))
+    assert (how.delimiter, how.decimal, how.formulas) == (";", ",", True)
+    assert writing_like(Path(tmp_path / "sheet.xlsx").with_suffix(".parquet"), Reading()).plain
+
+
+@pytest.mark.parametrize("shape", [SAME, LEAST])
+def test_solutions_go_from_safer_to_finer_and_the_own_one_is_among_them(looked, desk, tmp_path, shape):
+    policy = answer(looked, who="internal", shape=shape)
+    made = search(desk, policy, tmp_path / "release")
+    found = solve(desk, policy, made)
+    own = found.solutions[found.own]
+    assert own.loss == pytest.approx(made["loss"])
+    risks = [each.risk for each in found.solutions]
+    assert risks == sorted(risks) or found.kind == "sizes"
+    sizes = [each.size for each in found.solutions]
+    assert sizes == sorted(sizes, reverse=True)
+    assert all(len(each.after) == len(found.before) for each in found.solutions)
+    other = next(each for each in found.solutions if not each.own)
+    again = search(desk, with_solution(policy, other), tmp_path / "other")
+    assert again["loss"] == pytest.approx(other.loss)
