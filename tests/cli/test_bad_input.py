@@ -93,6 +93,15 @@ def not_a_recoding(folder: Path) -> list[str]:
     return ["apply", str(path), table(folder), "-o", str(folder / "out.csv")]
 
 
+def subsets(folder: Path, parameters: str) -> list[str]:
+    return anonymize(folder, table(folder), model=["--model", f"subset-anonymity:k=2,{parameters}"])
+
+
+def bounded(folder: Path, levels: str) -> list[str]:
+    flags = ["--hierarchy", "age=intervals:5,10", "--levels", levels]
+    return anonymize(folder, table(folder), *flags, "--algorithm", "optimal")
+
+
 @dataclass(frozen=True)
 class Case:
     code: int
@@ -191,6 +200,39 @@ CASES: dict[str, Case] = {
         1,
         lambda f: anonymize(f, table(f), model=["--model", "distinct-l-diversity:sensitive=age,l=2"]),
         "'age'",
+    ),
+    "set of an unknown column": Case(1, lambda f: subsets(f, "sets=age+town"), "'town'"),
+    "set of a sensitive column": Case(1, lambda f: subsets(f, "sets=age+disease"), "'disease'"),
+    "set of an identifier": Case(1, lambda f: subsets(f, "sets=age+name"), "'name'"),
+    "size above the number of columns": Case(2, lambda f: subsets(f, "size=3"), "at most the number of quasi"),
+    "size of nothing": Case(2, lambda f: subsets(f, "size=0"), "`size`"),
+    "size and sets": Case(2, lambda f: subsets(f, "size=2,sets=age+city"), "got both"),
+    "importance of 0": Case(2, lambda f: anonymize(f, table(f), "--importance", "age=0"), "above 0"),
+    "importance below 0": Case(2, lambda f: anonymize(f, table(f), "--importance", "age=-1"), "above 0"),
+    "importance that is no number": Case(2, lambda f: anonymize(f, table(f), "--importance", "age=x"), "a number"),
+    "importance of a sensitive column": Case(
+        2, lambda f: anonymize(f, table(f), "--importance", "disease=2"), "no quasi-identifier"
+    ),
+    "importance of 0 in a policy": Case(
+        1, lambda f: policy(f, age=('age = { role = "quasi" }', 'age = { role = "quasi", importance = 0 }')), "above 0"
+    ),
+    "importance of a sensitive column in a policy": Case(
+        1, lambda f: policy(f, one=('role = "sensitive"', 'role = "sensitive", importance = 2')), "importance"
+    ),
+    "levels above the hierarchy": Case(2, lambda f: bounded(f, "age=1..9"), "within its hierarchy, 0..3"),
+    "levels upside down": Case(2, lambda f: bounded(f, "age=2..1"), "'age'"),
+    "levels that are none": Case(2, lambda f: bounded(f, "age=fine"), "two levels, such as 1..3"),
+    "levels of an unknown column": Case(2, lambda f: bounded(f, "town=1..2"), "'town'"),
+    "levels in a policy that are none": Case(
+        1, lambda f: policy(f, age=('age = { role = "quasi" }', 'age = { role = "quasi", levels = "x" }')), "levels"
+    ),
+    "sample of fewer than k": Case(3, lambda f: anonymize(f, table(f), "--sample", "0.1"), "a sample of 0.1 has 1 row"),
+    "sample of nothing": Case(2, lambda f: anonymize(f, table(f), "--sample", "0"), "above 0 and at most 1"),
+    "sample of 200 %": Case(2, lambda f: anonymize(f, table(f), "--sample", "2"), "above 0 and at most 1"),
+    "sample of 200 % in a policy": Case(
+        1,
+        lambda f: policy(f, sample=('path = "data.csv"', 'path = "data.csv"\nsample = 2.0')),
+        "[input]: `sample` must be",
     ),
     "no model": Case(2, lambda f: anonymize(f, table(f), model=[]), "no model"),
     "unknown model": Case(2, lambda f: anonymize(f, table(f), model=["--model", "k-anonimity:k=2"]), "k-anonimity"),

@@ -56,7 +56,7 @@ def test_regions_are_open_at_the_ends(months, run, tmp_path: Path) -> None:
     assert ran.code == 0, ran.err
     shown = {line.split(",")[0] for line in (tmp_path / "out.csv").read_text().splitlines()[1:]}
     assert any(label.endswith("-]") for label in shown)
-    assert any(label.startswith("[-") for label in shown)
+    assert any(label.startswith("[ .. ") for label in shown)
 
 
 def test_what_nothing_covers_is_counted_and_dropped_within_the_budget(months, run, tmp_path: Path) -> None:

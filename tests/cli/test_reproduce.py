@@ -91,7 +91,7 @@ def test_the_claim_about_optimal_recodings_is_judged_by_their_bounds() -> None:
     assert judged.verdict == "not confirmed"
     assert "0 of 2 settings" in judged.figures
     assert "not below for b" in judged.figures
-    assert "1 optima are proven" in judged.figures
+    assert "1 optimum is proven" in judged.figures
 
 
 def test_what_is_not_below_is_named() -> None:

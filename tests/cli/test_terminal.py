@@ -59,6 +59,8 @@ def test_every_command_escapes_names(run, table, policy, monkeypatch):
         "attack": ["all", "out.csv", *beside, "--seconds", "1"],
         "scan": ["out.csv", *beside],
         "explore": [policy],
+        "codebook": ["out.csv", "--policy", policy],
+        "dbt": [policy, "-o", "tests"],
         "query": ["SELECT COUNT(*)", "out.csv", "--policy", policy],
         "classify": [policy, "--target", DISEASE],
         "compare": [policy, "--k", "3,4"],

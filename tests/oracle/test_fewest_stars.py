@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 import indistinct as ind
 from indistinct.algorithms.full_domain import fewest_stars
-from indistinct.algorithms.full_domain.fewest_stars import Solution, StarTable, compatible_rows, is_valid, solve
+from indistinct.algorithms.full_domain.fewest_stars import Solution, StarTable, is_valid, solve
+from indistinct.algorithms.full_domain.stars import compatible_rows
 
 
 def partitions(rows):
@@ -122,6 +123,28 @@ def test_a_star_that_matches_everything_counts_more_rows_than_hide_anybody():
         algorithm="cell-suppression:search=optimal",
     )
     assert release.table.to_pylist() == [{"a": "a", "b": "*"}] * 2
+
+
+@pytest.mark.parametrize("search", ["greedy", "optimal"])
+def test_a_starred_release_tells_the_count_of_sdcmicro_beside_its_own(search):
+    draw = np.random.default_rng(8)
+    table = pa.table({name: draw.choice(["x", "y", "z"], 60, p=[0.8, 0.1, 0.1]) for name in "abc"})
+    release = ind.anonymize(
+        table,
+        ind.Schema(quasi=list("abc")),
+        model=ind.KAnonymity(3),
+        algorithm=f"cell-suppression:search={search}",
+        hierarchies={name: ind.Hierarchy.suppression() for name in "abc"},
+        suppression=1.0 if search == "greedy" else 0,
+    )
+    rows = [tuple(row.values()) for row in release.table.to_pylist()]
+    assert any("*" in row for row in rows)
+    fits = [sum(all(a == b or "*" in (a, b) for a, b in zip(x, y, strict=True)) for y in rows) for x in rows]
+    (told,) = release.explanation.notes
+    assert f"each row fits at least {min(fits)} rows; that is no promise" in told
+    assert told in str(release.explanation)
+    assert release.explanation.to_json()["notes"] == [told]
+    assert release.counters["stars"] == sum(row.count("*") for row in rows)
 
 
 def test_fitting_k_rows_is_no_class_of_k_rows():

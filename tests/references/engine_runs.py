@@ -77,6 +77,8 @@ JOBS = [
     ("slicing:l=1,generalize=2,columns=whole", "k-anonymity:k=2", False),
     ("mondrian", "alpha-k:sensitive=disease,alpha=0.9,k=2", True),
     ("kaca", "k-anonymity:k=2", True),
+    ("optimal", "subset-anonymity:k=2,size=2", True),
+    ("cell-suppression", "subset-anonymity:k=2,size=1", False),
 ]
 
 

@@ -129,6 +129,7 @@ def test_the_change_log_begins_with_this_version():
 def test_lock_files_name_no_host_and_have_hashes():
     locks = sorted(ROOT.glob("requirements*.lock"))
     assert [path.name for path in locks] == [
+        "requirements-dbt.lock",
         "requirements-dev.lock",
         "requirements-docs.lock",
         "requirements-packaging.lock",

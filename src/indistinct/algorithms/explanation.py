@@ -83,7 +83,7 @@ class Explanation:
 
     `algorithm` is the one that was chosen, `loss` what it loses by the `metric`, and `columns` each column's share of
     that. `changes` were tried with a fast algorithm, which need not be the chosen one. `proof` says how good the answer
-    is, where the search was exhaustive.
+    is, where the search was exhaustive. `notes` are sentences of the search itself.
     """
 
     metric: str
@@ -94,6 +94,7 @@ class Explanation:
     columns: Mapping[str, float]
     changes: tuple[Change, ...] = ()
     proof: Proof | None = None
+    notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return "\n".join(self.sentences())
@@ -118,6 +119,7 @@ class Explanation:
         told = [f"{each.algorithm} {each.reason}" for each in self.attempts if each.loss is None]
         if self.proof is not None:
             told.append(self.proof.sentence())
+        told.extend(self.notes)
         most = sorted(self.columns.items(), key=lambda item: -item[1])[:NAMED]
         if sum(self.columns.values()) > 0:
             named = ", ".join(f"{name} {percent(share)}" for name, share in most if share > 0)
@@ -144,4 +146,5 @@ class Explanation:
             "columns": dict(self.columns),
             "changes": [asdict(each) for each in self.changes],
             **({} if self.proof is None else {"proof": self.proof.to_json()}),
+            **({"notes": list(self.notes)} if self.notes else {}),
         }

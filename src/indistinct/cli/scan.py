@@ -67,7 +67,7 @@ def _scan_files(
                 path,
                 original=whole,
                 schema=job.schema if policy is not None or job.schema.columns else None,
-                hierarchies=job.used_hierarchies,
+                hierarchies=job.hierarchies,
                 transformations=job.transformations,
                 reading=reading_of(flags),
                 memory=flags.memory,

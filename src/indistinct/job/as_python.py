@@ -140,6 +140,7 @@ def _options(policy: Policy) -> dict[str, str]:
         "fresh": policy.fresh or None,
         "importance": dict(policy.importance.weights) or None,
         "levels": dict(policy.levels.bounds) or None,
+        "ranges": policy.output.ranges,
     }
     return given | {key: _literal(value) for key, value in plain.items() if value is not None}
 

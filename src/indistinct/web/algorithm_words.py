@@ -70,7 +70,10 @@ WORDS: Mapping[str, AlgorithmWords] = MappingProxyType(
                 "numeric": NUMERIC,
                 "choose": ("Which cut comes first", "width is the classical rule; loss takes longer and loses less."),
                 "positions": ("Cuts that are weighed in a column", "A whole number; 5 is usual."),
-                "missing": ("What a missing value is", "value: one of its own; or as the library describes it."),
+                "missing": (
+                    "Rows that miss values",
+                    "value: missing is a value like others; pattern: first parted by what they miss.",
+                ),
                 "trees": ("What is shown of a tree of values", "node: one of its nodes; set: the values themselves."),
             },
         ),
@@ -137,9 +140,9 @@ WORDS: Mapping[str, AlgorithmWords] = MappingProxyType(
             "Hides single cells of the rows that would otherwise be left out.",
             labels={
                 "start": START,
-                "search": ("How it searches", "greedy is quick; the other one proves how good it is."),
-                "nodes": ("Steps of the proof, at most", "A whole number; 0 sets no limit."),
-                "seconds": SECONDS,
+                "search": ("How it searches", "optimal proves how few cells can be hidden; for some hundred rows."),
+                "nodes": ("Steps of the proof, at most", "Only with optimal. A whole number; 0 sets no limit."),
+                "seconds": ("Seconds at most", "Only with optimal. Empty sets no limit."),
             },
         ),
         "mdav": AlgorithmWords(

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from indistinct.figures import number, percent
-from indistinct.models import Model
+from indistinct.models import Model, SubsetAnonymity
 from indistinct.schema import Schema
 
 FOUND, LEARNT = "Being found", "Learning a value"
@@ -74,7 +74,7 @@ MODEL_WORDS: Mapping[str, Words] = MappingProxyType(
             "Nobody stands alone on a few columns (subset anonymity)",
             FOUND,
             "Whoever knows a few of the columns finds at least k rows; weaker than k-anonymity on all of them.",
-            "Whoever knows some few of {quasi} of a person is left with at least {k} {unit}.",
+            "Whoever knows {subset} of a person is left with at least {k} {unit}.",
             {"k": "5", "size": "2"},
             {
                 "k": K_LABEL,
@@ -266,6 +266,9 @@ def promise_for_one(model: Model, schema: Schema) -> str:
         "unit": "people" if schema.person else "rows",
         **_figures(model),
     }
+    if isinstance(model, SubsetAnonymity):
+        named = " or ".join(map(list_names, model.sets))
+        told["subset"] = named or f"any {told['size']} of {told['quasi']}"
     return re.sub(r"\{([^{}]+)\}", lambda found: told.get(found[1], found[0]), words_of(type(model)).promise)
 
 

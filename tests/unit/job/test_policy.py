@@ -12,7 +12,9 @@ from indistinct.budget import Budget, parse_budget
 from indistinct.errors import PolicyError
 from indistinct.job.policy import Input, Output, Policy, policy_from_toml, policy_to_toml, read_policy, write_policy
 from indistinct.metrics import GCP, ClassificationMetric, Discernibility
+from indistinct.metrics.importance import importance_of
 from indistinct.models import Model
+from indistinct.recoding.levels import levels_of
 from indistinct.tables.value import Reading
 
 TEXT = """\
@@ -135,6 +137,8 @@ HIERARCHIES = st.one_of(
     ),
 )
 
+LEVELS = st.tuples(st.integers(0, 3), st.none() | st.integers(3, 9))
+
 
 @st.composite
 def policies(draw: st.DrawFn) -> Policy:
@@ -150,6 +154,7 @@ def policies(draw: st.DrawFn) -> Policy:
                 missing=tuple(draw(st.lists(NAMES, max_size=2))),
                 text=tuple(draw(st.lists(st.sampled_from(names), max_size=2, unique=True))),
             ),
+            sample=draw(st.none() | st.floats(0, 1, exclude_min=True)),
         ),
         schema,
         tuple(draw(st.lists(MODELS, min_size=1, max_size=2))),
@@ -157,7 +162,15 @@ def policies(draw: st.DrawFn) -> Policy:
         suppression=draw(st.floats(0, 1)),
         algorithm=draw(st.sampled_from([ind.Mondrian(), ind.Mondrian(relaxed=True)])),
         target=draw(st.sampled_from([None, *schema.published])),
-        output=Output(draw(st.sampled_from([None, Path("out.csv")]))),
+        output=Output(
+            draw(st.sampled_from([None, Path("out.csv")])),
+            ranges=draw(st.sampled_from([None, "labels", "columns"])),
+        ),
+        # An importance of 1 is that of every column, and needs no word.
+        importance=importance_of(
+            {n: draw(st.floats(1e-6, 1e6).filter(lambda w: w != 1)) for n in schema.quasi if draw(st.booleans())}
+        ),
+        levels=levels_of({n: draw(LEVELS) for n in schema.quasi if draw(st.booleans())}),
     )
 
 

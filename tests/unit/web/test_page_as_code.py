@@ -19,6 +19,8 @@ from indistinct.hierarchy import Hierarchy
 from indistinct.job.as_command import command_of
 from indistinct.job.as_python import python_of
 from indistinct.job.policy import Output, policy_from_toml, read_policy
+from indistinct.metrics.importance import importance_of
+from indistinct.recoding.levels import levels_of
 from indistinct.release.writing.delimited import Writing
 from indistinct.reproduce.datasets import generate_patients
 from indistinct.study.inspect.starter import starter_policy
@@ -79,8 +81,11 @@ def parsed(command):
             "sheet",
             "algorithm",
             "target",
+            "ranges",
         ) or key.startswith(("output_",)):
             given[key] = value
+        elif key == "sample":
+            given[key] = float(value)
         else:
             given.setdefault(key, []).append(value)
     return policy_of(Path(words[2]), Flags(**given))
@@ -116,6 +121,45 @@ def test_flags_say_the_whole_job(job, budget):
     assert {name: each.options() for name, each in again.pseudonyms.items()} == {
         name: each.options() for name, each in policy.pseudonyms.items()
     }
+
+
+def weighed_job(job):
+    """Return a job that says what matters most, which levels are allowed, and that a sample is published."""
+    return replace(
+        job,
+        input=replace(job.input, sample=0.75),
+        models=(ind.SubsetAnonymity(k=3, sets=[["age", "sex"], ["age", "zipcode"]]),),
+        hierarchies={"zipcode": Hierarchy.masking(), "age": Hierarchy.intervals([10, 20, 40])},
+        importance=importance_of({"age": 3, "sex": 0.1}),
+        levels=levels_of({"age": (0, 2), "sex": (0, None), "zipcode": (1, 4)}),
+        output=replace(job.output, ranges="columns"),
+    )
+
+
+def test_flags_say_what_matters_which_levels_and_the_sample(job):
+    policy = weighed_job(job)
+    again = parsed(command_of(policy))
+    assert policy_from_toml(policy_text(policy), base=policy.base) == policy
+    for part in ("importance", "levels", "input", "models"):
+        assert getattr(again, part) == getattr(policy, part), part
+    assert "--ranges columns" in command_of(policy)
+
+
+def test_python_says_what_matters_which_levels_the_sample_and_the_form_of_ranges(job, monkeypatch):
+    policy, given = weighed_job(job), {}
+
+    def anonymize(table, schema, **options):
+        given.update(options)
+        raise InterruptedError
+
+    monkeypatch.setattr(ind, "open", lambda path, **options: path)
+    monkeypatch.setattr(ind, "anonymize", anonymize)
+    with pytest.raises(InterruptedError):
+        exec(compile(python_of(policy), "job.py", "exec"), {})  # noqa: S102 (our own text)
+    assert importance_of(given["importance"]) == policy.importance
+    assert levels_of(given["levels"]) == policy.levels
+    assert (given["sample"], given["ranges"]) == (0.75, "columns")
+    assert given["model"] == policy.models[0]
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from indistinct.models import (
     KAnonymity,
     RecursiveLDiversity,
 )
-from indistinct.models.registry import MODELS
+from indistinct.models.registry import MODELS, parse_model
 from indistinct.release.history.ledger import read_ledger
 from indistinct.schema import Schema
 from indistinct.study.assess.assessing import assess
@@ -218,6 +218,18 @@ def test_every_model_has_words_for_its_fields(name: str) -> None:
     told = promise_for_one(model, schema)
     assert "{" not in told
     assert build_value(MODELS[name], texts_of(model), schema=schema) == model
+
+
+def test_a_promise_on_column_sets_says_which_columns() -> None:
+    schema = Schema(quasi=["age", "sex", "zip"])
+    told = [
+        promise_for_one(parse_model(f"subset-anonymity:k=3,{which}"), schema)
+        for which in ("size=2", "sets=age+sex|sex+zip")
+    ]
+    assert told == [
+        "Whoever knows any 2 of age, sex and zip of a person is left with at least 3 rows.",
+        "Whoever knows age and sex or sex and zip of a person is left with at least 3 rows.",
+    ]
 
 
 @pytest.mark.parametrize("name", list(ALGORITHMS))

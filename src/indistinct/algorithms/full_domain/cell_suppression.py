@@ -13,6 +13,7 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
+from indistinct.algorithms.explanation import Attempt, Explanation
 from indistinct.algorithms.full_domain.bottom_up import BottomUp
 from indistinct.algorithms.full_domain.datafly import Datafly
 from indistinct.algorithms.full_domain.fewest_stars import NODES, find_fewest_stars, why_not_proven
@@ -21,7 +22,7 @@ from indistinct.algorithms.full_domain.nodes import FullDomain, recoded_column
 from indistinct.algorithms.full_domain.optimal import Optimal
 from indistinct.algorithms.full_domain.samarati import Samarati
 from indistinct.algorithms.full_domain.starred_sets import place_by_sets
-from indistinct.algorithms.full_domain.stars import Units, place_units
+from indistinct.algorithms.full_domain.stars import Units, compare_counts, group_published, place_units
 from indistinct.algorithms.full_domain.subtrees import SubtreeCut
 from indistinct.errors import Feasible, InfeasibleError, ParameterError
 from indistinct.figures import share_above
@@ -31,7 +32,7 @@ from indistinct.metrics.importance import NO_IMPORTANCE, Importance, importance_
 from indistinct.models.base import Model
 from indistinct.recoding.kinds import ByCell, ByColumn, Recoding
 from indistinct.schema import Schema
-from indistinct.spelling import parse
+from indistinct.spelling import parse, spell
 
 STARTS: Mapping[str, type[Algorithm]] = MappingProxyType(
     {kind.name: kind for kind in (Optimal, Samarati, BottomUp, Incognito, Datafly)}
@@ -144,7 +145,10 @@ class CellSuppression(Algorithm):
                 hint="allow more suppression, or use start=optimal, which keeps to the budget",
                 feasible=Feasible(share=share_above(dropped, problem.frequencies.members)),
             )
-        return outliers.recoding() if outliers.stars.any() else space.recoding(levels)
+        if not outliers.stars.any():
+            return space.recoding(levels)
+        problem.explain(outliers.explain(spell(self)))
+        return outliers.recoding()
 
 
 class Outliers:
@@ -195,6 +199,16 @@ class Outliers:
     def dropped_members(self) -> int:
         """Return how many rows, or people, are dropped."""
         return self.cut.classes.members_of(~self.kept)
+
+    def explain(self, algorithm: str) -> Explanation:
+        """Return how many cells are starred, and what other programs would count."""
+        counts, stars = self.cut.classes.sizes[self.kept], self.stars[self.kept]
+        values = self.values[self.kept]
+        starred, dropped = float(counts @ stars.sum(axis=1)), int(self.cut.classes.sizes[~self.kept].sum())
+        made = Attempt(algorithm, starred, group_published(values, stars)[1], dropped)
+        notes = compare_counts(values, stars, counts)
+        self.space.problem.counters["stars"] = int(starred)
+        return Explanation("stars", "min", algorithm, starred, (made,), {}, notes=notes)
 
     def recoding(self) -> ByCell:
         """Return the recoding that publishes the node, its outliers with stars, and drops what has no place."""

@@ -21,6 +21,7 @@ from indistinct.algorithms.full_domain.nodes import FullDomain, recoded_column
 from indistinct.algorithms.full_domain.stars import (
     Placement,
     Units,
+    compare_counts,
     group_published,
     group_shown,
     place_units,
@@ -460,27 +461,16 @@ def _import_solver() -> tuple[Any, Any, Any]:
     return milp, LinearConstraint, Bounds
 
 
-def compatible_rows(values: Codes, stars: Codes, counts: Codes) -> Codes:
-    """Return for each of some published rows how many fit it where a star matches everything, as sdcMicro counts.
-
-    It is printed for comparison and promises nothing: who knows a row's true values may still find it alone.
-    """
-    found = np.empty(len(values), dtype=np.int64)
-    for row in range(len(values)):
-        fits = ((values == values[row]) | stars | stars[row]).all(axis=1)
-        found[row] = counts[fits].sum()
-    return found
-
-
 def _explain(
     problem: Problem, table: StarTable, start: Solution, best: Solution, proof: Proof, spec: Algorithm
 ) -> None:
     problem.counters.update(nodes=proof.nodes, proven=int(proof.proven))
     problem.counters["bound"], problem.counters["gap"] = proof.bound, proof.gap  # type: ignore[assignment]
     problem.counters["stars"] = int(best.counts[~best.dropped] @ best.stars[~best.dropped].sum(axis=1))
-    name = spell(spec)
+    name, published = spell(spec), ~best.dropped
+    notes = compare_counts(table.values[best.cells[published]], best.stars[published], best.counts[published])
     attempts = [_attempt(name, table, best), _attempt("cell-suppression", table, start)]
-    problem.explain(Explanation("stars", "min", name, proof.best, tuple(attempts), {}, proof=proof))
+    problem.explain(Explanation("stars", "min", name, proof.best, tuple(attempts), {}, proof=proof, notes=notes))
 
 
 def _attempt(name: str, table: StarTable, solution: Solution) -> Attempt:

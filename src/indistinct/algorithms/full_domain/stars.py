@@ -34,6 +34,9 @@ RESTARTS, RESTARTED_UNITS = 7, 40_000
 # Rounds of a repair, and how many units may be looked at in all rounds together; two rounds are always made.
 ROUNDS, REPAIRED_UNITS = 40, 2_000_000
 
+# Every unit is compared with every other up to so many of them.
+MOST_COMPARED = 4000
+
 Mask = tuple[int, ...]
 
 
@@ -212,3 +215,31 @@ def _local_search(units: Units, stars: Codes, counters: Counter[str]) -> LocalSe
     importance = Importance(tuple(zip(names, units.weights, strict=True)))
     problem = Problem(frequencies, tuple(columns), units.model, counters=counters)
     return LocalSearch(problem, start, metric=Distortion(importance=importance))
+
+
+def compatible_rows(values: Codes, stars: Codes, counts: Codes) -> Codes:
+    """Return for each of some published rows how many fit it where a star matches everything, as sdcMicro counts.
+
+    It promises nothing: who knows a row's true values may still find it alone.
+    """
+    found = np.empty(len(values), dtype=np.int64)
+    for row in range(len(values)):
+        fits = ((values == values[row]) | stars | stars[row]).all(axis=1)
+        found[row] = counts[fits].sum()
+    return found
+
+
+def compare_counts(values: Codes, stars: Codes, counts: Codes) -> tuple[str, ...]:
+    """Return a sentence with the count of sdcMicro, for comparison; none without stars, or above `MOST_COMPARED` units.
+
+    >>> stars = np.array([[False, True], [False, False]])
+    >>> print(*compare_counts(np.array([[0, 0], [0, 1]]), stars, np.array([1, 1])))
+    counted as sdcMicro does, where a star matches everything, each row fits at least 2 rows; that is no promise
+    """
+    if not stars.any() or len(values) > MOST_COMPARED:
+        return ()
+    least = int(compatible_rows(values, stars, counts).min())
+    return (
+        f"counted as sdcMicro does, where a star matches everything, each row fits at least {least:,} rows; that is no "
+        "promise",
+    )
