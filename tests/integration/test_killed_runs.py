@@ -243,12 +243,12 @@ def test_a_run_that_is_stopped_leaves_nothing(tmp_path):
 # The command line, with a table that takes ten minutes to open.
 SLOW = """
 import pathlib, signal, sys, time
-from indistinct.job import opening
+from indistinct.study import inspect as looking
 from indistinct import cli
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it, and its children
 reached = pathlib.Path(sys.argv.pop(1))
-opening.open = lambda *_, **__: (reached.touch(), time.sleep(600))
+looking.inspect = lambda *_, **__: (reached.touch(), time.sleep(600))
 sys.exit(cli.main())
 """
 
