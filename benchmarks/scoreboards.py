@@ -34,18 +34,18 @@ Settings = Mapping[tuple[str, int], LighthouseFigures]
 
 
 def scoreboard_lines() -> Iterator[Line]:
-    yield from _lighthouse_lines()
-    yield from _nist_lines()
+    yield from lighthouse_lines()
+    yield from nist_lines()
 
 
-def _lighthouse_lines() -> Iterator[Line]:
+def lighthouse_lines() -> Iterator[Line]:
     adult, guide = load_adult_arx().select(["age", *LIGHTHOUSE_NAMES]), load_adult(drop_missing=False)
     tables = {"adult-8": (adult, LIGHTHOUSE_NAMES), "guide-5": (guide.select(GUIDE_COLUMNS), GUIDE_COLUMNS[2:])}
     recorded: Settings = {
         **{("adult-8", k): figures for k, figures in LIGHTHOUSE.items()},
         ("guide-5", GUIDE_K): LIGHTHOUSE_GUIDE,
     }
-    measured = _run_lighthouse()
+    measured = run_lighthouse()
     peer = "Lighthouse" if measured else "Lighthouse, as recorded"
     publish_adult(adult, 2, LIGHTHOUSE_NAMES)  # kernels are compiled before time is taken
     for (setting, k), theirs in (measured or recorded).items():
@@ -67,7 +67,7 @@ def _count_dropped(share: float, table: pa.Table, published: int) -> float:
     return stars_with_dropped(share, table.num_rows - published, rows=table.num_rows)
 
 
-def _run_lighthouse() -> Settings:
+def run_lighthouse() -> Settings:
     """Return what Lighthouse gives now; nothing where its environment was not made."""
     program = ROOT / ".venv-lighthouse" / "bin" / "python"
     if not program.exists():
@@ -81,9 +81,9 @@ def _run_lighthouse() -> Settings:
     return found
 
 
-def _nist_lines() -> Iterator[Line]:
+def nist_lines() -> Iterator[Line]:
     """Yield what NIST's program says of ours against what it says of sdcMicro; a k-marginal is better when higher."""
-    measured = _run_sdnist()
+    measured = run_sdnist()
     scores = measured or SDNIST
     told = "" if measured else ", as recorded"
     peer = "sdcMicro, as NIST publishes it"
@@ -94,7 +94,7 @@ def _nist_lines() -> Iterator[Line]:
     yield Line(f"the same: propensity, sdnist{told}", ours.propensity, peer, theirs.propensity, None)
 
 
-def _run_sdnist() -> dict[tuple[str, int, str], NistScores]:
+def run_sdnist() -> dict[tuple[str, int, str], NistScores]:
     """Return what sdnist gives now for k = 6; nothing where its environment was not made."""
     program = ROOT / ".venv-sdnist" / "bin" / "python"
     if not program.exists():
