@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import jsonschema
@@ -164,6 +165,9 @@ def test_the_hook_takes_the_files_that_a_scan_reads(repository):
     (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
     assert hook["entry"] == "indistinct scan"
     assert hook["language"] == "python"
+    (extras,) = (re.fullmatch(r"\.\[(.+)\]", each) for each in hook["additional_dependencies"])
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert set(extras[1].split(",")) <= set(project["optional-dependencies"])
     taken = re.compile(hook["files"])
     for name in ("a.csv", "b/c.Parquet", "d.tsv.gz", "e.xlsx", "f.sav"):
         assert taken.search(name)

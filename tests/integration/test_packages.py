@@ -7,6 +7,8 @@ import sys
 import zipfile
 from pathlib import Path
 
+import pandas as pd
+import pyreadstat
 import pytest
 from tools.check_wheel import RELEASE, check_first_release
 
@@ -67,3 +69,24 @@ def test_the_image_is_built_and_runs_without_a_network(tmp_path):
     subprocess.run(["docker", "build", "--tag", "indistinct-test", "."], cwd=ROOT, check=True, capture_output=True)
     called = ["docker", "run", "--rm", "--network", "none", "indistinct-test", "--version"]
     assert "indistinct" in subprocess.run(called, check=True, capture_output=True, text=True).stdout
+
+
+def test_the_hook_stops_a_commit_of_a_leak(tmp_path):
+    if shutil.which("pre-commit") is None:
+        pytest.skip("pre-commit is not installed; tests/cli/test_pipelines.py reads the hook")
+    given = {**os.environ, "PRE_COMMIT_HOME": str(tmp_path / "kept")}
+    rows = [f"[{decade}-{decade + 9}],{ill}" for decade in (20, 30) for ill in ("flu", "cold", "ulcer")]
+    (tmp_path / "clean.csv").write_text("\n".join(["age,ill", *rows, ""]))
+    (tmp_path / "leak.csv").write_text("\n".join(["index,age,ill", *(f"{i},{row}" for i, row in enumerate(rows)), ""]))
+    pyreadstat.write_sav(pd.DataFrame({"age": ["[20-29]"] * 6}), tmp_path / "clean.sav")
+    subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
+
+    def ran(*files: str) -> subprocess.CompletedProcess[str]:
+        called = ["pre-commit", "try-repo", str(ROOT), "indistinct-scan", "--files", *files]
+        return subprocess.run(called, cwd=tmp_path, env=given, capture_output=True, text=True)
+
+    sound = ran("clean.csv", "clean.sav")  # the reader of SPSS is there, because the hook asks for it
+    assert sound.returncode == 0, sound.stdout
+    found = ran("clean.csv", "leak.csv")
+    assert found.returncode == 1
+    assert "- exit code: 4" in found.stdout

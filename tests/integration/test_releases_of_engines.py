@@ -26,24 +26,32 @@ MODEL = "k-anonymity:k=5"
 
 
 @pytest.fixture(scope="module")
-def release_of(request, tmp_path_factory):
-    """Return what gives the release of an engine: every one is made once, from where that engine reads."""
-    folder, made = tmp_path_factory.mktemp("engines"), {}
-    pq.write_table(TABLE, folder / "patients.parquet")
+def source_of(request, tmp_path_factory):
+    """Return what puts a table where an engine reads it."""
 
-    def source(engine):
+    def source(engine, table=TABLE):
         if engine == "postgres":
             server = request.getfixturevalue("postgres")
-            return ind.DatabaseTable(server.url, server.upload(TABLE))
+            return ind.DatabaseTable(server.url, server.upload(table))
         if engine == "spark":
             spark()  # the one of all tests: the product would start its own
-        return folder / "patients.parquet"
+        path = tmp_path_factory.mktemp("engines") / "patients.parquet"
+        pq.write_table(table, path)
+        return path
+
+    return source
+
+
+@pytest.fixture(scope="module")
+def release_of(source_of):
+    """Return what gives the release of an engine: every one is made once, from where that engine reads."""
+    made = {}
 
     def release(engine, algorithm="mondrian"):
         if (engine, algorithm) not in made:
             model = MODEL if algorithm == "mondrian" else None
             options = {"model": model, "algorithm": algorithm, "engine": engine, "seed": 1}
-            made[engine, algorithm] = ind.anonymize(source(engine), SCHEMA, **options)
+            made[engine, algorithm] = ind.anonymize(source_of(engine), SCHEMA, **options)
         return made[engine, algorithm]
 
     return release
@@ -112,15 +120,31 @@ def test_a_release_answers_as_that_of_memory_does(release_of, engine, tmp_path):
     assert ind.apply(tmp_path / "recoding.json", TABLE, seed=1).certificate.holds
 
 
+@pytest.mark.parametrize("engine", ENGINES[1:])
+def test_ranges_are_the_columns_that_memory_publishes(source_of, engine, tmp_path):
+    weights = pa.array([None if row % 11 == 0 else row * 7 % 13 / 2 - 3 for row in range(ROWS)])
+    days = pa.array([10_000 + row * 37 % 400 for row in range(ROWS)], pa.int32()).cast(pa.date32())
+    table = TABLE.append_column("weight", weights).append_column("born", days)
+    schema = ind.Schema(identifiers=["name"], quasi=["age", "weight", "born", "sex"], sensitive=["disease"])
+    options = {"model": MODEL, "algorithm": "mondrian:extent=region", "ranges": "columns", "seed": 1}
+    mine, memory = (
+        ind.anonymize(source_of(each, table), schema, **options, engine=each, output=tmp_path / f"{each}.parquet")
+        for each in (engine, "memory")
+    )
+    ends = {f"{name}_{end}" for name in ("age", "weight", "born") for end in ("from", "to")}
+    assert {*ends, "weight_missing"} <= set(mine.table.column_names)
+    assert mine.recoding == memory.recoding
+    assert mine.certificate.verdicts == memory.certificate.verdicts
+    assert rows_of(mine.table) == rows_of(memory.table)
+    written = [open_table(tmp_path / f"{each}.parquet", published=True).data for each in (engine, "memory")]
+    assert written[0].schema.equals(written[1].schema)
+    assert rows_of(written[0]) == rows_of(written[1])
+
+
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_release_that_was_written_by_its_engine_is_written_again(release_of, engine, tmp_path, request):
+def test_a_release_that_was_written_by_its_engine_is_written_again(source_of, engine, tmp_path):
     options = {"model": MODEL, "algorithm": "mondrian", "engine": engine}
-    source = request.getfixturevalue("tmp_path") / "patients.parquet"
-    pq.write_table(TABLE, source)
-    if engine == "postgres":
-        server = request.getfixturevalue("postgres")
-        source = ind.DatabaseTable(server.url, server.upload(TABLE))
-    release = ind.anonymize(source, SCHEMA, **options, output=tmp_path / "first.parquet")
+    release = ind.anonymize(source_of(engine), SCHEMA, **options, output=tmp_path / "first.parquet")
     assert release.write(tmp_path / "second.csv").holds
     assert rows_of(open_table(tmp_path / "second.csv", published=True).data.cast(texts(release.table))) == rows_of(
         in_text(release.table)

@@ -6,6 +6,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
+import sqlglot
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -52,6 +53,27 @@ def test_sql_selects_the_classes_that_break_a_model(seed, model):
     assert (not broken) == verdict.holds
 
 
+@pytest.mark.parametrize("name", ["n", "V", "v", "place", "above", "counted", "rows", "value"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        ind.KAnonymity(4),
+        *(kind("ill", 2) for kind in (ind.DistinctLDiversity, ind.EntropyLDiversity)),
+        ind.RecursiveLDiversity("ill", 1, 2),
+        ind.AlphaK("ill", 0.5, 2),
+        ind.TCloseness("ill", 0.1),
+    ],
+    ids=lambda model: model.name,
+)
+def test_no_column_is_taken_for_one_that_the_sql_names(name, model):
+    table = pa.table({name: [100] * 3 + [200] * 3, "ill": ["a", "a", "a", "b", "c", "d"]})
+    with duckdb.connect() as session:
+        session.register(MODEL, table)
+        broken = session.execute(query_of(model, (name,))).fetchall()
+    (verdict,) = ind.verify(table, ind.Schema(quasi=[name], sensitive=["ill"]), model).verdicts
+    assert len(broken) == verdict.violating_classes
+
+
 def policy(model, **given):
     return Policy(Input(Path("a.csv")), SCHEMA, (model,), name="my policy.toml", **given)
 
@@ -69,6 +91,20 @@ def test_every_dialect_is_written_and_names_are_quoted():
     assert "DOUBLE PRECISION" in made.tests[1].queries["postgres"]
 
 
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32), MODELS)
+def test_what_is_written_in_a_dialect_reads_as_the_query_that_is_run(seed, model):
+    """Every dialect is read again, by its own rules, and run on DuckDB: it selects what `verify` counts."""
+    table = published(seed)
+    (test,) = dbt_tests(policy(model)).tests
+    (verdict,) = ind.verify(table, SCHEMA, model).verdicts
+    with duckdb.connect() as session:
+        session.register(MODEL, table)
+        for dialect, query in test.queries.items():
+            (again,) = sqlglot.transpile(query.replace("{{ model }}", MODEL), read=dialect, write="duckdb")
+            assert len(session.execute(again).fetchall()) == verdict.violating_classes, dialect
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [
@@ -81,6 +117,7 @@ def test_every_dialect_is_written_and_names_are_quoted():
         ({"algorithm": ind.Anatomy(2)}, "in buckets"),
         ({"output": Output(ranges="columns")}, "ranges as columns"),
         ({"schema": ind.Schema(quasi=["{{ age }}"])}, "a name that dbt would run"),
+        ({"schema": ind.Schema(quasi=["Indistinct_rows"])}, "begins with indistinct_"),
     ],
 )
 def test_what_sql_cannot_judge_is_refused_by_name(given, words):

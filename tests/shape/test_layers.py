@@ -18,8 +18,8 @@ ORDER = (
     ("release",),
     ("job",),
     ("study", "testing"),
-    ("reporting", "reproduce", "sklearn", "accessors"),
-    ("web",),
+    ("reporting", "reproduce"),
+    ("sklearn", "accessors", "web"),
     ("cli",),
 )
 LAYERS = {part: layer for layer, parts in enumerate(ORDER) for part in parts}

@@ -3,9 +3,10 @@
 They lie in a file without a name: whatever becomes of the run, nothing is left of them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import IO
+from itertools import pairwise
+from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
@@ -28,8 +29,7 @@ class Piece:
     first: str
     rows: int
     begin: int
-    shown: int
-    others: int
+    size: int
 
 
 @dataclass(slots=True)
@@ -48,20 +48,16 @@ class ClassRuns:
     def add(self, part: ClassRows) -> None:
         """Take a part."""
         self.columns = part.columns
-        for each in part.shown.schema:
-            self.types[each.name] = each.type if self.types.get(each.name, each.type) == each.type else pa.string()
+        self.types = join_types(self.types, part.shown.schema)
         words = class_words(part.shown)
         own: list[Piece] = []
-        ends = _piece_ends(part)
-        for first, last in zip([0, *ends[:-1]], ends, strict=True):
+        for first, last in pairwise([0, *piece_ends(part, PIECE)]):
             some = part.slice(first, last)
-            shown = _stream(some.shown.append_column(SIZE, pa.array(some.sizes)))
-            others = _stream(some.rows)
+            content = pack_classes(some)
             with disk_errors():
                 begin = self.file.tell()
-                self.file.write(shown)
-                self.file.write(others)
-            own.append(Piece(words[first].as_py(), int(some.sizes.sum()), begin, len(shown), len(others)))
+                self.file.write(content)
+            own.append(Piece(words[first].as_py(), int(some.sizes.sum()), begin, len(content)))
         self.pieces.append(own)
 
     def merged(self, rows: int) -> Iterator[ClassRows]:
@@ -69,33 +65,18 @@ class ClassRuns:
         with disk_errors():
             self.file.flush()
         cursors = [_Cursor(self, own) for own in self.pieces]
-        for end in [*self._splitters(rows), None]:
+        samples = ((piece.first, piece.rows) for own in self.pieces for piece in own)
+        for end in [*split_words(samples, rows), None]:
             found = [some for cursor in cursors for some in cursor.up_to(end)]
             if found:
                 yield unite_classes(found)
-
-    def _splitters(self, rows: int) -> list[str]:
-        """Return words between which about so many rows lie; the first words of pieces are a sample of all."""
-        every = sorted(((piece.first, piece.rows) for own in self.pieces for piece in own), key=lambda each: each[0])
-        words, filled = list[str](), 0
-        for word, size in every:
-            if filled >= rows and (not words or word > words[-1]):
-                words.append(word)
-                filled = 0
-            filled += size
-        return words
 
     def read(self, piece: Piece) -> ClassRows:
         """Return the classes of a piece."""
         with disk_errors():
             self.file.seek(piece.begin)
-            content = self.file.read(piece.shown + piece.others)
-        shown, rows = (
-            pa.ipc.open_stream(pa.py_buffer(some)).read_all()
-            for some in (content[: piece.shown], content[piece.shown :])
-        )
-        plain = shown.drop_columns([SIZE]).cast(pa.schema(list(self.types.items())))
-        return ClassRows(plain, shown[SIZE].to_numpy(), rows, self.columns)
+            content = self.file.read(piece.size)
+        return unpack_classes(content, self.types, self.columns)
 
     def close(self) -> None:
         """Give the disk back."""
@@ -136,11 +117,42 @@ class _Cursor:
             self.left = None
 
 
-def _piece_ends(part: ClassRows) -> list[int]:
-    """Return behind which classes a part is divided into pieces of about one size."""
+def join_types(known: Mapping[str, pa.DataType], shown: pa.Schema) -> dict[str, pa.DataType]:
+    """Return what each column is altogether: text, where parts differ."""
+    return {each.name: each.type if known.get(each.name, each.type) == each.type else pa.string() for each in shown}
+
+
+def split_words(samples: Iterable[tuple[str, int]], rows: int) -> list[str]:
+    """Return words between which about so many rows lie, given some words and how many rows follow each."""
+    words, filled = list[str](), 0
+    for word, size in sorted(samples, key=lambda each: each[0]):
+        if filled >= rows and (not words or word > words[-1]):
+            words.append(word)
+            filled = 0
+        filled += size
+    return words
+
+
+def pack_classes(some: ClassRows) -> bytes:
+    """Return classes with their rows as bytes."""
+    shown = _stream(some.shown.append_column(SIZE, pa.array(some.sizes)))
+    return b"".join([len(shown).to_bytes(8, "little"), shown, _stream(some.rows)])
+
+
+def unpack_classes(content: Any, types: Mapping[str, pa.DataType], columns: tuple[str, ...]) -> ClassRows:
+    """Return classes from their bytes, with what they show in the types that it has altogether."""
+    whole = pa.py_buffer(content)
+    end = 8 + int.from_bytes(whole.slice(0, 8).to_pybytes(), "little")
+    shown, rows = (pa.ipc.open_stream(each).read_all() for each in (whole.slice(8, end - 8), whole.slice(end)))
+    plain = shown.drop_columns([SIZE]).cast(pa.schema(list(types.items())))
+    return ClassRows(plain, shown[SIZE].to_numpy(), rows, columns)
+
+
+def piece_ends(part: ClassRows, size: int) -> list[int]:
+    """Return behind which classes a part is divided into pieces of about so many bytes."""
     of_class, of_row = part.shown.nbytes / max(len(part), 1), part.rows.nbytes / max(part.rows.num_rows, 1)
     bytes_before: Codes = starts_of(part.sizes) * of_row + np.arange(len(part) + 1) * of_class
-    ends = np.searchsorted(bytes_before, np.arange(PIECE, bytes_before[-1], PIECE))
+    ends = np.searchsorted(bytes_before, np.arange(size, bytes_before[-1], size))
     return [*np.unique(ends[(ends > 0) & (ends < len(part))]).tolist(), len(part)]
 
 

@@ -114,6 +114,19 @@ class Levels:
         return rows
 
 
+def share_files(rows: Sequence[int], fits: int) -> list[list[int]]:
+    """Return which neighbouring leaves share a file, so that each file fits if its leaves do."""
+    files: list[list[int]] = []
+    filled = fits + 1
+    for leaf, count in enumerate(rows):
+        if filled + count > fits:
+            files.append([])
+            filled = 0
+        files[-1].append(leaf)
+        filled += count
+    return files
+
+
 def nothing_known(
     kinds: pa.Schema, columns: Sequence[str], room: Room, *, named: Collection[str]
 ) -> dict[str, ColumnValues]:

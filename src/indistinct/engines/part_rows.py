@@ -41,11 +41,15 @@ class Finished(Protocol):
     def classes(self) -> ClassRows:
         """Return its classes with their rows."""
 
+    @property
+    def summary(self) -> Any:
+        """Return what is told of it."""
+
 
 Finish = Callable[[int, pa.Table], Any]
 """What finishes a part, given its number and its rows."""
 Keep = Callable[[Any], None]
-"""What is told of every finished part, in their order."""
+"""What takes the summary of every finished part, in their order."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,6 +64,18 @@ class Parting:
     sizes: Codes
     read: tuple[str, ...]
     contents: tuple[str, ...]
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """Return the columns that are read of the table."""
+        return tuple(dict.fromkeys([*(column.name for column in self.columns), *self.read, *self.contents]))
+
+    def deal(self, batch: pa.Table, secret: Secret) -> tuple[pa.Table, Codes]:
+        """Return what travels with each row, and the part that it goes to."""
+        owners = self.tree.parts_of(key_matrix(batch, self.columns, range(len(self.columns))))
+        words = content_words(batch, self.contents, secret)
+        rows = batch.select(list(self.read))
+        return (rows if words is None else rows.append_column(CONTENT, pa.array(words))), owners
 
 
 def publish_parts(
@@ -82,7 +98,7 @@ def publish_parts(
             _deal_rows(source, parting, partitions, secret)
             began = time.perf_counter()
             for part in _finish_parts(partitions, finish):
-                keep(part)
+                keep(part.summary)
                 runs.add(part.classes)
                 give_memory_back(int(parting.sizes.sum()))
             LOG.info("finished %d parts; %.3f s", len(parting.sizes), time.perf_counter() - began)
@@ -93,14 +109,9 @@ def publish_parts(
 
 def _deal_rows(source: Rows, parting: Parting, partitions: Partitions, secret: Secret) -> None:
     """Send every row to its part."""
-    began, every = time.perf_counter(), range(len(parting.columns))
-    wanted = tuple(dict.fromkeys([*(column.name for column in parting.columns), *parting.read, *parting.contents]))
-    for batch in source.batches(wanted):
-        owners = parting.tree.parts_of(key_matrix(batch, parting.columns, every))
-        words = content_words(batch, parting.contents, secret)
-        rows = batch.select(list(parting.read))
-        if words is not None:
-            rows = rows.append_column(CONTENT, pa.array(words))
+    began = time.perf_counter()
+    for batch in source.batches(parting.wanted):
+        rows, owners = parting.deal(batch, secret)
         partitions.add(rows, owners, None)
     LOG.info("a pass over rows: dealt to parts; %.3f s", time.perf_counter() - began)
 
@@ -110,7 +121,7 @@ def _finish_parts(partitions: Partitions, finish: Finish) -> Iterator[Finished]:
     waiting: deque[Future[list[Finished]]] = deque()
     with ThreadPoolExecutor(workers()) as pool:
         for first, last, rows in partitions.read():
-            waiting.append(pool.submit(_finish_several, rows, range(first, last), finish))
+            waiting.append(pool.submit(finish_several, rows, range(first, last), finish))
             del rows
             if len(waiting) == workers():
                 yield from waiting.popleft().result()
@@ -118,7 +129,8 @@ def _finish_parts(partitions: Partitions, finish: Finish) -> Iterator[Finished]:
             yield from waiting.popleft().result()
 
 
-def _finish_several(rows: pa.Table, parts: Sequence[int], finish: Finish) -> list[Finished]:
+def finish_several(rows: pa.Table, parts: Sequence[int], finish: Finish) -> list[Finished]:
+    """Return what is made of each of some parts, given their rows with the part of each (`GROUP`)."""
     owners = rows[GROUP].to_numpy()
     own = rows.drop_columns([GROUP])
     if len(parts) == 1:

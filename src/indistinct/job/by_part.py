@@ -27,7 +27,7 @@ from indistinct.frequencies.levels import KeyColumn, KeyTree
 from indistinct.frequencies.value import FrequencySet, Key
 from indistinct.hierarchy import Hierarchy
 from indistinct.job.job import Job
-from indistinct.job.part import AppliedPart, PartPlan, PublishedPart, apply_part, publish_part
+from indistinct.job.part import PartPlan, PartSummary, apply_part, publish_part
 from indistinct.job.parts import LevelPlan, count_whole, level_domain
 from indistinct.machine.arrays import Codes
 from indistinct.machine.memory import give_memory_back, needs_memory
@@ -97,7 +97,7 @@ class _Making:
     levels: Levels
     parting: Parting
     finish: Finish
-    keep: Callable[[Any], None]
+    keep: Callable[[PartSummary], None]
     done: Callable[[], None]
     about: About
     model: Model
@@ -116,11 +116,10 @@ class _Sums:
     width: float = 0.0
     squares: int = 0
 
-    def add(self, part: PublishedPart | AppliedPart) -> None:
+    def add(self, part: PartSummary) -> None:
         """Take a part."""
-        rows = int(part.classes.sizes.sum())
-        self.rows, self.width = self.rows + rows, self.width + part.width * rows
-        self.squares += int((part.classes.sizes.astype(np.int64) ** 2).sum())
+        self.rows, self.width = self.rows + part.rows, self.width + part.width * part.rows
+        self.squares += part.squares
 
     def metrics(self, whole: int) -> dict[str, float]:
         """Return metrics of a table of so many rows; one that is not published costs as much as everybody."""
@@ -142,8 +141,16 @@ def publish_by_part(
     counters: Mapping[str, float],
 ) -> Release:
     """Return the verified release of a table that was cut into parts, written where the job says."""
+    keeps_cuts = job.destination.save_recoding is not None
     finish = PartPlan(
-        plan.columns, plan.keys, plan.judge, plan.search.hierarchies, plan.style, job.schema, tuple(source.columns)
+        plan.columns,
+        plan.keys,
+        plan.judge,
+        plan.search.hierarchies,
+        plan.style,
+        job.schema,
+        tuple(source.columns),
+        keeps_cuts=keeps_cuts,
     )
     leaves = plan.top.leaves()
     tree = plan.top.keyed(leaves)
@@ -151,12 +158,12 @@ def publish_by_part(
     recoding = replace(recoding, quasi=tuple(map(_stored_column, plan.columns)), top=tree, style=plan.style)
     recoding = replace(recoding, parts=len(leaves))
     state, found = hashlib.sha256(recoding.nonce.encode()), Counter[str]()
-    writer, sums = None if job.destination.save_recoding is None else PartWriter(), _Sums()
+    writer, sums = PartWriter() if keeps_cuts else None, _Sums()
 
-    def keep(part: PublishedPart) -> None:
-        state.update(part.part.digest())
-        if writer is not None:
-            writer.add(part.part)
+    def keep(part: PartSummary) -> None:
+        state.update(part.digest)
+        if writer is not None and part.cuts is not None:
+            writer.add(part.cuts)
         found.update(part.counters)
         sums.add(part)
         plan.search.progress(CUT + (FINISHED - CUT) * sums.rows / plan.judge.whole.rows)
@@ -216,9 +223,9 @@ def apply_by_part(
     told: list[str] = []
     total, sums = Counter[str](), _Sums()
 
-    def keep(part: AppliedPart) -> None:
+    def keep(part: PartSummary) -> None:
         sums.add(part)
-        total.update(uncovered=part.uncovered, broken=part.broken, dropped=part.dropped)
+        total.update(part.counters)
 
     def done() -> None:
         told.extend(_suppressed(total, budget, whole.rows))

@@ -26,7 +26,11 @@ from indistinct.release.verification.evidence import published_schema
 
 DIALECTS = ("postgres", "duckdb", "snowflake", "bigquery", "databricks")
 """The databases that tests are written for, as dbt calls them, and sqlglot too."""
-MODEL = "indistinct_published_table"
+OWN = "indistinct_"
+"""How names begin that the SQL gives, so that no column of a table is taken for one of them."""
+MODEL = f"{OWN}published_table"
+# How often a value occurs in a class, that value, its rank, its share above the table's, and the rows of the class.
+ROWS, VALUE, PLACE, ABOVE, SIZE = (OWN + word for word in ("rows", "value", "place", "above", "size"))
 # What verification lets pass, because rounding alone may make it.
 NOISE = 1e-9
 
@@ -70,6 +74,8 @@ def dbt_tests(policy: Policy, *, columns: Sequence[str] | None = None) -> DbtTes
     strange = [name for name in policy.schema.columns if any(mark in name for mark in ("{{", "{%", "{#", "}}"))]
     if strange:
         raise ParameterError("a column has a name that dbt would run: it holds {{ or {%", hint="rename the column")
+    if any(name.lower().startswith(OWN) for name in policy.schema.columns):
+        raise ParameterError(f"a column has a name that begins with {OWN}, as those of the tests do", hint="rename it")
     parts = [] if policy.model is None else list(policy.model.parts())
     tests, refused = [], {}
     for model in parts:
@@ -124,22 +130,23 @@ def quote(name: str) -> str:
 
 def _size(model: KAnonymity, quasi: list[str]) -> str:
     names = ", ".join(quasi)
-    return f"SELECT {names}, COUNT(*) AS n FROM {MODEL} GROUP BY {names} HAVING COUNT(*) < {model.k}"  # noqa: S608
+    return f"SELECT {names}, COUNT(*) AS {SIZE} FROM {MODEL} GROUP BY {names} HAVING COUNT(*) < {model.k}"  # noqa: S608
 
 
 def _counted(quasi: list[str], sensitive: str) -> str:
     """Return how often each sensitive value occurs in each class; missing is a value like any other."""
     names = ", ".join(quasi)
     return (
-        f"counted AS (SELECT {names}, {quote(sensitive)} AS v, COUNT(*) AS n "  # noqa: S608
+        f"counted AS (SELECT {names}, {quote(sensitive)} AS {VALUE}, COUNT(*) AS {ROWS} "  # noqa: S608
         f"FROM {MODEL} GROUP BY {names}, {quote(sensitive)})"
     )
 
 
 def _grouped(quasi: list[str], sensitive: str, having: str, *, more: str = "", source: str = "counted") -> str:
+    """Return the classes of which `having` is true; HAVING may see sums, so these have names of their own."""
     names = ", ".join(quasi)
     steps = ", ".join(filter(None, [_counted(quasi, sensitive), more]))
-    return f"WITH {steps} SELECT {names}, SUM(n) AS n FROM {source} GROUP BY {names} HAVING {having}"  # noqa: S608
+    return f"WITH {steps} SELECT {names}, SUM({ROWS}) AS {SIZE} FROM {source} GROUP BY {names} HAVING {having}"  # noqa: S608
 
 
 def _distinct(model: DistinctLDiversity, quasi: list[str]) -> str:
@@ -150,26 +157,24 @@ def _alpha(model: AlphaK, quasi: list[str]) -> str | Refusal:
     if model.protected:
         return Refusal("it protects some values, whose spelling depends on the database")
     alpha: Fraction = exact(model.alpha)
-    share = f"MAX(n) * {alpha.denominator} > SUM(n) * {alpha.numerator}"
-    return _grouped(quasi, model.sensitive, f"SUM(n) < {model.k} OR {share}")
+    share = f"MAX({ROWS}) * {alpha.denominator} > SUM({ROWS}) * {alpha.numerator}"
+    return _grouped(quasi, model.sensitive, f"SUM({ROWS}) < {model.k} OR {share}")
 
 
 def _entropy(model: EntropyLDiversity, quasi: list[str]) -> str | Refusal:
     if model.estimator != "shannon":
         return Refusal("its entropy is corrected by a function that databases do not have")
-    size, number = "CAST(SUM(n) AS DOUBLE)", "CAST(n AS DOUBLE)"
+    size, number = f"CAST(SUM({ROWS}) AS DOUBLE)", f"CAST({ROWS} AS DOUBLE)"
     entropy = f"LN({size}) - SUM({number} * LN({number})) / {size}"
     return _grouped(quasi, model.sensitive, f"EXP({entropy}) < {model.l * (1 - NOISE)!r}")
 
 
 def _recursive(model: RecursiveLDiversity, quasi: list[str]) -> str:
     names, c = ", ".join(quasi), exact(model.c)
-    ranked = (
-        f"ranked AS (SELECT {names}, n, ROW_NUMBER() OVER (PARTITION BY {names} ORDER BY n DESC) AS place "  # noqa: S608
-        "FROM counted)"
-    )
-    tail = f"SUM(CASE WHEN place >= {model.l} THEN n ELSE 0 END)"
-    having = f"MAX(n) * {c.denominator} >= {tail} * {c.numerator}"
+    rank = f"ROW_NUMBER() OVER (PARTITION BY {names} ORDER BY {ROWS} DESC)"
+    ranked = f"ranked AS (SELECT {names}, {ROWS}, {rank} AS {PLACE} FROM counted)"  # noqa: S608
+    tail = f"SUM(CASE WHEN {PLACE} >= {model.l} THEN {ROWS} ELSE 0 END)"
+    having = f"MAX({ROWS}) * {c.denominator} >= {tail} * {c.numerator}"
     return _grouped(quasi, model.sensitive, having, more=ranked, source="ranked")
 
 
@@ -179,11 +184,12 @@ def _closeness(model: TCloseness, quasi: list[str]) -> str | Refusal:
     names = ", ".join(quasi)
 
     def total(over: str) -> str:
-        return f"CAST(SUM(n) OVER ({over}) AS DOUBLE)"
+        return f"CAST(SUM({ROWS}) OVER ({over}) AS DOUBLE)"
 
-    own, whole = total(f"PARTITION BY {names}"), f"{total('PARTITION BY v')} / {total('')}"
-    excess = f"excess AS (SELECT {names}, n, CAST(n AS DOUBLE) / {own} - {whole} AS above FROM counted)"  # noqa: S608
-    having = f"SUM(CASE WHEN above > 0 THEN above ELSE 0 END) > {model.t + NOISE!r}"
+    own, whole = total(f"PARTITION BY {names}"), f"{total(f'PARTITION BY {VALUE}')} / {total('')}"
+    share = f"CAST({ROWS} AS DOUBLE) / {own} - {whole}"
+    excess = f"excess AS (SELECT {names}, {ROWS}, {share} AS {ABOVE} FROM counted)"  # noqa: S608
+    having = f"SUM(CASE WHEN {ABOVE} > 0 THEN {ABOVE} ELSE 0 END) > {model.t + NOISE!r}"
     return _grouped(quasi, model.sensitive, having, more=excess, source="excess")
 
 

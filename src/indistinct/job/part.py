@@ -34,7 +34,8 @@ from indistinct.tables.domain import Domain
 class PartPlan:
     """All that finishing a part needs beside its rows.
 
-    `keys` are the domains of what the model looks at, and `columns` those of the table in their order.
+    `keys` are the domains of what the model looks at, and `columns` those of the table in their order. Where somebody
+    `keeps_cuts`, a summary has them.
     """
 
     quasi: tuple[LevelColumn, ...]
@@ -44,34 +45,33 @@ class PartPlan:
     style: Style
     schema: Schema
     columns: tuple[str, ...]
+    keeps_cuts: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PartSummary:
+    """What is told of a finished part, which does not grow with its rows or classes.
+
+    `squares` are those of class sizes, added up, and `width` is the mean width of its published values (GCP).
+    `counters` say what the search did or, under a recoding that was found before, what is not published: `uncovered`
+    rows have values that nothing covers, and `broken` classes with `dropped` rows would break the promise. `digest` is
+    that of how the part was cut; `cuts` has it where somebody keeps that.
+    """
+
+    rows: int
+    squares: int
+    width: float
+    counters: Counter[str]
+    digest: bytes = b""
+    cuts: StoredPart | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PublishedPart:
-    """A part as it is published: its classes with their rows, and how it was cut.
-
-    `width` is the mean width of its published values (GCP), and `counters` say what the search did.
-    """
+    """A part as it is published: its classes with their rows, and what is told of it."""
 
     classes: ClassRows
-    part: StoredPart
-    width: float
-    counters: Counter[str]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class AppliedPart:
-    """A part under a recoding that was found before: its classes with their rows, and what is not published.
-
-    `uncovered` rows have values that nothing covers; `broken` classes with `dropped` rows would break the promise.
-    `width` is the mean width of its published values (GCP).
-    """
-
-    classes: ClassRows
-    width: float
-    uncovered: int
-    broken: int
-    dropped: int
+    summary: PartSummary
 
 
 def publish_part(plan: PartPlan, _: int, rows: pa.Table) -> PublishedPart:
@@ -85,7 +85,14 @@ def publish_part(plan: PartPlan, _: int, rows: pa.Table) -> PublishedPart:
     assignment = assign(made.frequencies, replace(made.recoding, schema=plan.schema))
     owners = assignment.class_ids[made.cells[owners]]
     classes = classes_of(plan, assignment, owners, rows)
-    return PublishedPart(classes, stored_part(part), _mean_width(plan, assignment, owners), counters)
+    told = _summary(classes, _mean_width(plan, assignment, owners), counters)
+    cuts = stored_part(part)
+    return PublishedPart(classes, replace(told, digest=cuts.digest(), cuts=cuts if plan.keeps_cuts else None))
+
+
+def _summary(classes: ClassRows, width: float, counters: Counter[str]) -> PartSummary:
+    sizes = classes.sizes.astype(np.int64)
+    return PartSummary(int(sizes.sum()), int((sizes**2).sum()), width, counters)
 
 
 def assemble_part(plan: PartPlan, part: FinishedPart) -> Assembled:
@@ -125,7 +132,7 @@ def finished_part(stored: StoredPart) -> FinishedPart:
     return FinishedPart(stored.axis, stored.cut, stored.left, ones, Ends(stored.starts, stored.keys))
 
 
-def apply_part(plan: PartPlan, store: PartStore, lock: Lock, part: int, rows: pa.Table) -> AppliedPart:
+def apply_part(plan: PartPlan, store: PartStore, lock: Lock, part: int, rows: pa.Table) -> PublishedPart:
     """Return what a stored part makes of rows, without the classes that break the promise.
 
     Threads read from one file, in turn by `lock`.
@@ -149,7 +156,8 @@ def apply_part(plan: PartPlan, store: PartStore, lock: Lock, part: int, rows: pa
     numbers = np.full(size, -1, dtype=np.int32)
     numbers[used] = np.arange(len(used))
     found = classes_of(plan, assignment, numbers[owners[kept]], rows.take(pa.array(kept)), used)
-    return AppliedPart(found, _mean_width(plan, assignment, owners[kept]), int((~covered).sum()), broken, dropped)
+    counters = Counter(uncovered=int((~covered).sum()), broken=broken, dropped=dropped)
+    return PublishedPart(found, _summary(found, _mean_width(plan, assignment, owners[kept]), counters))
 
 
 def locate_rows(plan: PartPlan, made: Assembled, rows: pa.Table) -> tuple[Codes, Codes]:

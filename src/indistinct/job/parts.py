@@ -30,7 +30,7 @@ from indistinct.algorithms.partition.mondrian import Mondrian
 from indistinct.budget import Budget
 from indistinct.engines.base import COARSER, BeyondMemory
 from indistinct.engines.finding import Learned
-from indistinct.engines.levels import Levels, PartedRows, RegionFinder, RowPasses
+from indistinct.engines.levels import Levels, PartedRows, RegionFinder, RowPasses, share_files
 from indistinct.engines.memory.count import encoded_column
 from indistinct.errors import OutOfMemoryError
 from indistinct.frequencies.count import Counted, Request
@@ -264,7 +264,7 @@ def _finished(
 ) -> Iterator[FinishedPart]:
     """Yield the parts of a tree from left to right, each cut to its end."""
     leaves = top.leaves()
-    numbered, files = top.keyed(leaves), _files([top.rows[leaf] for leaf in leaves], judge.fits)
+    numbered, files = top.keyed(leaves), share_files([top.rows[leaf] for leaf in leaves], judge.fits)
     for first in range(0, len(files), MOST_FILES):
         some = files[first : first + MOST_FILES]
         work = _Finishing(numbered, some, [leaves[own[0]] in top.whole for own in some], columns, judge)
@@ -304,19 +304,6 @@ def _by_file(numbered: KeyTree, files: Sequence[Sequence[int]]) -> KeyTree:
     for file, own in enumerate(files):
         of_leaf[list(own)] = file
     return replace(numbered, left=np.where(inner, numbered.left, of_leaf[np.where(inner, 0, numbered.left)]))
-
-
-def _files(rows: Sequence[int], fits: int) -> list[list[int]]:
-    """Return which neighbouring leaves share a file, so that each file fits if its leaves do."""
-    files: list[list[int]] = []
-    filled = fits + 1
-    for leaf, count in enumerate(rows):
-        if filled + count > fits:
-            files.append([])
-            filled = 0
-        files[-1].append(leaf)
-        filled += count
-    return files
 
 
 def _one_class(rows: PartedRows, file: int, columns: Sequence[LevelColumn], judge: Judge) -> FinishedPart:

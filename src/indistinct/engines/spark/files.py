@@ -55,7 +55,7 @@ class Pieces:
         """Yield the rows of pieces, given batches of their numbers; texts have dictionaries."""
         for batch in numbers:
             for number in batch.column(0).to_pylist():
-                yield from self._read_piece(self.pieces[number])
+                yield from self.read_piece(self.pieces[number])
 
     def count(self, numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield, as parcels, the distinct combinations of values of each piece, and how many rows have each."""
@@ -74,7 +74,8 @@ class Pieces:
         tables = [unite_groups([_with_ones(pa.Table.from_batches([batch]))]) for batch in self.read(numbers)]
         return unite_groups(tables) if tables else None
 
-    def _read_piece(self, piece: Piece) -> Iterator[pa.RecordBatch]:
+    def read_piece(self, piece: Piece) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a piece; texts have dictionaries."""
         texts = [field.name for field in self.schema if field.type in TEXTS]
         try:
             with pq.ParquetFile(piece.path, read_dictionary=texts) as file:

@@ -32,7 +32,7 @@ def pack_parts(table: pa.Table, parts: Codes) -> Iterator[pa.RecordBatch]:
 
 def pack_table(table: pa.Table, *, part: int) -> Iterator[pa.RecordBatch]:
     """Yield a table as parcels of a part, one after another."""
-    table = pa.table([_worth_sending(column) for column in table.columns], names=table.column_names)
+    table = pa.table([worth_sending(column) for column in table.columns], names=table.column_names)
     step = max(len(table) * PARCEL_BYTES // max(table.nbytes, 1), 1)
     for first in range(0, len(table), step):
         stream = pa.BufferOutputStream()
@@ -72,7 +72,7 @@ def join_tables(tables: Sequence[pa.Table]) -> pa.Table:
     return pa.table(columns, names=tables[0].column_names)
 
 
-def _worth_sending(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def worth_sending(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return a column with its dictionary, or without one that is large for so few rows."""
     if not isinstance(column.type, pa.DictionaryType):
         return column

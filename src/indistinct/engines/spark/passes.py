@@ -17,10 +17,14 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
+from indistinct.engines import part_rows
+from indistinct.engines.base import Sink
 from indistinct.engines.levels import PartedRows, Room, RowPasses, nothing_known
+from indistinct.engines.part_rows import Keep, Parting
 from indistinct.engines.spark.estimating import Smallest, merge_smallest, smallest_words
 from indistinct.engines.spark.files import Pieces
 from indistinct.engines.spark.parcels import PARCEL, PARCELS, PARCELS_OF_SPARK, PART, pack_parts, part_frame
+from indistinct.engines.spark.parts import publish_parts
 from indistinct.engines.spark.sending import Sender
 from indistinct.engines.spark.session import settings_of, shorten_errors
 from indistinct.engines.spark.source import SparkTable
@@ -40,6 +44,7 @@ from indistinct.frequencies.levels import (
 )
 from indistinct.frequencies.value import Key
 from indistinct.machine.arrays import Codes
+from indistinct.machine.randomness import Secret
 from indistinct.tables.domain import Domain
 
 LOG = logging.getLogger("indistinct.levels")
@@ -185,8 +190,8 @@ def ask_rows(source: SparkTable, columns: Sequence[str], question: Question, mer
 class SparkLevels:
     """A table on a cluster that is passed over again and again; `learned` takes how its rows find their class."""
 
-    by_part: ClassVar[bool] = False
-    """Classes of all parts come together in the driver."""
+    by_part: ClassVar[bool] = True
+    """Whether a release can be made part by part, so that classes need not fit together."""
 
     source: SparkTable
     room: Room
@@ -203,6 +208,19 @@ class SparkLevels:
     def passes(self, columns: tuple[KeyColumn, ...], keys: Mapping[Key, Domain]) -> "SparkPasses":
         """Return passes that see columns as keys, and codes of what a model looks at."""
         return SparkPasses(self.source, columns, keys)
+
+    def publish_parts(
+        self,
+        parting: Parting,
+        finish: part_rows.Finish,
+        keep: Keep,
+        done: Callable[[], None],
+        sink: Sink,
+        *,
+        secret: Secret,
+    ) -> None:
+        """Let workers make a release part by part; see `parts.publish_parts`."""
+        publish_parts(self.source, parting, finish, keep, done, sink, secret=secret, most=self.room.cells)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

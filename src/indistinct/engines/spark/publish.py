@@ -7,6 +7,7 @@ classes are, and no task sees the whole table. Nothing but the schema of a relea
 import math
 import secrets
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -76,22 +77,30 @@ def _collect_table(frame: Any, schema: pa.Schema) -> pa.Table:
 
 
 def _write(job: "_Job", arranged: Any, writing: Writing, path: Path) -> None:
-    """Let workers write files beside a folder, and move into it those of the attempts that count.
+    def run(folder: Path) -> Any:
+        return job.run(arranged, replace(writing, folder=folder), "write", FILES_OF_SPARK)
 
+    write_folder(run, writing.written, path)
+
+
+def write_folder(run: Callable[[Path], Any], written: pa.Schema, path: Path) -> int:
+    """Let workers write files beside a folder, move into it those of the attempts that count, and return their rows.
+
+    `run` returns the frame of what workers tell of the files that they write to a folder, whose columns are `written`.
     A task that was given up may go on writing for a while: it does so where nobody reads.
     """
     attempts = path.with_name("attempts")
     attempts.mkdir()
     try:
-        frame = job.run(arranged, replace(writing, folder=attempts.resolve()), "write", FILES_OF_SPARK)
         with shorten_errors("write the release"):
-            told = frame.toArrow()
+            told = run(attempts.resolve()).toArrow()
         path.mkdir()
         for name, rows in zip(told["name"].to_pylist(), told["rows"].to_pylist(), strict=True):
             _take_file(attempts / name, path / name, rows)
         if not len(told):  # a folder of no rows has columns all the same
-            with writer_at(path, "part-00000.parquet", writing.written) as writer:
-                writer.write_table(writing.written.empty_table())
+            with writer_at(path, "part-00000.parquet", written) as writer:
+                writer.write_table(written.empty_table())
+        return sum(told["rows"].to_pylist())
     finally:
         shutil.rmtree(attempts, ignore_errors=True)
 
@@ -134,7 +143,7 @@ class _Job:
         contents = tuple(dict.fromkeys(output.of for output in outputs)) if secret.seed is not None else ()
         run = Run.of(assignment, secret)
         whole = any(len(table.slices) > 1 or table.bucket is not None for table in tables)
-        parts = _parts(int(run.starts[-1]), int(source.session.sparkContext.defaultParallelism))
+        parts = parts_of_output(int(run.starts[-1]), int(source.session.sparkContext.defaultParallelism))
         places = Places(run.places, run.starts, parts, whole)
         words = Words(secrets.token_bytes(32), secret, contents)
         known = tuple(dict.fromkeys([*(domain.column for domain in finder.domains), *kept, *contents]))
@@ -183,7 +192,7 @@ class _Job:
         return pa.schema([*((name, kinds[name]) for name in names), *columns])
 
 
-def _parts(rows: int, parallel: int) -> int:
+def parts_of_output(rows: int, parallel: int) -> int:
     """Return into how many parts rows go: enough that each is small, and that no task waits for work."""
     return max(math.ceil(rows / MOST_ROWS), min(parallel, math.ceil(rows / FEW_ROWS)), 1)
 

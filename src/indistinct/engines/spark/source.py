@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.engines.base import as_written, place_of
+from indistinct.engines.class_batches import NotInOrderError
 from indistinct.engines.groups import Groups
 from indistinct.engines.spark.files import NUMBER, Piece, Pieces, find_pieces, unite_groups, unite_parcels
 from indistinct.engines.spark.parcels import PARCELS_OF_SPARK, PART, part_frame, unpack_parcels
@@ -178,6 +179,20 @@ class SparkTable(SourceDetails):
             return int(counted.where(counted["count"] == 1).count())
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class WrittenTable(SparkTable):
+    """A table that was just written, whose files the driver sees: it reads their rows in the order of their names."""
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
+        """Return some columns of all rows, batch by batch."""
+        pieces = self.pieces_of(columns)
+        if pieces is None:
+            raise NotInOrderError  # Spark must read them, and gives them in any order
+        for piece in pieces.pieces:
+            for batch in pieces.read_piece(piece):
+                yield pa.Table.from_batches([batch]).rename_columns(list(columns))
+
+
 def bytes_of_groups(groups: int, columns: Sequence[str]) -> int:
     """Return how many bytes groups of some columns take at least."""
     return groups * BYTES_OF_VALUE * (len(columns) + 1)
@@ -244,7 +259,8 @@ def parquet_files(source: Any) -> tuple[Path, ...]:
 def open_folder(folder: Path, session: Any, schema: pa.Schema) -> SparkTable:
     """Return a folder of a table with the columns of `schema` that was just written, as Spark reads it."""
     table = _read_files(session, sorted(folder.resolve().glob("*.parquet")))
-    return replace(table, arrow=as_written(table.arrow, schema))
+    known = {each.name: getattr(table, each.name) for each in fields(table)}
+    return WrittenTable(**{**known, "arrow": as_written(table.arrow, schema)})
 
 
 def _read_files(session: Any, files: Sequence[Path], columns: Sequence[str] = ()) -> SparkTable:

@@ -230,13 +230,10 @@ class Writing:
 
         A task may run twice, at once even: each attempt has its own file, and the driver takes those that are told.
         """
-        from pyspark import TaskContext
-
         part, rows = unpack_parcels(batches)
         if rows is None:
             return
-        context = TaskContext.get()
-        name = f"part-{part:05}-{0 if context is None else context.taskAttemptId()}.parquet"
+        name = file_name(part)
         with writer_at(self.folder, name, self.written) as writer:
             for table in self._tables(rows):
                 writer.write_table(as_written(table, self.written))
@@ -245,9 +242,7 @@ class Writing:
     @property
     def written(self) -> pa.Schema:
         """Return the types of a file: those that Spark has too, and texts with a dictionary."""
-        kinds = types_to_send(self.schema)
-        coded = [pa.dictionary(pa.int32(), each.type) if each.type == pa.string() else each.type for each in kinds]
-        return pa.schema(list(zip(kinds.names, coded, strict=True)))
+        return types_of_file(self.schema)
 
     def _tables(self, rows: pa.Table | None) -> Iterator[pa.Table]:
         """Yield published rows, some at a time, given those of a part."""
@@ -324,6 +319,21 @@ def under_names(table: pa.Table, wanted: pa.Schema) -> pa.Table:
         for column, each in zip(table.columns, wanted, strict=True)
     ]
     return pa.table(columns, names=wanted.names)
+
+
+def file_name(part: int) -> str:
+    """Return the name of the file that an attempt of a task writes of a part."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    return f"part-{part:05}-{0 if context is None else context.taskAttemptId()}.parquet"
+
+
+def types_of_file(schema: pa.Schema) -> pa.Schema:
+    """Return the types in which published columns are written: those that Spark has, and texts with a dictionary."""
+    kinds = types_to_send(schema)
+    coded = [pa.dictionary(pa.int32(), each.type) if each.type == pa.string() else each.type for each in kinds]
+    return pa.schema(list(zip(kinds.names, coded, strict=True)))
 
 
 def as_written(table: pa.Table, schema: pa.Schema) -> pa.Table:

@@ -1,0 +1,286 @@
+"""Publishing part by part on a cluster: workers finish parts, and write ranges of classes that come of all parts.
+
+Rows go to the task of their part, which finishes it; finished parts wait on the disks of workers. Every class then goes
+to the task of a range of what classes show, which unites and writes it. The driver sees summaries alone.
+"""
+
+import logging
+import pickle
+import time
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial, reduce
+from itertools import groupby, pairwise
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from indistinct.engines.base import FolderSink, Sink
+from indistinct.engines.class_runs import join_types, pack_classes, piece_ends, split_words, unpack_classes
+from indistinct.engines.levels import share_files
+from indistinct.engines.part_rows import BLOCK, Finish, Keep, Parting, finish_several, publish_block
+from indistinct.engines.spark.files import Pieces
+from indistinct.engines.spark.parcels import (
+    PARCEL,
+    PARCELS,
+    PARCELS_OF_SPARK,
+    PART,
+    join_tables,
+    pack_parts,
+    part_frame,
+    worth_sending,
+)
+from indistinct.engines.spark.publish import parts_of_output, write_folder
+from indistinct.engines.spark.sending import Sender
+from indistinct.engines.spark.session import settings_of, shorten_errors
+from indistinct.engines.spark.source import SparkTable
+from indistinct.engines.spark.worker import (
+    FILES,
+    FILES_OF_SPARK,
+    as_written,
+    changed_error,
+    file_name,
+    read_rows,
+    types_of_file,
+    writer_at,
+)
+from indistinct.engines.stored_rows import GROUP
+from indistinct.errors import OutputError
+from indistinct.machine.arrays import Codes, starts_of
+from indistinct.machine.randomness import Secret
+from indistinct.recoding.class_rows import ClassRows, class_words, unite_classes
+from indistinct.recoding.outputs import MAIN
+
+LOG = logging.getLogger("indistinct.parts")
+SUMMARY = "summary"
+MADE = pa.schema([*PARCELS, (SUMMARY, pa.binary())])
+MADE_OF_SPARK = f"{PARCELS_OF_SPARK}, {SUMMARY} binary"
+# Bytes of classes that travel together, about.
+PIECE = 1 << 23
+# Words of a part that the driver gets to know, from which it chooses where ranges end.
+SAMPLES = 64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Told:
+    """What a task tells of a part: its summary, its published rows and columns, and some words of its classes.
+
+    The first part of a task has `read` too: how many rows came for all of them.
+    """
+
+    published: int
+    summary: Any
+    shown: pa.Schema
+    columns: tuple[str, ...]
+    words: tuple[tuple[str, int], ...]
+    read: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class PartWork:
+    """How workers send rows to the task of their part, and finish the parts of a task; `tasks` has that of each."""
+
+    read: pa.Schema
+    pieces: Pieces | None
+    parting: Parting
+    secret: Secret
+    tasks: Codes
+    finish: Finish
+
+    def send(self, batches: Iterable[pa.RecordBatch], _partition: int) -> Iterator[pa.RecordBatch]:
+        """Yield rows as parcels of tasks, each row with its part."""
+        for batch in read_rows(batches, self.pieces, self.read):
+            rows, owners = self.parting.deal(batch, self.secret)
+            marked = rows.append_column(GROUP, pa.array(owners.astype(np.int32)))
+            yield from pack_parts(marked, self.tasks[owners])
+
+    def finish_parts(self, batches: Iterable[pa.RecordBatch], _partition: int) -> Iterator[pa.RecordBatch]:
+        """Yield the classes of parts, piece by piece, and at the end of a task what is told of its parts."""
+        for task, contents in by_number(batches):
+            rows = coded_texts(join_tables([pa.ipc.open_stream(each).read_all() for each in contents]))
+            told = []
+            for made in finish_several(rows, np.flatnonzero(self.tasks == task).tolist(), self.finish):
+                own = made.classes
+                told.append(Told(int(own.sizes.sum()), made.summary, own.shown.schema, own.columns, sample_words(own)))
+                for first, last in pairwise([0, *piece_ends(own, PIECE)]):
+                    yield _pack_made(task, _pack(own.slice(first, last)), None)
+            told[0] = replace(told[0], read=len(rows))
+            yield _pack_made(task, None, pickle.dumps(told, pickle.HIGHEST_PROTOCOL))
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class RangeWork:
+    """How classes go to ranges of words, which end before `splitters`, and how a range is written.
+
+    `types` are those of what classes show, altogether; `written` are those of files.
+    """
+
+    types: Mapping[str, pa.DataType]
+    columns: tuple[str, ...]
+    splitters: Sequence[str]
+    secret: Secret
+    written: pa.Schema
+    folder: Path | None = None
+
+    def split(self, batches: Iterable[pa.RecordBatch], _partition: int) -> Iterator[pa.RecordBatch]:
+        """Yield classes as parcels of ranges."""
+        for _, contents in by_number(batches):
+            for content in contents:
+                classes = unpack_classes(content, self.types, self.columns)
+                words = class_words(classes.shown).to_pylist()
+                ends = [0, *(bisect_left(words, each) for each in self.splitters), len(words)]
+                for number, (first, last) in enumerate(pairwise(ends)):
+                    if first < last:
+                        cells = [pa.array([number], pa.int32()), pa.array([_pack(classes.slice(first, last))])]
+                        yield pa.record_batch(cells, schema=PARCELS)
+
+    def write(self, batches: Iterable[pa.RecordBatch], _partition: int) -> Iterator[pa.RecordBatch]:
+        """Write every range as a file of this attempt alone, and yield its name and how many rows it has."""
+        for number, contents in by_number(batches):
+            name, several = file_name(number), [self._unpack(content) for content in contents]
+            united = unite_classes(several)
+            del several
+            with writer_at(self.folder, name, self.written) as writer:
+                for first, last in pairwise([0, *_block_ends(united)]):
+                    block = publish_block(united.slice(first, last), self.secret)
+                    writer.write_table(as_written(block, self.written))
+            yield pa.record_batch([pa.array([name]), pa.array([int(united.sizes.sum())])], schema=FILES)
+
+    def _unpack(self, content: pa.Buffer) -> ClassRows:
+        classes = unpack_classes(content, self.types, self.columns)
+        return replace(classes, rows=coded_texts(classes.rows))
+
+
+def publish_parts(
+    source: SparkTable,
+    parting: Parting,
+    finish: Finish,
+    keep: Keep,
+    done: Callable[[], None],
+    sink: Sink,
+    *,
+    secret: Secret,
+    most: int,
+) -> None:
+    """Let workers publish a table part by part, each task with `most` rows, and give a sink their files.
+
+    `keep` takes the summary of every part, in their order, and `done` is called before anything is written.
+    """
+    from pyspark import StorageLevel
+
+    if not isinstance(sink, FolderSink):
+        raise OutputError(
+            "a release that workers make part by part goes to a folder of Parquet files",
+            hint="give an output that ends in .parquet, on a path that driver and workers share",
+        )
+    began, sender, names = time.perf_counter(), Sender(source.session), parting.wanted
+    rows, parallel = int(parting.sizes.sum()), int(source.session.sparkContext.defaultParallelism)
+    tasks = _tasks(parting.sizes, min(most, -(-rows // parallel)))
+    work = PartWork(source.schema_of(names), source.pieces_of(names), parting, secret, tasks, finish)
+    made = None
+    with settings_of(source.session):
+        try:
+            with shorten_errors("finish parts of the table"):
+                frame, _ = source.rows_of_tasks(names)
+                sent = part_frame(sender.run(frame, work, "send", PARCELS_OF_SPARK), int(tasks[-1]) + 1)
+                made = sender.run(sent, work, "finish_parts", MADE_OF_SPARK).persist(StorageLevel.DISK_ONLY)
+                collected = made.where(made[SUMMARY].isNotNull()).select(PART, SUMMARY).toArrow()
+            parts = _collect_told(collected)
+            if sum(each.read for each in parts) != rows:
+                raise changed_error()
+            LOG.info("finished %d parts on workers; %.3f s", len(parts), time.perf_counter() - began)
+            for each in parts:
+                keep(each.summary)
+            done()
+            ranges, schema = _ranges(source, parts, secret, rows=-(-rows // parts_of_output(rows, parallel)))
+            published = sum(each.published for each in parts)
+            sink.accept_folder(MAIN, partial(_write, sender, made, ranges, published), schema=schema)
+        finally:
+            if made is not None:
+                made.unpersist(blocking=True)
+            sender.forget()
+
+
+def _write(sender: Sender, made: Any, ranges: RangeWork, published: int, path: Path) -> None:
+    """Let workers write the ranges of finished parts, which have so many rows together."""
+    began, classes = time.perf_counter(), made.where(made[PARCEL].isNotNull()).select(PART, PARCEL)
+    split = sender.run(classes, ranges, "split", PARCELS_OF_SPARK)
+    arranged = part_frame(split, len(ranges.splitters) + 1)
+
+    def run(folder: Path) -> Any:
+        return sender.run(arranged, replace(ranges, folder=folder), "write", FILES_OF_SPARK)
+
+    if write_folder(run, ranges.written, path) != published:
+        raise OutputError("workers wrote other rows than parts have", hint="nothing was published; run it again")
+    LOG.info("wrote %d ranges of classes on workers; %.3f s", len(ranges.splitters) + 1, time.perf_counter() - began)
+
+
+def _ranges(source: SparkTable, parts: Sequence[Told], secret: Secret, *, rows: int) -> tuple[RangeWork, pa.Schema]:
+    """Return how classes go to ranges of about so many rows, and the columns of the release."""
+    types = reduce(join_types, (each.shown for each in parts), dict[str, pa.DataType]())
+    columns = parts[0].columns
+    schema = pa.schema([(name, types[name] if name in types else source.arrow.field(name).type) for name in columns])
+    splitters = split_words((word for each in parts for word in each.words), rows)
+    return RangeWork(types, columns, splitters, secret, types_of_file(schema)), schema
+
+
+def _collect_told(collected: pa.Table) -> list[Told]:
+    """Return what is told of all parts, in their order."""
+    ordered = collected.sort_by(PART)[SUMMARY].to_pylist()
+    return [each for content in ordered for each in pickle.loads(content)]  # noqa: S301 (made by our own workers)
+
+
+def _tasks(sizes: Codes, most: int) -> Codes:
+    """Return the task that finishes each part; neighbours share one that has so many rows at most."""
+    shared = share_files(sizes.tolist(), most)
+    return np.repeat(np.arange(len(shared)), [len(own) for own in shared])
+
+
+def sample_words(classes: ClassRows) -> tuple[tuple[str, int], ...]:
+    """Return some words of classes in order, at even distances, and how many rows lie from each to the next."""
+    starts = starts_of(classes.sizes)
+    wanted = np.linspace(0, starts[-1], SAMPLES, endpoint=False)
+    firsts = np.unique(np.minimum(np.searchsorted(starts, wanted), len(classes) - 1))
+    words = class_words(classes.shown.take(pa.array(firsts))).to_pylist()
+    return tuple(zip(words, np.diff(np.append(starts[firsts], starts[-1])).tolist(), strict=True))
+
+
+def by_number(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, Iterator[pa.Buffer]]]:
+    """Yield numbers of parcels that follow each other, and what these hold."""
+    parcels = (pair for batch in batches for pair in zip(batch[PART].to_pylist(), batch[PARCEL], strict=True))
+    for number, own in groupby(parcels, key=itemgetter(0)):
+        yield number, (content.as_buffer() for _, content in own)
+
+
+def coded_texts(table: pa.Table) -> pa.Table:
+    """Return a table whose texts all have dictionaries of one type, however they came."""
+    coded = pa.dictionary(pa.int32(), pa.string())
+    columns = [
+        column.dictionary_encode().cast(coded).unify_dictionaries()
+        if pa.types.is_string(column.type) or isinstance(column.type, pa.DictionaryType)
+        else column
+        for column in table.columns
+    ]
+    return pa.table(columns, names=table.column_names) if columns else table
+
+
+def _pack(classes: ClassRows) -> bytes:
+    rows = classes.rows
+    sent = pa.table([worth_sending(column) for column in rows.columns], names=rows.column_names)
+    return pack_classes(replace(classes, rows=sent))
+
+
+def _block_ends(classes: ClassRows) -> list[int]:
+    """Return behind which classes blocks end that are published together."""
+    starts = starts_of(classes.sizes)
+    ends = np.searchsorted(starts, np.arange(BLOCK, starts[-1], BLOCK))
+    return [*np.unique(ends[(ends > 0) & (ends < len(classes))]).tolist(), len(classes)]
+
+
+def _pack_made(task: int, parcel: bytes | None, summary: bytes | None) -> pa.RecordBatch:
+    cells = [pa.array([task], pa.int32()), pa.array([parcel], pa.binary()), pa.array([summary], pa.binary())]
+    return pa.record_batch(cells, schema=MADE)

@@ -1,0 +1,160 @@
+"""Releases whose classes the driver does not hold: workers finish parts and write them, with the answer of memory."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import indistinct as ind
+from indistinct import engines
+from indistinct.engines.levels import Room
+from indistinct.engines.spark import Spark, parts, publish
+from indistinct.errors import InfeasibleError, OutOfMemoryError, OutputError
+from indistinct.recoding.class_rows import class_words
+from references.engine_runs import rows_of
+from references.level_runs import MODELS, NOWHERE, by_levels
+from references.spark_session import QUIET, needs_java, spark
+
+pytestmark = [*QUIET, pytest.mark.xdist_group("spark")]
+SCHEMA = ind.Schema(quasi=["height", "weight", "ward"], sensitive=["disease"], insensitive=["note"])
+
+
+def measured(rows=900):
+    rng = np.random.default_rng(5)
+    return pa.table(
+        {
+            "note": [f"note {row}" for row in range(rows)],
+            "height": pa.array(rng.normal(size=rows), mask=rng.random(rows) < 0.05),
+            "weight": rng.integers(0, 40, rows),
+            "ward": rng.choice(["north", "south", "west"], rows),
+            "disease": rng.choice(["flu", "gout", "mumps"], rows),
+        }
+    )
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "in" / "measured.parquet"
+    path.parent.mkdir()
+    pq.write_table(measured(), path, row_group_size=200)
+    return path
+
+
+@pytest.fixture
+def output(tmp_path):
+    path = tmp_path / "out" / "release.parquet"
+    path.parent.mkdir()
+    return path
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Let the driver hold no class and few values, a worker few rows of a part, and a file few rows."""
+    spark()
+    monkeypatch.setattr(engines, "Spark", lambda *_: Spark(room=Room(150, 20, 50, 0)))
+    monkeypatch.setattr(publish, "MOST_ROWS", 130)
+    monkeypatch.setattr(parts, "PIECE", 2000)
+
+
+def read_in_order(folder):
+    return pa.concat_tables([pq.read_table(path) for path in sorted(folder.glob("*.parquet"))])
+
+
+def require_equal(mine, memory, output):
+    written = read_in_order(output)
+    assert rows_of(written) == rows_of(memory.table)
+    assert written.column_names == memory.table.column_names
+    assert replace(mine.certificate, **NOWHERE) == replace(memory.certificate, **NOWHERE)
+    words = class_words(written.select(list(SCHEMA.quasi))).to_pylist()
+    assert words == sorted(words)
+
+
+@needs_java
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("model", MODELS)
+def test_files_go_part_by_part_with_the_answer_of_memory(file, output, model):
+    options = {"model": model.format(k=3), "algorithm": "mondrian"}
+    try:
+        memory = ind.anonymize(file, SCHEMA, engine="memory", **options)
+    except InfeasibleError:
+        with pytest.raises(InfeasibleError):
+            ind.anonymize(file, SCHEMA, engine="spark", output=output, **options)
+        return
+    mine = ind.anonymize(file, SCHEMA, engine="spark", output=output, **options)
+    require_equal(mine, memory, output)
+    assert mine.by_part
+    assert len(list(output.glob("*.parquet"))) > 3
+    assert sorted(path.name for path in output.parent.iterdir()) == [output.name, f"{output.name}.certificate.json"]
+    assert not spark().sparkContext._jsc.getPersistentRDDs()
+    wanted = ind.measure(memory)
+    for name, value in ind.measure(mine).items():
+        assert value == pytest.approx(wanted[name], rel=1e-9), name
+
+
+@needs_java
+@pytest.mark.usefixtures("small")
+def test_a_seed_gives_the_same_rows_in_the_same_order(file, tmp_path):
+    options = {"model": "k-anonymity:k=4", "algorithm": "mondrian", "seed": 1}
+    orders = []
+    for number, source in enumerate([file, spark().createDataFrame(measured()).repartition(5)]):
+        output = tmp_path / f"{number}.parquet"
+        ind.anonymize(source, SCHEMA, engine="spark", output=output, **options)
+        orders.append(read_in_order(output).to_pylist())
+    duckdb = tmp_path / "duckdb.parquet"
+    with pytest.MonkeyPatch.context() as patch:
+        by_levels(Room(150, 20, 50, 0), patch)
+        ind.anonymize(file, SCHEMA, engine="duckdb", output=duckdb, **options)
+    assert orders == [pq.read_table(duckdb).to_pylist()] * 2
+
+
+@needs_java
+@pytest.mark.usefixtures("small")
+def test_a_recoding_is_kept_if_it_is_asked_for(file, output, tmp_path):
+    saved = tmp_path / "recoding.json"
+    options = {"model": "k-anonymity:k=4", "algorithm": "mondrian"}
+    mine = ind.anonymize(file, SCHEMA, engine="spark", output=output, save_recoding=saved, **options)
+    again = tmp_path / "again.parquet"
+    found = ind.apply(saved, file, engine="duckdb", output=again)
+    assert rows_of(pq.read_table(again)) == rows_of(read_in_order(output))
+    assert found.certificate.recoding_digest == mine.certificate.recoding_digest
+    assert json.loads(saved.read_text())["kind"] == "by-part"
+
+
+@needs_java
+@pytest.mark.usefixtures("small")
+def test_verification_sees_no_class_but_those_of_a_batch(file, output, monkeypatch):
+    """Classes that stand in order are judged some at a time, and never counted together."""
+    counted = []
+    count = Spark.count
+
+    def counting(self, source, request):
+        counted.append(request.quasi)
+        return count(self, source, request)
+
+    monkeypatch.setattr(Spark, "count", counting)
+    ind.anonymize(file, SCHEMA, engine="spark", output=output, model="k-anonymity:k=4", algorithm="mondrian")
+    assert not [quasi for quasi in counted if quasi]
+
+
+@needs_java
+@pytest.mark.usefixtures("small")
+def test_what_is_not_made_part_by_part_is_refused_by_name(file, output):
+    with pytest.raises(OutOfMemoryError, match="part by part, but not with a release without an output"):
+        ind.anonymize(file, SCHEMA, engine="spark", model="k-anonymity:k=4", algorithm="mondrian")
+    with pytest.raises(OutOfMemoryError, match="part by part, but not with extent=region"):
+        ind.anonymize(
+            file, SCHEMA, engine="spark", model="k-anonymity:k=4", algorithm="mondrian:extent=region", output=output
+        )
+
+
+@needs_java
+@pytest.mark.usefixtures("small")
+def test_a_failure_leaves_nothing(file, output, monkeypatch):
+    monkeypatch.setattr(parts, "split_words", lambda *_: ["b", "[-0.5"])  # ranges that do not ascend
+    with pytest.raises(OutputError, match="workers wrote other rows"):
+        ind.anonymize(file, SCHEMA, engine="spark", output=output, model="k-anonymity:k=4", algorithm="mondrian")
+    assert list(output.parent.iterdir()) == []
+    assert not spark().sparkContext._jsc.getPersistentRDDs()
