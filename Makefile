@@ -14,7 +14,7 @@ VERSION = $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' src/indistinct/__init_
 # Tests start some hundred processes: what Python compiled once is kept beside the source for the next.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-integration test-dbt laws queries fuzz kills lint bench engines growth lighthouse kernels wheel check-wheel sbom check-files image docs site lock clean
+.PHONY: demo test test-integration test-dbt laws queries fuzz kills lint bench engines growth lighthouse sdnist kernels wheel check-wheel sbom check-files image docs site lock clean
 .NOTPARALLEL:
 
 demo: $(RUNTIME)
@@ -94,6 +94,13 @@ lighthouse:
 	.venv-lighthouse/bin/python -m pip install --quiet project-lighthouse-anonymize==1.0.0
 	.venv-lighthouse/bin/python benchmarks/lighthouse_child.py
 
+# NIST's own scores of our releases of its excerpts, which `reproduce nist-crc` prints: sdnist pins old libraries, and so
+# an environment of its own. Needs Python below 3.12, the network, and INDISTINCT_DATA.
+sdnist: $(RUNTIME)
+	$(PYTHON) -m venv .venv-sdnist
+	.venv-sdnist/bin/python -m pip install --quiet --disable-pip-version-check sdnist==2.4
+	.venv-sdnist/bin/python -W ignore benchmarks/sdnist_child.py $(BIN)/indistinct
+
 docs: $(DEV)
 	$(BIN)/python tools/reference_pages.py docs/reference
 
@@ -145,4 +152,4 @@ $(VENV)/%.ready: %.lock pyproject.toml
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .venv-dbt .venv-lighthouse build dist site demo-output .pytest_cache .ruff_cache .mypy_cache
+	rm -rf $(VENV) .venv-dbt .venv-lighthouse .venv-sdnist build dist site demo-output .pytest_cache .ruff_cache .mypy_cache

@@ -18,6 +18,7 @@ from benchmarks.people import people_lines
 from benchmarks.postgres import postgres_lines
 from benchmarks.releases_over_time import over_time_lines
 from benchmarks.risks import risk_lines, uniqueness_lines
+from benchmarks.scoreboards import scoreboard_lines
 from benchmarks.spark import spark_lines
 from benchmarks.startup import startup_lines
 from benchmarks.timing import Line
@@ -64,6 +65,7 @@ def main() -> None:
         "people": lambda: people_lines(min(chosen.rows, 1_000_000)),
         "risks": lambda: risk_lines(min(chosen.rows, 1_000_000)),
         "workload": workload_lines,
+        "scoreboards": scoreboard_lines,
         "unique-sets": lambda: unique_set_lines(min(chosen.rows, 1_000_000)),
     }
     if "levels-large" in chosen.names:  # a quarter of an hour and ten gigabytes of disk: only by its name

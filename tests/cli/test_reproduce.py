@@ -157,10 +157,26 @@ def test_a_scoreboard_publishes_and_scores(monkeypatch, tmp_path: Path, run) -> 
     monkeypatch.setenv("INDISTINCT_DATA", str(tmp_path))
     ran = run("reproduce", "nist-crc", "--sizes", "6", "--json")
     assert ran.code == 0, ran.err
-    made = json.loads(ran.out)["rows"]
-    assert {(row["k-marginal"], row["unique exact matches"], row["stars"], row["rows kept"]) for row in made} == {
-        (1000, 0, 0.0, 1.0)
-    }
+    *made, published = json.loads(ran.out)["rows"]
+    names = ("k-marginal", "unique exact matches", "stars", "rows kept", "rows without a star")
+    assert {tuple(row[name] for name in names) for row in made} == {(1000, 0, 0.0, 1.0, 64)}
+    assert {row["sdnist matches"] for row in made} == {0}
+    # What NIST publishes of sdcMicro stands below its table, and says nothing that only we compute.
+    assert (published["algorithm"], published["sdnist k-marginal"]) == ("sdcMicro, published", 907)
+    assert published["k-marginal"] is None
+
+
+@needs_adult
+def test_airbnbs_mondrian_stands_beside_ours(monkeypatch, run) -> None:
+    monkeypatch.setenv("INDISTINCT_DATA", str(DATA))
+    ran = run("reproduce", "lighthouse", "--sizes", "5", "--json")
+    assert ran.code == 0, ran.err
+    sample, guide = json.loads(ran.out)["rows"]
+    assert sample["stars here"] < sample["stars of Lighthouse"]
+    # Its guide prints these two; it stars fewer names there, and drops rows where we drop none.
+    assert (guide["rows dropped by Lighthouse"], guide["rows changed by Lighthouse"]) == (349, 17_698)
+    assert guide["rows dropped here"] == 0
+    assert guide["ratio with dropped rows"] < 1 < guide["ratio"]
 
 
 def test_clustering_is_drawn_and_its_claims_are_told(monkeypatch, tmp_path: Path, run) -> None:
