@@ -256,6 +256,7 @@ sys.exit(cli.main())
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_ends_with_130_and_publishes_nothing(tmp_path: Path, sign: signal.Signals) -> None:
     reached = tmp_path / "reached"
+    (tmp_path / "any.csv").write_text("age\n30\n")
     ran = subprocess.Popen(
         [sys.executable, "-c", SLOW, str(reached), "inspect", str(tmp_path / "any.csv")],
         stdout=subprocess.PIPE,
