@@ -74,9 +74,11 @@ def test_a_sheet_is_chosen_by_name_or_because_no_other_has_cells(write):
     ],
 )
 def test_what_is_no_table_is_refused_without_a_value(write, rows, options, message):
+    path = write({"People": rows}, **options)
     with pytest.raises(ind.InputError, match=message) as caught:
-        ind.open(write({"People": rows}, **options))
-    assert not any(value in str(caught.value) for value in ("Oslo", "Bergen", "31"))
+        ind.open(path)
+    said = str(caught.value).replace(str(path.parent), "")  # whose number may be anything
+    assert not any(value in said for value in ("Oslo", "Bergen", "31"))
 
 
 def test_an_encrypted_workbook_is_named_as_such(tmp_path):
