@@ -193,3 +193,22 @@ def test_a_server_opens_for_so_many_browsers_and_says_so(tmp_path, monkeypatch):
     assert (status, b"set-cookie" in headers, b"As many browsers" in body) == (503, False, True)
     assert door.token == before
     sessions.close()
+
+
+def test_a_session_that_was_left_makes_room_for_another(tmp_path, monkeypatch):
+    monkeypatch.setattr("indistinct.web.sessions.Session.start", lambda _session: None)
+    saved = []
+    sessions, door = Sessions(tmp_path, Settings(tmp_path, 10), save=saved.append), Door()
+    guard = Guard(FastAPI(), sessions, door, port=80)
+    opened = [sessions.open() for _ in range(MOST)]
+    for age, (_, session) in enumerate(opened):
+        session.used -= 1000.0 - age
+    with opened[0][1].open_tab():  # the oldest is at work
+        assert asyncio.run(asked(guard, "/", query=b"token=wrong"))[0] == 403
+        assert saved == []
+        assert asyncio.run(asked(guard, "/", query=b"token=" + door.token.encode()))[0] == 303
+        assert sessions.of(opened[0][0]) is opened[0][1]
+    assert sessions.of(opened[1][0]) is None
+    assert saved == [opened[1][1]]
+    assert not opened[1][1].folder.exists()
+    sessions.close()

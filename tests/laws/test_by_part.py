@@ -123,3 +123,25 @@ def test_what_adds_up_is_what_memory_measures(data, tmp_path_factory):
     wanted = ind.measure(memory)
     for name, value in ind.measure(parts).items():
         assert value == pytest.approx(wanted[name], rel=1e-9), name
+
+
+def test_a_file_that_changes_after_the_cuts_is_not_published(tmp_path, monkeypatch):
+    table = pa.table({"x": np.arange(400.0), "y": np.arange(400.0)[::-1]})
+    source, place = tmp_path / "table.parquet", tmp_path / "release.parquet"
+    pq.write_table(table, source)
+    by_levels(Room(100, 10, 100, 0), monkeypatch)
+
+    def change(job, plan):
+        pq.write_table(pa.table({"x": np.arange(400.0) + 0.5, "y": np.arange(400.0)}), source)
+
+    monkeypatch.setattr("indistinct.job.running.check_by_part", change)
+    with pytest.raises(InputError, match="has changed while it was read"):
+        ind.anonymize(
+            source,
+            ind.Schema(quasi=["x", "y"]),
+            model="k-anonymity:k=3",
+            algorithm="mondrian",
+            engine="duckdb",
+            output=place,
+        )
+    assert [path.name for path in tmp_path.iterdir()] == ["table.parquet"]

@@ -43,6 +43,7 @@ from indistinct.machine.randomness import Secret
 from indistinct.machine.spill import disk_errors, nameless_file
 from indistinct.recoding.kinds import Cuts
 from indistinct.tables.domain import Domain
+from indistinct.tables.several import Stamp, require_unchanged
 
 LOG = logging.getLogger("indistinct.levels")
 Answer = TypeVar("Answer")
@@ -76,7 +77,10 @@ class TypedRows(Rows, Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Levels:
-    """A source that is passed over again and again; `learned` takes how its rows find their class."""
+    """A source that is passed over again and again; `learned` takes how its rows find their class.
+
+    Its files are what `stamps` say, or nothing is published.
+    """
 
     by_part: ClassVar[bool] = True
     """Whether a release can be made part by part, so that classes need not fit together."""
@@ -84,6 +88,7 @@ class Levels:
     source: "TypedRows"
     room: Room
     learned: dict[str, Any] = field(default_factory=dict)
+    stamps: tuple[Stamp, ...] = ()
 
     def values(self, columns: Sequence[str], *, named: Collection[str]) -> dict[str, ColumnValues]:
         """Return what is known of columns after one pass: their values, or how far these reach.
@@ -104,7 +109,8 @@ class Levels:
         self, parting: Parting, finish: Finish, keep: Keep, done: Callable[[], None], sink: Sink, *, secret: Secret
     ) -> None:
         """Give a sink the table of a release that is made part by part; see `part_rows.publish_parts`."""
-        publish_parts(self.source, parting, finish, keep, done, sink, secret=secret, memory=self.room.waiting)
+        with require_unchanged(self.stamps):
+            publish_parts(self.source, parting, finish, keep, done, sink, secret=secret, memory=self.room.waiting)
 
     def rows_of_parts(self, tree: KeyTree, columns: tuple[KeyColumn, ...], parts: int) -> Codes:
         """Return how many rows each part has."""

@@ -30,7 +30,8 @@ REFUSED = {
     "The server prints a new address whenever one was used. A session that nobody used for a while, or whose server "
     "was started again, has ended: what was decided in it is saved, and the first browser that opens the server anew "
     "finds it.",
-    "sessions": "As many browsers as this server takes have opened it. Stop it and start it again.",
+    "sessions": "As many browsers as this server takes are at work. Close one of them and try again in a minute, or "
+    "stop the server and start it again.",
 }
 STATUS = {"sessions": 503}
 # What a proxy would tell. There is none here, and the framework would believe it.
@@ -53,9 +54,13 @@ class Door:
         self.token = secrets.token_urlsafe(32)
         self._opened = opened
 
+    def knows(self, token: str) -> bool:
+        """Return whether a token is the one."""
+        return secrets.compare_digest(token.encode(), self.token.encode())
+
     def opens(self, token: str) -> bool:
         """Return whether a token is the one; there is another one then, which is told."""
-        if not secrets.compare_digest(token.encode(), self.token.encode()):
+        if not self.knows(token):
             return False
         self.token = secrets.token_urlsafe(32)
         self._opened(self.token)
@@ -97,7 +102,8 @@ class Guard:
         if scope["type"] == "http":
             await self._app(scope, patient_receive(receive), _Sealed(scope, send))
         else:
-            await self._app(scope, receive, send)
+            with session.open_tab():
+                await self._app(scope, receive, send)
 
     def _refused(self, scope: Message) -> str | None:
         """Return why a request is refused before anybody looks at what it wants."""
@@ -121,12 +127,13 @@ class Guard:
         return None
 
     async def _enter(self, scope: Message, receive: Receive, send: Send, token: str) -> None:
-        if self._sessions.full:
-            await _refuse(scope, receive, send, "sessions")
-            return
-        if scope["method"] != "GET" or not self._door.opens(token):
+        if scope["method"] != "GET" or not self._door.knows(token):
             await _refuse(scope, receive, send, "token")
             return
+        if not self._sessions.make_room():
+            await _refuse(scope, receive, send, "sessions")
+            return
+        self._door.opens(token)
         secret, _ = self._sessions.open()
         cookie = f"{self._cookie}={secret}; Path=/; HttpOnly; SameSite=Strict"
         await _redirect(send, (b"set-cookie", cookie.encode()))

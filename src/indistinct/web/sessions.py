@@ -43,6 +43,8 @@ SOON = 1.0
 IN_THE_WAY = "correct the field, or take back what was typed with Undo"
 # So many browsers may open a server, because each has processes of its own.
 MOST = 24
+# Seconds after which a session without an open tab makes room for another one; a tab may lose its connection for less.
+LEFT = 45.0
 TASKS = ("looking", "columns", "hierarchies", "classes")
 """The tasks that answer quickly."""
 
@@ -138,6 +140,8 @@ class Session:
         self.key = new_key()
         """Under which key the job is saved."""
         self.used = time.monotonic()
+        self.tabs = 0
+        """How many tabs are open."""
         self._save, self._saving = save, False
         self.name = ""
         """What the steward calls the table."""
@@ -228,6 +232,16 @@ class Session:
     def idle(self) -> float:
         """For how many seconds nobody used the session; while a task runs somebody does."""
         return 0.0 if self.working or self.background.running else time.monotonic() - self.used
+
+    @contextlib.contextmanager
+    def open_tab(self) -> Iterator[None]:
+        """Count a tab for as long as it is open."""
+        self.tabs += 1
+        try:
+            yield
+        finally:
+            self.tabs -= 1
+            self.use()
 
     # What could not be taken
 
@@ -395,10 +409,14 @@ class Sessions:
         self._by_secret: dict[str, Session] = {}
         self._opened = 0
 
-    @property
-    def full(self) -> bool:
-        """Whether there are as many as may be."""
-        return len(self._by_secret) >= MOST
+    def make_room(self) -> bool:
+        """Return whether there is room for one more; the one that was left longest ago ends for it."""
+        if len(self._by_secret) < MOST:
+            return True
+        left = {secret: each.idle for secret, each in self._by_secret.items() if not each.tabs and each.idle > LEFT}
+        if left:
+            self._end(max(left, key=left.__getitem__))
+        return bool(left)
 
     def open(self) -> tuple[str, Session]:
         """Return a new session and its secret."""
@@ -419,9 +437,12 @@ class Sessions:
         """End the sessions that nobody used for a while; what was decided in them is saved."""
         for secret, session in list(self._by_secret.items()):
             if session.idle > self._settings.idle:
-                del self._by_secret[secret]
-                session.save()
-                session.close()
+                self._end(secret)
+
+    def _end(self, secret: str) -> None:
+        session = self._by_secret.pop(secret)
+        session.save()
+        session.close()
 
     def close(self) -> None:
         """End all sessions."""

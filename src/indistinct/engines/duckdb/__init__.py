@@ -129,7 +129,7 @@ class DuckDB:
 
     def levels(self, source: DuckTable, columns: int) -> Levels:
         """Return passes over the rows of a table with so many quasi-identifiers."""
-        return Levels(source, self.room or self._room(columns), source.learned)
+        return Levels(source, self.room or self._room(columns), source.learned, source.stamps)
 
     def _room(self, columns: int) -> Room:
         """Return how much is held at once of a table with so many quasi-identifiers."""
