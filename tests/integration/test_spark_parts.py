@@ -12,8 +12,9 @@ import indistinct as ind
 from indistinct import engines
 from indistinct.engines.levels import Room
 from indistinct.engines.spark import Spark, parts, publish
-from indistinct.errors import InfeasibleError, OutOfMemoryError, OutputError
+from indistinct.errors import InfeasibleError, OutOfMemoryError, OutputError, VerificationError
 from indistinct.recoding.class_rows import class_words
+from indistinct.release.verification import check
 from references.engine_runs import rows_of
 from references.level_runs import MODELS, NOWHERE, by_levels
 from references.spark_session import QUIET, needs_java, spark
@@ -125,18 +126,46 @@ def test_a_recoding_is_kept_if_it_is_asked_for(file, output, tmp_path):
 
 @needs_java
 @pytest.mark.usefixtures("small")
-def test_verification_sees_no_class_but_those_of_a_batch(file, output, monkeypatch):
-    """Classes that stand in order are judged some at a time, and never counted together."""
-    counted = []
-    count = Spark.count
+def test_verification_brings_no_class_to_the_driver(file, output, monkeypatch):
+    """Workers judge the classes of what they wrote, each some files; the driver judges those where these meet."""
+    counted, judged = [], []
+    count, judge = Spark.count, check.judge_classes
 
     def counting(self, source, request):
         counted.append(request.quasi)
         return count(self, source, request)
 
+    def judging(evidence, model):
+        judged.append(len(evidence.sizes))
+        return judge(evidence, model)
+
     monkeypatch.setattr(Spark, "count", counting)
-    ind.anonymize(file, SCHEMA, engine="spark", output=output, model="k-anonymity:k=4", algorithm="mondrian")
+    monkeypatch.setattr(check, "judge_classes", judging)
+    made = ind.anonymize(file, SCHEMA, engine="spark", output=output, model="k-anonymity:k=4", algorithm="mondrian")
     assert not [quasi for quasi in counted if quasi]
+    tasks = 2 * spark().sparkContext.defaultParallelism
+    assert [number <= 2 * tasks < made.certificate.classes for number in judged] == [True]
+
+
+@needs_java
+@pytest.mark.usefixtures("small")
+def test_verification_sees_what_was_written(file, output, monkeypatch):
+    """A file that is not what was meant to be written is not published."""
+    take = publish._take_file
+
+    def spoil(written, target, rows):
+        take(written, target, rows)
+        table = pq.read_table(target)
+        wards = table["ward"].to_pylist()
+        if target.name.startswith("part-00001"):  # its first row gets a class of its own
+            column = pa.array([f"{wards[0]} ", *wards[1:]])
+            table = table.set_column(table.column_names.index("ward"), "ward", column)
+            pq.write_table(table, target, store_schema=False)
+
+    monkeypatch.setattr(publish, "_take_file", spoil)
+    with pytest.raises(VerificationError, match="does not satisfy k-anonymity"):
+        ind.anonymize(file, SCHEMA, engine="spark", output=output, model="k-anonymity:k=4", algorithm="mondrian")
+    assert list(output.parent.iterdir()) == []
 
 
 @needs_java

@@ -12,14 +12,13 @@ from indistinct.engines import groups
 from indistinct.engines.base import EVERY_RECODING, BeyondMemory, Sink
 from indistinct.engines.finding import Learned
 from indistinct.engines.levels import Room
-from indistinct.engines.spark.passes import SparkLevels, estimate_distinct
+from indistinct.engines.spark.passes import SparkLevels, estimate_distinct, open_folder
 from indistinct.engines.spark.publish import MOST_ROWS, publish_frame
 from indistinct.engines.spark.session import driver_bytes, most_bytes, session_for
 from indistinct.engines.spark.source import (
     SparkTable,
     bytes_of_groups,
     is_spark_frame,
-    open_folder,
     open_spark,
     parquet_files,
 )

@@ -9,16 +9,18 @@ import time
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import partial, reduce
 from itertools import chain, groupby
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
 from indistinct.engines import part_rows
-from indistinct.engines.base import Sink
+from indistinct.engines.base import Sink, as_written
+from indistinct.engines.class_batches import Look
 from indistinct.engines.levels import PartedRows, Room, RowPasses, nothing_known
 from indistinct.engines.part_rows import Keep, Parting
 from indistinct.engines.spark.estimating import Smallest, merge_smallest, smallest_words
@@ -27,7 +29,7 @@ from indistinct.engines.spark.parcels import PARCEL, PARCELS, PARCELS_OF_SPARK, 
 from indistinct.engines.spark.parts import publish_parts
 from indistinct.engines.spark.sending import Sender
 from indistinct.engines.spark.session import settings_of, shorten_errors
-from indistinct.engines.spark.source import SparkTable
+from indistinct.engines.spark.source import SparkTable, read_files
 from indistinct.engines.spark.worker import read_rows
 from indistinct.frequencies.levels import (
     ColumnValues,
@@ -290,6 +292,23 @@ class SparkParts:
         yield from (answer for _, answer in sorted(unpack_answers(made.to_batches()), key=lambda each: each[0]))
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class WrittenTable(SparkTable):
+    """A release that workers have just written, whose rows stand in an order: every task reads a stretch of them."""
+
+    def look_at_stretches(self, columns: Sequence[str], look: Look) -> list[Any]:
+        """Return what workers make of stretches of rows; no row comes to the driver."""
+        found: list[Any] = ask_rows(self, columns, partial(_look_at_rows, look), _list_all, what="classes")
+        return found
+
+
+def open_folder(folder: Path, session: Any, schema: pa.Schema) -> WrittenTable:
+    """Return a folder of a table with the columns of `schema` that was just written, as Spark reads it."""
+    table = read_files(session, sorted(folder.resolve().glob("*.parquet")))
+    known = {each.name: getattr(table, each.name) for each in fields(table)}
+    return WrittenTable(**{**known, "arrow": as_written(table.arrow, schema)})
+
+
 def estimate_distinct(source: SparkTable, columns: Sequence[str]) -> tuple[int, dict[str, int]]:
     """Return how many combinations of values some columns have, and how many values each of them, about."""
     known = [Smallest.nothing() for _ in range(len(columns) + 1)]
@@ -315,6 +334,14 @@ def _ask_distinct(known: list[Smallest], rows: TaskRows) -> list[Smallest]:
     for batch in rows.batches(rows.columns):
         known = smallest_words(known, batch)
     return known
+
+
+def _look_at_rows(look: Look, rows: TaskRows) -> list[Any]:
+    return [look(rows.batches(rows.columns))]
+
+
+def _list_all(several: Sequence[list[Any]]) -> list[Any]:
+    return list(chain.from_iterable(several))
 
 
 def _merge_values(several: Sequence[dict[str, ColumnValues]]) -> dict[str, ColumnValues]:
