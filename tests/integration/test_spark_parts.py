@@ -2,9 +2,11 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -12,7 +14,7 @@ import indistinct as ind
 from indistinct import engines
 from indistinct.engines.levels import Room
 from indistinct.engines.spark import Spark, parts, publish
-from indistinct.errors import InfeasibleError, OutOfMemoryError, OutputError, VerificationError
+from indistinct.errors import InfeasibleError, InputError, OutOfMemoryError, OutputError, VerificationError
 from indistinct.recoding.class_rows import class_words
 from indistinct.release.verification import check
 from references.engine_runs import rows_of
@@ -111,17 +113,41 @@ def test_a_seed_gives_the_same_rows_in_the_same_order(file, tmp_path):
     assert orders == [pq.read_table(duckdb).to_pylist()] * 2
 
 
+def next_month():
+    """Return other rows: some have values that no class covers, some classes have too few of them, some parts none."""
+    first, rng = measured(), np.random.default_rng(6)
+    rows = first.take(pa.array(np.flatnonzero(pc.less(first["weight"], 25).to_numpy())[rng.integers(0, 400, 700)]))
+    heights = rows["height"].to_numpy(zero_copy_only=False) + np.where(rng.random(700) < 0.1, 9.0, 0.0)
+    return rows.set_column(rows.column_names.index("height"), "height", pa.array(heights, from_pandas=True))
+
+
 @needs_java
 @pytest.mark.usefixtures("small")
-def test_a_recoding_is_kept_if_it_is_asked_for(file, output, tmp_path):
-    saved = tmp_path / "recoding.json"
-    options = {"model": "k-anonymity:k=4", "algorithm": "mondrian"}
+def test_a_recoding_that_is_kept_is_applied_to_another_file_with_the_answer_of_memory(file, output, tmp_path):
+    saved, other = tmp_path / "recoding.json", tmp_path / "other.parquet"
+    options = {"model": "k-anonymity:k=4 & distinct-l-diversity:sensitive=disease,l=2", "algorithm": "mondrian"}
+    memory = ind.anonymize(file, SCHEMA, engine="memory", **options)
     mine = ind.anonymize(file, SCHEMA, engine="spark", output=output, save_recoding=saved, **options)
-    again = tmp_path / "again.parquet"
-    found = ind.apply(saved, file, engine="duckdb", output=again)
-    assert rows_of(pq.read_table(again)) == rows_of(read_in_order(output))
-    assert found.certificate.recoding_digest == mine.certificate.recoding_digest
     assert json.loads(saved.read_text())["kind"] == "by-part"
+    pq.write_table(next_month(), other, row_group_size=100)
+    wanted = ind.apply(memory.recoding, other, suppression=1.0)
+    assert 0 < wanted.certificate.rows < 700
+    again = tmp_path / "again.parquet"
+    found = ind.apply(saved, other, suppression=1.0, engine="spark", output=again)
+    mine_told, memory_told = found.certificate.warnings, wanted.certificate.warnings
+    assert memory_told[0].startswith(f"{mine_told[0]}: column 'height'")  # memory knows all values of the first table
+    assert mine_told[1:] == memory_told[1:]
+    told = replace(wanted.certificate, warnings=mine_told)
+    require_equal(found, replace(wanted, certificate=told), again)
+    assert found.certificate.recoding_digest == mine.certificate.recoding_digest
+    with pytest.raises(InfeasibleError) as refused:
+        ind.apply(saved, other, suppression=0.01, engine="spark", output=tmp_path / "refused.parquet")
+    lost = wanted.certificate.suppressed_rows
+    assert str(refused.value).startswith(f"the recoding would suppress {lost:,} of 700 rows")
+    Path(f"{saved}.arrow").write_bytes(Path(f"{saved}.arrow").read_bytes()[:-1])
+    with pytest.raises(InputError, match="do not belong together"):
+        ind.apply(saved, other, suppression=1.0, engine="spark", output=tmp_path / "refused.parquet")
+    assert not (tmp_path / "refused.parquet").exists()
 
 
 @needs_java

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from indistinct.engines import groups
-from indistinct.engines.base import EVERY_RECODING, BeyondMemory, Sink
+from indistinct.engines.base import BY_PART, EVERY_RECODING, BeyondMemory, Sink
 from indistinct.engines.finding import Learned
 from indistinct.engines.levels import Room
 from indistinct.engines.spark.passes import SparkLevels, estimate_distinct, open_folder
@@ -46,7 +46,7 @@ class Spark:
     how much is held at once of a table whose cells do not fit; without it that follows from the driver's memory.
     """
 
-    supports: ClassVar[frozenset[str]] = EVERY_RECODING
+    supports: ClassVar[frozenset[str]] = EVERY_RECODING | {BY_PART}
 
     memory: int | None = None
     name: str = "spark"
@@ -83,8 +83,12 @@ class Spark:
         if cells <= most:
             return None
         widest = dict(sorted(values.items(), key=lambda each: -each[1])[:3])
-        levels = SparkLevels(source, self.room or _room(source, len(request.quasi)), source.learned)
+        levels = self.levels(source, len(request.quasi))
         return BeyondMemory(cells, bytes_of_groups(cells, columns), most_bytes(source.session), widest, levels)
+
+    def levels(self, source: SparkTable, columns: int) -> SparkLevels:
+        """Return passes over the rows of a table with so many quasi-identifiers."""
+        return SparkLevels(source, self.room or _room(source, columns), source.learned)
 
     def size_of(self, source: Any) -> int:
         """Return 0: what lives on a cluster is never read into memory."""

@@ -106,7 +106,7 @@ class PartWork:
             for made in finish_several(rows, np.flatnonzero(self.tasks == task).tolist(), self.finish):
                 own = made.classes
                 told.append(Told(int(own.sizes.sum()), made.summary, own.shown.schema, own.columns, sample_words(own)))
-                for first, last in pairwise([0, *piece_ends(own, PIECE)]):
+                for first, last in pairwise([0, *piece_ends(own, PIECE)] if len(own) else []):
                     yield _pack_made(task, _pack(own.slice(first, last)), None)
             told[0] = replace(told[0], read=len(rows))
             yield _pack_made(task, None, pickle.dumps(told, pickle.HIGHEST_PROTOCOL))
@@ -242,6 +242,8 @@ def _tasks(sizes: Codes, most: int) -> Codes:
 
 def sample_words(classes: ClassRows) -> tuple[tuple[str, int], ...]:
     """Return some words of classes in order, at even distances, and how many rows lie from each to the next."""
+    if not len(classes):  # no row of a part is published
+        return ()
     starts = starts_of(classes.sizes)
     wanted = np.linspace(0, starts[-1], SAMPLES, endpoint=False)
     firsts = np.unique(np.minimum(np.searchsorted(starts, wanted), len(classes) - 1))

@@ -21,7 +21,7 @@ import pyarrow as pa
 from indistinct.engines import part_rows
 from indistinct.engines.base import Sink, as_written
 from indistinct.engines.class_batches import Look
-from indistinct.engines.levels import PartedRows, Room, RowPasses, nothing_known
+from indistinct.engines.levels import PartedRows, Room, RowPasses, nothing_known, rows_of_parts
 from indistinct.engines.part_rows import Keep, Parting
 from indistinct.engines.spark.estimating import Smallest, merge_smallest, smallest_words
 from indistinct.engines.spark.files import Pieces
@@ -192,8 +192,8 @@ def ask_rows(source: SparkTable, columns: Sequence[str], question: Question, mer
 class SparkLevels:
     """A table on a cluster that is passed over again and again; `learned` takes how its rows find their class."""
 
-    by_part: ClassVar[bool] = True
-    """Whether a release can be made part by part, so that classes need not fit together."""
+    by_others: ClassVar[bool] = True
+    """Whether other processes finish parts."""
 
     source: SparkTable
     room: Room
@@ -223,6 +223,13 @@ class SparkLevels:
     ) -> None:
         """Let workers make a release part by part; see `parts.publish_parts`."""
         publish_parts(self.source, parting, finish, keep, done, sink, secret=secret, most=self.room.cells)
+
+    def rows_of_parts(self, tree: KeyTree, columns: tuple[KeyColumn, ...], parts: int) -> Codes:
+        """Return how many rows each part has."""
+        question = partial(_count_parts, tree, columns, parts)
+        names = tuple(column.name for column in columns)
+        found: Codes = ask_rows(self.source, names, question, partial(np.sum, axis=0), what="rows of parts")
+        return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -321,6 +328,10 @@ def _ask_pass(
 ) -> Any:
     """Return what one pass over the rows of a task tells."""
     return getattr(RowPasses(rows, columns, keys), method)(*arguments)
+
+
+def _count_parts(tree: KeyTree, columns: tuple[KeyColumn, ...], parts: int, rows: TaskRows) -> Codes:
+    return rows_of_parts(rows, tree, columns, parts)
 
 
 def _ask_values(known: dict[str, ColumnValues], rows: TaskRows) -> dict[str, ColumnValues]:
