@@ -61,5 +61,5 @@ def test_parts_that_were_exchanged_are_noticed(path):
 
 def test_parts_that_others_do_not_see_are_said(path):
     elsewhere = PartStore.open(path, parts=2, columns=1).for_others()
-    with pytest.raises(InputError, match="a worker does not see the file 'gone.arrow'"):
+    with pytest.raises(InputError, match=r"a worker does not see the file 'gone\.arrow'"):
         replace(elsewhere, path=path.with_name("gone.arrow")).read(0)
