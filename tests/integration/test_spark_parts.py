@@ -15,6 +15,7 @@ from indistinct import engines
 from indistinct.engines.levels import Room
 from indistinct.engines.spark import Spark, parts, publish
 from indistinct.errors import InfeasibleError, InputError, OutOfMemoryError, OutputError, VerificationError
+from indistinct.job.parts import LevelPlan
 from indistinct.recoding.class_rows import class_words
 from indistinct.release.verification import check
 from references.engine_runs import rows_of
@@ -203,6 +204,27 @@ def test_what_is_not_made_part_by_part_is_refused_by_name(file, output):
         ind.anonymize(
             file, SCHEMA, engine="spark", model="k-anonymity:k=4", algorithm="mondrian:extent=region", output=output
         )
+
+
+@needs_java
+@pytest.mark.parametrize("classes", [0, 10_000], ids=["part by part", "level by level"])
+def test_a_folder_that_is_rewritten_after_the_cuts_is_not_published(file, output, monkeypatch, classes):
+    """As many rows of the same values, which other people have: verification alone would not notice."""
+    spark()
+    monkeypatch.setattr(engines, "Spark", lambda *_: Spark(room=Room(150, 20, 50, classes)))
+    made = LevelPlan.goes_by_part.fget
+
+    def change(plan):
+        table = pq.read_table(file)
+        heights = table["height"].take(pa.array(np.random.default_rng(1).permutation(len(table))))
+        other = table.set_column(table.column_names.index("height"), "height", heights)
+        pq.write_table(other, file, row_group_size=200)
+        return made(plan)
+
+    monkeypatch.setattr(LevelPlan, "goes_by_part", property(change))
+    with pytest.raises(InputError, match="has changed while it was read"):
+        ind.anonymize(file.parent, SCHEMA, engine="spark", output=output, model="k-anonymity:k=4", algorithm="mondrian")
+    assert list(output.parent.iterdir()) == []
 
 
 @needs_java

@@ -28,6 +28,7 @@ from indistinct.machine.randomness import Secret
 from indistinct.machine.stages import enter
 from indistinct.recoding.outputs import Assignment
 from indistinct.tables import Reading
+from indistinct.tables.several import require_unchanged
 
 __all__ = ["Spark"]
 
@@ -104,7 +105,8 @@ class Spark:
         began = time.perf_counter()
         if not request.published:
             enter("counting")
-        counted, learned = count_source(source, request)
+        with require_unchanged(source.stamps):
+            counted, learned = count_source(source, request)
         cells, seconds = counted.frequencies, time.perf_counter() - began
         LOG.info("counted %d rows: %d cells of %d columns; %.3f s", source.rows, len(cells), len(cells.names), seconds)
         source.learned["rows"] = learned
@@ -113,7 +115,8 @@ class Spark:
     @needs_memory("publishing rows")
     def publish(self, source: SparkTable, assignment: Assignment, sink: Sink, *, secret: Secret) -> None:
         """Give a sink the published tables; one that takes folders lets workers write them."""
-        publish_frame(source, assignment, sink, secret=secret, learned=source.learned.get("rows"))
+        with require_unchanged(source.stamps):
+            publish_frame(source, assignment, sink, secret=secret, learned=source.learned.get("rows"))
 
 
 def _room(source: SparkTable, columns: int) -> Room:

@@ -48,6 +48,7 @@ from indistinct.frequencies.value import Key
 from indistinct.machine.arrays import Codes
 from indistinct.machine.randomness import Secret
 from indistinct.tables.domain import Domain
+from indistinct.tables.several import require_unchanged
 
 LOG = logging.getLogger("indistinct.levels")
 # Answers that the driver adds up itself; where there may be more, workers add up some of them first.
@@ -222,7 +223,8 @@ class SparkLevels:
         secret: Secret,
     ) -> None:
         """Let workers make a release part by part; see `parts.publish_parts`."""
-        publish_parts(self.source, parting, finish, keep, done, sink, secret=secret, most=self.room.cells)
+        with require_unchanged(self.source.stamps):
+            publish_parts(self.source, parting, finish, keep, done, sink, secret=secret, most=self.room.cells)
 
     def rows_of_parts(self, tree: KeyTree, columns: tuple[KeyColumn, ...], parts: int) -> Codes:
         """Return how many rows each part has."""

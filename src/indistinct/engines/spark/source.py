@@ -17,7 +17,7 @@ from indistinct.engines.spark.session import import_pyspark, most_bytes, session
 from indistinct.engines.spark.types import arrow_schema, spark_schema, types_to_send
 from indistinct.errors import InputError, ParameterError
 from indistinct.tables.domain import Kind, kind_of
-from indistinct.tables.several import PARQUET, files_of, kind_of_file
+from indistinct.tables.several import PARQUET, Stamp, files_of, kind_of_file
 from indistinct.tables.value import Reading, SourceDetails, Table, choose, is_table
 
 # What a group takes at least: its number, and as much for each column.
@@ -33,7 +33,8 @@ class SparkTable(SourceDetails):
     """A table that is read whenever it is needed; `arrow` is what its columns are in Arrow.
 
     The columns of `frame` are called `c0`, `c1` and so on, because Spark takes names for one that differ in case.
-    `pieces` are what workers read themselves of files, None where Spark reads. `learned` is for the engine alone.
+    `pieces` are what workers read themselves of files, None where Spark reads. `stamps` say what files were when they
+    were opened, and `learned` is for the engine alone.
     """
 
     frame: Any
@@ -42,6 +43,7 @@ class SparkTable(SourceDetails):
     pieces: tuple[Piece, ...] | None = None
     path: Path | None = None
     reading: Reading = field(default_factory=Reading)
+    stamps: tuple[Stamp, ...] = ()
     learned: dict[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -244,13 +246,14 @@ def parquet_files(source: Any) -> tuple[Path, ...]:
 def read_files(session: Any, files: Sequence[Path], columns: Sequence[str] = ()) -> SparkTable:
     """Return Parquet files, in the types that Spark reads, of which workers read the rows where that is the same."""
     places = [path.absolute() for path in files]
+    stamps = tuple(map(Stamp.of, places))
     with shorten_errors("read the table as Parquet"):
         frame = session.read.parquet(*[path.as_uri() for path in places])
     short, arrow = _short_frame(frame, columns)
     pieces = find_pieces(places, arrow, session)
     if pieces is None:
-        return _counted(short, arrow)
-    return SparkTable(short, arrow, sum(piece.rows for piece in pieces), pieces)
+        return replace(_counted(short, arrow), stamps=stamps)
+    return SparkTable(short, arrow, sum(piece.rows for piece in pieces), pieces, stamps=stamps)
 
 
 def _read(session: Any, places: Sequence[str], columns: Sequence[str] = ()) -> SparkTable:
