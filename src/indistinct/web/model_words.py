@@ -78,8 +78,8 @@ MODEL_WORDS: Mapping[str, Words] = MappingProxyType(
             {"k": "5", "size": "2"},
             {
                 "k": K_LABEL,
-                "size": ("Columns that somebody knows", "A whole number: all sets of so many columns. Or name sets."),
-                "sets": ("Sets of columns", "Such as age+sex|age+zip; empty if a number of columns is given."),
+                "size": ("Columns that somebody knows", "A whole number: any so many of them. Or name sets below."),
+                "sets": ("Or sets of columns that somebody knows", "Tick columns: they take the place of the number."),
             },
         ),
         "k-map": Words(

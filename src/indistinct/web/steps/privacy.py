@@ -21,7 +21,7 @@ from indistinct.web.findings import find_in_columns
 from indistinct.web.frame import Screen
 from indistinct.web.model_words import GROUPS, promise_for_one, words_of
 from indistinct.web.parameter_fields import build_draft, draw_fields, draw_value
-from indistinct.web.parameters import FieldError, default_texts, parameters_of
+from indistinct.web.parameters import FieldError, default_texts, parameters_of, write_text
 from indistinct.web.sessions import Session
 from indistinct.web.standing import INSPECTED
 from indistinct.web.steps.opening import STARTER, allowed_path
@@ -207,7 +207,11 @@ def _form(screen: Screen, adding: dict[str, Any]) -> None:
             )
             parts.link("Go to columns", "/columns")
             return
-        draw_fields(screen, wanted, adding["texts"], adding["texts"].__setitem__, prefix=NEW, labels=words.labels)
+
+        def write(name: str, text: Any) -> None:
+            adding["texts"] = write_text(adding["texts"], name, text)
+
+        draw_fields(screen, wanted, adding["texts"], write, prefix=NEW, labels=words.labels)
         if NEW in screen.errors:
             parts.problem(screen.errors[NEW])
         with parts.tag("div", classes="actions"):
