@@ -267,7 +267,7 @@ def promise_for_one(model: Model, schema: Schema) -> str:
         **_figures(model),
     }
     if isinstance(model, SubsetAnonymity):
-        named = " or ".join(map(list_names, model.sets))
+        named = ", or ".join(map(list_names, model.sets))
         told["subset"] = named or f"any {told['size']} of {told['quasi']}"
     return re.sub(r"\{([^{}]+)\}", lambda found: told.get(found[1], found[0]), words_of(type(model)).promise)
 

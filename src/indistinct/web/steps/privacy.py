@@ -24,7 +24,7 @@ from indistinct.web.parameter_fields import build_draft, draw_fields, draw_value
 from indistinct.web.parameters import FieldError, default_texts, parameters_of, write_text
 from indistinct.web.sessions import Session
 from indistinct.web.standing import INSPECTED
-from indistinct.web.steps.opening import STARTER, allowed_path
+from indistinct.web.steps.opening import STARTER, WHO, allowed_path
 from indistinct.web.steps.verdict_box import draw_findings
 from indistinct.web.worker import TaskError
 
@@ -77,7 +77,7 @@ def _models(screen: Screen) -> None:
     parts.heading("What must hold")
     looked, starter = screen.session.result(INSPECTED), screen.session.result(STARTER)
     draw_findings(screen, find_in_columns(policy, looked, starter), name="decide")
-    with parts.tag("div", classes="cards"):
+    with parts.tag("div", classes="cards promises"):
         for place, model in enumerate(policy.models):
             words = words_of(type(model))
             with parts.tag("section", classes="card", id=f"model-{place}"):
@@ -409,8 +409,9 @@ def _profile(screen: Screen, name: str, profile: Profile) -> None:
     models = models_for(profile, policy, looked)
     held = policy.about.profile == name
     with parts.tag("section", classes="card profile chosen" if held else "card profile"):
-        parts.heading(f"{name.capitalize()}{': chosen' if held else ''}", level=3)
-        parts.say((profile.__doc__ or "").strip().partition("\n")[0])
+        title, about = WHO.get(name, (name.capitalize(), (profile.__doc__ or "").strip().partition("\n")[0]))
+        parts.heading(f"{title} ({name}){': chosen' if held else ''}", level=3)
+        parts.say(about)
         with parts.details("What it asks, and who says so", screen.choices, name=f"limits-{name}"):
             with parts.tag("ul"):
                 for what, limit, source in limits_in_words(profile):
