@@ -134,6 +134,39 @@ def test_a_clean_file_has_no_result_and_a_relative_address(run, repository, tmp_
     assert only["artifacts"][0]["location"]["uri"] == "releases/clean.csv"
 
 
+POLICY = """[input]
+path = "people.csv"
+
+[columns]
+age = "quasi"
+ill = { role = "sensitive" }
+
+[privacy]
+models = ["k-anonymity:k=2", "distinct-l-diversity:sensitive=ill,l=2"]
+"""
+
+
+def test_tests_of_dbt_are_written_all_or_none(run, tmp_path):
+    policy, folder = tmp_path / "policy.toml", tmp_path / "tests"
+    policy.write_text(POLICY)
+    assert run("dbt", policy, "-o", folder).code == 0
+    first, second = sorted((folder / "generic").iterdir())
+    first.unlink()
+    ran = run("dbt", policy, "-o", folder)
+    assert ran.code == 1
+    assert f"{second} exists already" in ran.err
+    assert not first.exists()
+
+
+def test_a_file_where_tests_of_dbt_should_go_is_named(run, tmp_path):
+    policy = tmp_path / "policy.toml"
+    policy.write_text(POLICY)
+    ran = run("dbt", policy, "-o", policy)
+    assert ran.code == 1
+    assert "cannot make the folder" in ran.err
+    assert policy.read_text() == POLICY
+
+
 def test_a_log_replaces_nothing_that_is_read(run, repository, tmp_path):
     release, original = repository / "clean.csv", tmp_path / "original.csv"
     original.write_bytes(release.read_bytes())

@@ -8,6 +8,7 @@ import typer
 from indistinct.cli import options
 from indistinct.cli.output import write_text
 from indistinct.cli.screen import note, print_json, show
+from indistinct.errors import OutputError
 
 
 def command(
@@ -37,7 +38,12 @@ def command(
     made = dbt_tests(read_policy(policy), columns=columns)
     folder = output if output.name == "generic" else output / "generic"
     paths = {folder / f"{test.name}.sql": test for test in made.tests}
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(
+            f"cannot make the folder {folder}: {error.strerror}", hint="name a folder of the project, such as -o tests"
+        ) from None
     check_targets(paths, sources=[], overwrite=overwrite)
     for path, test in paths.items():
         write_text(path, test.text, overwrite=overwrite)
