@@ -53,7 +53,7 @@ def find_within(algorithm: Algorithm, problem: Problem) -> Recoding:
         return algorithm.find(problem)
     coarse = _Coarse.of(problem)
     try:
-        recoding = find_in_parts(algorithm, coarse.problem)
+        recoding = find_in_parts(algorithm, replace(coarse.problem, lifting=coarse))
     except InfeasibleError as error:
         raise _name_bounds(error, problem) from None
     return coarse.lift(recoding)
@@ -87,7 +87,8 @@ def find_in_parts(algorithm: Algorithm, problem: Problem) -> Recoding:
         mine = np.flatnonzero(parts == part)
         budget = left * int(whole.members[part]) // max(cells.members, 1)
         some = replace(problem, frequencies=_take(cells, mine), columns=rooted, suppression=budget, with_absent=None)
-        found.append((mine, _below_tops(algorithm.find(replace(some, forest=frozenset())), some, problem)))
+        alone = replace(some, forest=frozenset(), lifting=None)
+        found.append((mine, _below_tops(algorithm.find(alone), some, problem)))
     return _unite(cells, problem.columns, found)
 
 
@@ -241,7 +242,7 @@ class _Coarse:
 
     def lift(self, recoding: Recoding) -> Recoding:
         """Return a recoding of coarse values as one of the values of the table."""
-        columns = tuple(map(self._lift_column, range(len(self.codes)), recoding.columns))
+        columns = tuple(map(self.lift_column, range(len(self.codes)), recoding.columns))
         cells = self.original.frequencies
         match recoding:
             case ByColumn():
@@ -261,7 +262,7 @@ class _Coarse:
             case _:
                 raise AssertionError("buckets have no levels")
 
-    def _lift_column(self, j: int, found: RecodedColumn) -> RecodedColumn:
+    def lift_column(self, j: int, found: RecodedColumn) -> RecodedColumn:
         """Return a column of a recoding with the values of the table, and measured by its whole hierarchy."""
         column, least = self.original.columns[j], self.original.levels.least(self.original.columns[j].name)
         if column.name not in self.original.levels.columns:
