@@ -85,14 +85,14 @@ def importance_of(given: AnyImportance) -> Importance:
         case str():
             return Importance.from_text(given)
         case Mapping():
-            return Importance(tuple((str(name), _positive(weight)) for name, weight in given.items()))
+            return Importance(tuple((str(name), _positive(str(name), weight)) for name, weight in given.items()))
         case _:
             raise _not_positive(f"must be a mapping of columns to numbers; got {type(given).__name__}")
 
 
-def _positive(weight: Any) -> float:
+def _positive(name: str, weight: Any) -> float:
     if isinstance(weight, bool) or not isinstance(weight, Real) or not 0 < float(weight) < math.inf:
-        raise _not_positive("must give each column a finite number above 0")
+        raise _not_positive(f"must give each column a finite number above 0; that of {name!r} is none")
     return float(weight)
 
 

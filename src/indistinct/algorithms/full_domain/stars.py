@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from indistinct.algorithms.base import Problem
 from indistinct.algorithms.cluster.refine_search import LocalSearch
+from indistinct.figures import plural
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.value import Classes, FrequencySet
 from indistinct.hierarchy import Suppression
@@ -248,8 +249,8 @@ def say_fewest_compatible(least: int) -> str:
     'counted as sdcMicro does, where a star matches everything, each row fits at least 2 rows; that is no promise'
     """
     return (
-        f"counted as sdcMicro does, where a star matches everything, each row fits at least {least:,} rows; that is no "
-        "promise"
+        "counted as sdcMicro does, where a star matches everything, each row fits at least "
+        f"{plural(least, 'row')}; that is no promise"
     )
 
 
