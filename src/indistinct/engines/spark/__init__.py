@@ -2,6 +2,7 @@
 
 import logging
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,6 +15,7 @@ from indistinct.engines.finding import Learned
 from indistinct.engines.levels import Room
 from indistinct.engines.spark.passes import SparkLevels, estimate_distinct, open_folder
 from indistinct.engines.spark.publish import MOST_ROWS, publish_frame
+from indistinct.engines.spark.sampling import draw_frame
 from indistinct.engines.spark.session import driver_bytes, most_bytes, session_for
 from indistinct.engines.spark.source import (
     SparkTable,
@@ -98,6 +100,11 @@ class Spark:
     def written(self, file: Path, *, name: Path, schema: pa.Schema) -> SparkTable | None:
         """Return what was just written, read back by Spark; None for a single file, which everybody reads."""
         return open_folder(file, session_for(self.memory), schema) if file.is_dir() else None
+
+    @needs_memory("drawing a sample")
+    def draw(self, source: SparkTable, share: float, *, person: Sequence[str]) -> SparkTable:
+        """Return a sample that workers hold until it is closed."""
+        return draw_frame(source, share, person=person)
 
     @needs_memory("counting cells")
     def count(self, source: SparkTable, request: Request) -> Counted:
