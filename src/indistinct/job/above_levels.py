@@ -30,7 +30,10 @@ from indistinct.machine.memory import needs_memory
 from indistinct.machine.stages import enter
 from indistinct.recoding.columns import QuasiColumn, columns_of
 from indistinct.recoding.kinds import ByColumn, Recoding
+from indistinct.recoding.levels import LevelBounds
 from indistinct.tables.domain import Domain
+
+NO_BOUNDS = LevelBounds()
 
 
 def can_search_above(search: Search) -> bool:
@@ -55,13 +58,14 @@ def search_above_levels(beyond: BeyondMemory, request: Request, search: Search) 
         )
     domains = {name: level_domain(known[name], request) for name in names}
     columns = _tree_columns([domains[name] for name in request.quasi], search)
-    cells = _count_rows(levels, columns, [domains[name] for name in keyed], beyond)
+    search.levels.check({column.name: column.height for column in columns})
+    cells = _count_rows(levels, columns, [domains[name] for name in keyed], beyond, search.levels)
     counted = _as_counted(cells, columns, {name: domains[name] for name in keyed}, replace(request, domains=domains))
     vectors = counted.frequencies.vectors
     finder = CellFinder.of(counted.domains, vectors)
     entries = np.arange(len(vectors), dtype=np.int32)
     levels.learned["rows"] = Learned(vectors, CoarseFinder(finder, cells.representatives(columns)), entries)
-    warnings = (*search.check(counted), cells.in_words(columns))
+    warnings = (*search.check(counted), *cells.in_words(columns, search.levels))
     return _search_coarse(search, counted, columns, cells, warnings)
 
 
@@ -123,20 +127,24 @@ class CoarseCells:
             found.append(firsts[places.reshape(-1)].astype(np.int32))
         return tuple(found)
 
-    def in_words(self, columns: Sequence[QuasiColumn]) -> str:
-        """Return the levels above which was searched, as a certificate declares them."""
-        told = ", ".join(f"{column.name}={level}" for column, level in zip(columns, self.levels, strict=True) if level)
-        return f"the combinations of values do not fit in memory: released at or above these levels: {told}"
+    def in_words(self, columns: Sequence[QuasiColumn], asked: LevelBounds) -> tuple[str, ...]:
+        """Return the levels above which was searched, as a certificate declares them, unless they were asked for."""
+        found = {column.name: level for column, level in zip(columns, self.levels, strict=True)}
+        told = ", ".join(f"{name}={level}" for name, level in found.items() if level > asked.least(name))
+        words = f"the combinations of values do not fit in memory: released at or above these levels: {told}"
+        return (words,) if told else ()
 
 
 def _count_rows(
-    levels: Levels, columns: Sequence[QuasiColumn], keys: Sequence[Domain], beyond: BeyondMemory
+    levels: Levels, columns: Sequence[QuasiColumn], keys: Sequence[Domain], beyond: BeyondMemory, asked: LevelBounds
 ) -> CoarseCells:
-    """Return the rows counted on the finest levels that fit, in one pass."""
+    """Return the rows counted on the finest levels that fit and were asked for, in one pass."""
     width, fits = len(columns) + len(keys), beyond.fits
-    nodes = [_taxonomy(column).ancestors for column in columns]
+    bounds = [asked.of(column.name, column.height) for column in columns]
+    nodes = [_taxonomy(column).ancestors[:, : most + 1] for column, (_, most) in zip(columns, bounds, strict=True)]
     sizes = [*(len(column.domain) for column in columns), *(len(domain) for domain in keys)]
-    cells = CoarseCells([0] * len(columns), sizes, np.zeros((0, width), dtype=np.int32), np.zeros(0, dtype=np.int64))
+    least = [low for low, _ in bounds]
+    cells = CoarseCells(least, sizes, np.zeros((0, width), dtype=np.int32), np.zeros(0, dtype=np.int64))
     domains = [*(column.domain for column in columns), *keys]
     pending = 0
     for batch in levels.source.batches(tuple(domain.column for domain in domains)):
@@ -164,9 +172,11 @@ def _unite_within(cells: CoarseCells, nodes: Sequence[Codes], fits: int, beyond:
         ]
         j = int(np.argmax(labels))
         if not labels[j]:
+            bounded = any(int(own[:, -1].max()) for own in nodes)
             raise beyond.error(
-                f"; even as one combination the rows have more than {fits:,} different values that the model looks at",
-                hint="leave out sensitive columns, give them coarser values, or allow more `memory`",
+                f"; even {'on the most levels' if bounded else 'as one combination'} the rows have more than {fits:,} "
+                "different values that the model looks at",
+                hint="leave out sensitive columns, give them coarser values, or allow coarser levels or more `memory`",
             )
         level = cells.levels[j]
         above = np.zeros(int(nodes[j][:, level].max()) + 1, dtype=np.int32)
@@ -199,24 +209,28 @@ def _search_coarse(
     """Return what a search finds on the labels of some levels, said of the values of the table again."""
     model, counters = search.model.sampled(counted.frequencies.members), Counter(scans=1)
     problem = problem_of(counted, model, search.hierarchies, suppression=search.suppression, parts_rows=False)
-    problem = replace(problem, columns=tuple(columns), counters=counters)
-    coarse = coarse_problem(problem, cells.levels)
+    problem = replace(problem, columns=tuple(columns), counters=counters, importance=search.importance)
+    coarse = coarse_problem(problem, cells.levels, search.levels)
     enter("searching")
     recoding = run_search(search.algorithm, replace(coarse, progress=lambda share: search.progress(0.2 + 0.4 * share)))
     lifted = lift_recoding(recoding, columns, cells.levels)
     return Found(counted, problem, lifted, search.algorithm, model, warnings)
 
 
-def coarse_problem(problem: Problem, levels: Sequence[int]) -> Problem:
-    """Return a problem whose values are the nodes on some levels; losses are still those of the values below."""
+def coarse_problem(problem: Problem, levels: Sequence[int], asked: LevelBounds = NO_BOUNDS) -> Problem:
+    """Return a problem whose values are the nodes on some levels; losses are still those of the values below.
+
+    What lies above the most levels that were `asked` for is cut off.
+    """
     found, vectors = [], problem.frequencies.vectors.copy()
     for j, (column, level) in enumerate(zip(problem.columns, levels, strict=True)):
         taxonomy = _taxonomy(column)
+        end = asked.of(column.name, column.height)[1] + 1
         nodes = taxonomy.ancestors[:, level]
         firsts = np.zeros(int(nodes.max()) + 1, dtype=np.int64)
         firsts[nodes[::-1]] = np.arange(len(nodes))[::-1]
         above = Taxonomy(
-            column.name, taxonomy.ancestors[firsts, level:], taxonomy.labels[level:], taxonomy.leaves[level:]
+            column.name, taxonomy.ancestors[firsts, level:end], taxonomy.labels[level:end], taxonomy.leaves[level:end]
         )
         found.append(QuasiColumn(Domain(column.name, pa.array(np.arange(len(firsts)))), above, tree=True))
         vectors[:, j] = nodes[vectors[:, j]]
@@ -227,6 +241,7 @@ def coarse_problem(problem: Problem, levels: Sequence[int]) -> Problem:
         problem,
         frequencies=FrequencySet(problem.frequencies.names, vectors[grouping.first], classes),
         columns=tuple(found),
+        forest=frozenset(each.name for each in found if each.name in asked.columns and not _taxonomy(each).rooted),
     )
 
 

@@ -58,6 +58,7 @@ def check_by_part(job: Job, plan: LevelPlan) -> None:
     largest = max((plan.top.rows[leaf] for leaf in plan.top.whole), default=0)
     refused = {
         "extent=region": plan.mondrian.extent == "region",
+        "levels and a recoding that is kept": bool(job.levels) and job.destination.save_recoding is not None,
         f"a class of {largest:,} rows that cannot be cut": largest > most,
         **_refused(job, plan.judge.model),
     }
