@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -234,7 +233,7 @@ def apply_by_part(
     made = _Making(
         levels,
         _parting(top, keys, levels.rows_of_parts(top, keys, recoding.parts), job, source),
-        partial(apply_part, finish, store, Lock()),
+        partial(apply_part, finish, store.for_others() if levels.by_others else store),
         keep,
         done,
         About(None, "", seeded=job.seed is not None, warnings=warnings, sample=job.sample),
