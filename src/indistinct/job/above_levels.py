@@ -31,10 +31,8 @@ from indistinct.machine.memory import needs_memory
 from indistinct.machine.stages import enter
 from indistinct.recoding.columns import QuasiColumn, columns_of
 from indistinct.recoding.kinds import ByColumn, Recoding
-from indistinct.recoding.levels import LevelBounds
+from indistinct.recoding.levels import NO_LEVELS, LevelBounds
 from indistinct.tables.domain import Domain
-
-NO_BOUNDS = LevelBounds()
 
 
 def can_search_above(search: Search) -> bool:
@@ -263,7 +261,7 @@ def _search_coarse(
     return Found(counted, problem, lifted, search.algorithm, model, warnings)
 
 
-def coarse_problem(problem: Problem, levels: Sequence[int], asked: LevelBounds = NO_BOUNDS) -> Problem:
+def coarse_problem(problem: Problem, levels: Sequence[int], asked: LevelBounds = NO_LEVELS) -> Problem:
     """Return a problem whose values are the nodes on some levels; losses are still those of the values below.
 
     What lies above the most levels that were `asked` for is cut off.

@@ -43,7 +43,7 @@ from indistinct.metrics.importance import NO_IMPORTANCE, Importance
 from indistinct.models import Model
 from indistinct.recoding.columns import columns_of
 from indistinct.recoding.kinds import Recoding
-from indistinct.recoding.levels import LevelBounds
+from indistinct.recoding.levels import NO_LEVELS, LevelBounds
 from indistinct.recoding.summary import Style
 from indistinct.tables.domain import Domain
 
@@ -85,7 +85,7 @@ class Search:
     check: Callable[[Counted], tuple[str, ...]]
     progress: Progress
     importance: Importance = NO_IMPORTANCE
-    levels: LevelBounds = LevelBounds()  # noqa: RUF009 (a frozen value)
+    levels: LevelBounds = NO_LEVELS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,7 +136,13 @@ def plan_by_levels(beyond: BeyondMemory, request: Request, search: Search) -> Le
     names += [name for name, hierarchy in search.hierarchies.items() if hierarchy.categorical]
     known = levels.values(tuple(dict.fromkeys([*request.quasi, *judged])), named=names)
     domains = {key: level_domain(known[key[0]], request) for key in request.keys}
-    columns = level_columns([known[name] for name in request.quasi], request, search)
+    columns = level_columns(
+        [known[name] for name in request.quasi],
+        request,
+        search.hierarchies,
+        importance=search.importance,
+        levels=search.levels,
+    )
     passes = levels.passes(tuple(column.keys for column in columns), domains)
     whole = count_whole(passes, domains, request)
     wanted, counters = search.model.sampled(whole.rows), Counter(scans=1)
@@ -227,20 +233,27 @@ def level_domain(values: ColumnValues, request: Request) -> Domain:
     return encoded_column(pa.table({values.name: values.distinct}), values.name, request).domain
 
 
-def level_columns(known: Sequence[ColumnValues], request: Request, search: Search) -> tuple[LevelColumn, ...]:
+def level_columns(
+    known: Sequence[ColumnValues],
+    request: Request,
+    hierarchies: Mapping[str, Hierarchy],
+    *,
+    importance: Importance = NO_IMPORTANCE,
+    levels: LevelBounds = NO_LEVELS,
+) -> tuple[LevelColumn, ...]:
     """Return quasi-identifiers: with all their values if these are few, by keys if they have some."""
     domains = [_ends(each) if _by_keys(each) else level_domain(each, request) for each in known]
     columns = []
-    bounded = bounded_columns(columns_of(domains, search.hierarchies), search.levels)
+    bounded = bounded_columns(columns_of(domains, hierarchies), levels)
     for quasi, values in zip(bounded, known, strict=True):
-        weight = search.importance.of(values.name)
+        weight = importance.of(values.name)
         if _by_keys(values):
             low = MISSING if values.missing else values.low
             columns.append(LevelColumn(quasi, KeyColumn(values.name, values.kind), low, values.high, weight))
             continue
         keys = KeyColumn(values.name, values.kind, quasi.domain, quasi.ranks)
-        if values.name in search.levels.columns:
-            columns.append(LevelColumn.bounded(ColumnWithin.of(quasi, search.levels), keys, weight))
+        if values.name in levels.columns:
+            columns.append(LevelColumn.bounded(ColumnWithin.of(quasi, levels), keys, weight))
         else:
             columns.append(LevelColumn(quasi, keys, 0, len(quasi.domain) - 1, weight))
     return tuple(columns)

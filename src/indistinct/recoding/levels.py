@@ -72,6 +72,7 @@ class LevelBounds:
                 )
 
 
+NO_LEVELS = LevelBounds()
 AnyLevels = LevelBounds | Mapping[str, Any] | None
 """What `levels_of` takes."""
 
