@@ -302,7 +302,8 @@ def _level_columns(recoding: ByPart) -> tuple[LevelColumn, ...]:
         columns_of([each.domain for each in recoding.quasi], recoding.declared), recoding.quasi, strict=True
     ):
         kind = stored.domain.values.type
-        keys = KeyColumn(quasi.name, kind) if stored.keyed else KeyColumn(quasi.name, kind, quasi.domain, quasi.ranks)
+        known = {} if stored.keyed else {"domain": quasi.domain, "ranks": quasi.ranks, "strange": True}
+        keys = KeyColumn(quasi.name, kind, **known)
         columns.append(LevelColumn(quasi, keys, stored.low, stored.high))
     return tuple(columns)
 
