@@ -252,7 +252,8 @@ class KeyColumn:
     """A column as sort keys: the ranks of its codes where there is a `domain`, else a bit pattern of each value.
 
     `kind` is the Arrow type that values have in a domain. Of another table values that the domain lacks may be
-    `strange`: their key is the last of all, and no rank.
+    `strange`: their key is the last of all, and no rank. A number `between` two that are known has the rank of the
+    larger.
 
     >>> numbers = KeyColumn("height", pa.float64())
     >>> keys = numbers.keys(pa.chunked_array([[1.5, None, -0.0, 0.0, -2.0]]))
@@ -265,6 +266,7 @@ class KeyColumn:
     domain: Domain | None = None
     ranks: Codes | None = None
     strange: bool = False
+    between: bool = False
 
     def keys(self, cells: pa.ChunkedArray) -> Codes:
         """Return the key of every cell; raise `UnseenValueError` for a value outside the domain."""
@@ -300,6 +302,11 @@ class KeyColumn:
         unknown = pc.is_in(plain, value_set=pa.array(strangers, plain.type)).to_numpy()
         keys = np.full(len(plain), LAST, dtype=np.uint64)
         keys[~unknown] = self.ranks[self.domain.encode(plain.filter(pa.array(~unknown)))]
+        if self.between:
+            bits, new = KeyColumn(self.name, self.kind), np.flatnonzero(unknown & plain.is_valid().to_numpy())
+            known = bits.keys(pa.chunked_array([self.domain.values]))
+            found = np.searchsorted(known, bits.keys(plain.take(pa.array(new))))
+            keys[new] = np.where(found == len(known), LAST, (found + int(self.domain.missing)).astype(np.uint64))
         return keys
 
     def _ordered(self, numbers: Codes) -> Codes:

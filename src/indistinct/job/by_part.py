@@ -302,8 +302,10 @@ def _level_columns(recoding: ByPart) -> tuple[LevelColumn, ...]:
         columns_of([each.domain for each in recoding.quasi], recoding.declared), recoding.quasi, strict=True
     ):
         kind = stored.domain.values.type
-        known = {} if stored.keyed else {"domain": quasi.domain, "ranks": quasi.ranks, "strange": True}
-        keys = KeyColumn(quasi.name, kind, **known)
+        keys = KeyColumn(quasi.name, kind)
+        if not stored.keyed:
+            between = quasi.ranged and not quasi.textual
+            keys = KeyColumn(quasi.name, kind, quasi.domain, quasi.ranks, strange=True, between=between)
         columns.append(LevelColumn(quasi, keys, stored.low, stored.high))
     return tuple(columns)
 

@@ -164,6 +164,9 @@ def locate_rows(plan: PartPlan, made: Assembled, rows: pa.Table) -> tuple[Codes,
         if column.has_domain:
             ranks[:, index] = np.where(own == LAST, 0, own)
             inside &= own != LAST  # a name that the first table did not have
+            if column.keys.between:
+                known_alone = replace(column.keys, between=False)
+                exact[:, index] = known_alone.keys(rows[column.keys.name]) != LAST
             continue
         found = np.minimum(np.searchsorted(known, own), len(known) - 1)
         ranks[:, index], exact[:, index] = found, known[found] == own
