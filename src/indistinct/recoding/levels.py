@@ -42,6 +42,11 @@ class LevelBounds:
         """Return the columns that have bounds."""
         return tuple(name for name, _ in self.bounds)
 
+    @property
+    def has_most(self) -> bool:
+        """Whether some column has a most level."""
+        return any(most is not None for _, (_, most) in self.bounds)
+
     def of(self, column: str, height: int) -> tuple[int, int]:
         """Return the bounds of a column whose hierarchy has some height; all of it where none were given."""
         least, most = dict(self.bounds).get(column, (0, None))
@@ -75,6 +80,7 @@ class LevelBounds:
                 )
 
 
+NO_LEVELS = LevelBounds()
 AnyLevels = LevelBounds | Mapping[str, Any] | None
 """What `levels_of` takes."""
 
