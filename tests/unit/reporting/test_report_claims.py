@@ -214,7 +214,7 @@ def test_a_transformed_column_is_compared_as_it_is_published(people):
     changes = {"cost": ind.Transformation(round=50)}
     release = ind.anonymize(table, schema, model="k-anonymity:k=2", algorithm="mondrian", transformations=changes)
     report = ind.report(release, original=table, seconds=0.2)
-    assert done_to(report)["cost"].startswith("transformed (round")
+    assert done_to(report)["cost"].startswith("rounded to ")
     assert {each["column"]: each["total_variation"] for each in report.content.documents["distributions"]["columns"]}[
         "cost"
     ] == 0

@@ -4,11 +4,11 @@ from typing import Any
 
 from indistinct.figures import number, percent, plural
 from indistinct.models.registry import parse_model_or_none
+from indistinct.models.words import MODEL_WORDS
 from indistinct.release.verification.verify import SETS_SHARED, TRANSFORMED
 from indistinct.spelling import arguments_of, name_of
 from indistinct.web import parts
 from indistinct.web.algorithm_words import title_of_spelled
-from indistinct.web.model_words import MODEL_WORDS
 
 Made = dict[str, Any]
 # What is checked beside the models that were asked for.
