@@ -68,7 +68,8 @@ def _key_figures(facts: Facts) -> tuple[tuple[str, Cell | None], ...]:
     if told is not None:
         found.append(("published rows", told.figure("rows")))
         found.append((groups_of(told), _groups_in_words(told)))
-    if risk is not None and risk.at("prosecutor", "highest") is not None:
+    # In buckets quasi-identifiers are published as they are: what a bucket hides is a value, and nobody's row.
+    if risk is not None and risk.at("form") is None and risk.at("prosecutor", "highest") is not None:
         found.append(("highest risk of being found", risk.figure("prosecutor", "highest", words=percent)))
     if cost is not None and cost.at("metrics", "loss") is not None:
         found.append(("detail lost", cost.figure("metrics", "loss", words=percent)))
@@ -334,7 +335,8 @@ def flags_of(subject: Subject) -> FlagsOfRelease:
     algorithm = _algorithm_flags(subject)
     judging = [*both, *(algorithm if subject.in_buckets else [])]
     dropped = () if recoding is None else suppression_flags(recoding.budget)
-    making = [*both, *algorithm, *dropped]
+    drawn = subject.file_certificate.get("sample")
+    making = [*both, *algorithm, *dropped, *([("--sample", repr(drawn))] if drawn else [])]
     missing = {
         "the model": model is None,
         "the algorithm": not algorithm,

@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from indistinct.algorithms.auto import Auto
-from indistinct.figures import number, percent, short
+from indistinct.figures import number
 from indistinct.markup import Cell, grid
-from indistinct.metrics import SHARES
 from indistinct.reporting.content import Block, Listing, Notice, Paragraph, Section, Terms
 from indistinct.reporting.facts import Facts
 
@@ -54,7 +53,7 @@ def why(facts: Facts, *, internal: bool) -> Section:
         rows: list[tuple[Cell, ...]] = [
             (
                 each.algorithm,
-                percent(each.loss or 0.0) if found.metric in SHARES else short(each.loss or 0.0),
+                found.spell_loss(each.loss or 0.0),
                 number(each.classes),
                 number(each.suppressed),
             )

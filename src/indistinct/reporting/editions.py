@@ -20,7 +20,7 @@ from indistinct.release.certificate import HIDDEN as NOT_TOLD
 from indistinct.release.published import Published
 from indistinct.reporting.columns import AS_IT_IS, published_codes
 from indistinct.reporting.content import EDITIONS, Edition, Notice, Section
-from indistinct.reporting.facts import Facts
+from indistinct.reporting.facts import NOT_COUNTED, Facts
 from indistinct.reporting.subject import Subject
 from indistinct.schema import did_you_mean
 from indistinct.study.assess.assessing import assess
@@ -32,8 +32,6 @@ NOT_TRIED = "No attack was tried for this edition: guesses are judged by the ori
 STEP = 0.01
 # What a certificate tells that is no matter of its readers: where files lie, what was drawn.
 PRIVATE = ("seeded",)
-# What a certificate beside a file tells of it that cannot be counted again.
-DIGESTS = ("algorithm", "recoding_digest", "output_digest", "other_digests")
 # What an assessment of the file tells that names classes.
 NAMING = "worst"
 
@@ -107,7 +105,7 @@ def _certificate(facts: Facts) -> dict[str, Any] | None:
     else:
         told = for_others(facts.certificate, smallest=facts.subject.smallest)
         beside = facts.subject.file_certificate
-        told |= {key: beside[key] for key in DIGESTS if beside.get(key)}
+        told |= {key: beside[key] for key in NOT_COUNTED if beside.get(key)}
         told |= {"overlap": beside["overlap"]} if beside.get("overlap") and not told.get("overlap") else {}
     told |= {"overlap": _overlap(told["overlap"], facts.subject.smallest)} if told.get("overlap") else {}
     return {key: value for key, value in told.items() if key not in PRIVATE}

@@ -10,6 +10,7 @@ import pytest
 
 import indistinct as ind
 from indistinct.reporting import facts
+from indistinct.reporting.content import EDITIONS
 from indistinct.reproduce.datasets import generate_patients
 
 PATIENTS = ind.Schema(identifiers=["name", "cost"], quasi=["age", "sex", "zipcode", "admitted"], sensitive=["disease"])
@@ -429,3 +430,41 @@ def test_no_edition_is_told_better_of_a_release_than_those_who_answer_for_it():
     assert told["external"]["sentence"] == told["internal"]["sentence"] == "The release FAILS the profile public."
     assert told["external"]["tone"] == "bad"
     assert "FAILED: what readers are not told, such as counts of people, does not pass" in text_of(known["external"])
+
+
+@pytest.fixture(scope="module")
+def plain_reports():
+    """Both editions of a report on a release in which a sum is large and a share is small."""
+    schema = ind.Schema(
+        identifiers=["name"], quasi=["age", "sex", "admitted"], sensitive=["disease"], insensitive=["cost"]
+    )
+    table = generate_patients(400, seed=5).drop_columns(["zipcode"])
+    release = ind.anonymize(
+        table, schema, model="k-anonymity:k=5", transformations={"cost": ind.Transformation(round=500, top=20_000)}
+    )
+    return {edition: ind.report(release, edition=edition, profile="public", seconds=0.3) for edition in EDITIONS}
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_figures_are_written_for_people(plain_reports, edition):
+    said = text_of(plain_reports[edition])
+    assert re.findall(r"\d(?:\.\d+)?e[+-]\d+", said) == []
+    assert re.findall(r"\d\.\d{5,}", said) == []
+    assert max(float(each.replace(",", "")) for each in re.findall(r"([\d.,]+) %", said)) <= 100  # no sum is a share
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_what_only_experts_know_is_explained(plain_reports, edition):
+    said = text_of(plain_reports[edition])
+    assert "rounded to 500, at most 20,000" in said
+    assert "Whoever knows age, sex and admitted of a person is left with at least 5 rows." in said
+    assert "The profile public allows at most: highest risk of an attacker: 9 %" in said
+    for word in ("prosecutor", "marketer", "β", "δ", "quasi-identifier", "profile"):
+        assert word in said
+
+
+def test_readers_have_nothing_to_sign_and_are_sent_to_no_other_edition(plain_reports):
+    assert "to be filled in" in plain_reports["internal"].html
+    assert "to be filled in" not in plain_reports["external"].html
+    assert "internal edition" not in plain_reports["external"].html.lower()
+    assert plain_reports["external"].content.sections[0].anchor == "verdict"
