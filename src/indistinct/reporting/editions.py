@@ -24,7 +24,7 @@ from indistinct.reporting.facts import NOT_COUNTED, Facts
 from indistinct.reporting.subject import Subject
 from indistinct.schema import did_you_mean
 from indistinct.study.assess.assessing import assess
-from indistinct.study.verdict import Figures, Line, State, Verdict, verdict_of
+from indistinct.study.verdict import Figures, Line, State, Verdict, subsets_promised, verdict_of
 
 WITHHELD = "This compares the release with its original, or with people: readers are not told it."
 """Why something is not there for readers. Nothing is said of it where it would stand, and once for all at the end."""
@@ -160,7 +160,9 @@ def _verdict_for_readers(facts: Facts, figures: Figures, told: Mapping[str, Any]
     """
     found, known = _attacks(facts), facts.document("verdict")
     holds = None if told is None else told.get("holds")
-    promised = replace(figures, promise=holds if isinstance(holds, bool) else None)
+    models = [] if told is None else [str(each["model"]) for each in told.get("verdicts") or ()]
+    promise = holds if isinstance(holds, bool) else None
+    promised = replace(figures, promise=promise, subsets=subsets_promised(models))
     verdict = verdict_of(promised, facts.subject.profile)
     if found is not None and found["tried"]:
         tried = Line("attack", _state_of_attacks(known), (), {"tried": len(found["tried"])})
@@ -190,7 +192,7 @@ def _risk(subject: Subject) -> tuple[Figures, dict[str, Any] | None]:
     roles = replace(given.schema, identifiers=(), person=()) if subject.in_buckets else given.roles
     known = assess(Published(given.tables, roles))
     if subject.schema.person:
-        return replace(known.figures, members=0, own_values={}), None
+        return replace(known.figures, unit="people", members=0, own_values={}), None
     found = known.to_json()
     columns = {name: {k: v for k, v in each.items() if k != NAMING} for name, each in found["sensitive"].items()}
     kept = {key: value for key, value in found.items() if key not in ("columns", "before", "journalist", "verdict")}

@@ -432,6 +432,18 @@ def test_no_edition_is_told_better_of_a_release_than_those_who_answer_for_it():
     assert "FAILED: what readers are not told, such as counts of people, does not pass" in text_of(known["external"])
 
 
+def test_editions_say_the_same_of_a_promise_on_sets_of_columns():
+    # A Latin square: every single value stands twice, and everybody is alone on all columns together.
+    table = pa.table({"age": ["20", "20", "30", "30"], "sex": ["f", "m"] * 2, "zip": ["1", "2", "2", "1"]})
+    schema = ind.Schema(quasi=["age", "sex", "zip"])
+    release = ind.anonymize(table, schema, model="subset-anonymity:k=2,size=1", algorithm="optimal")
+    told = [ind.report(release, edition=edition, seconds=0.2).content.documents["verdict"] for edition in EDITIONS]
+    assert [each["tone"] for each in told] == ["warning"] * 2
+    for each in told:
+        assert any("nothing is promised of all quasi-identifiers together" in said for said in each["sentences"])
+        assert not any("no protection" in said for said in each["sentences"])
+
+
 @pytest.fixture(scope="module")
 def plain_reports():
     """Both editions of a report on a release in which a sum is large and a share is small."""
