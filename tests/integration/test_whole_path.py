@@ -119,7 +119,8 @@ def test_from_upload_to_a_release_that_the_command_line_verifies(page, tmp_path,
 
 
 COUNT = (
-    "document.addEventListener('click', (event) => { if (event.isTrusted && !event.target.matches('label, label *')) "
+    "document.addEventListener('click', (event) => { const it = event.target; "
+    "if (event.isTrusted && (it.matches('input') || !it.closest('label'))) "
     "sessionStorage.clicks = Number(sessionStorage.clicks ?? 0) + 1; }, true);"
 )
 """Counts what is pressed in the browser, over all pages of a tab. A label presses its field, which counts."""
@@ -138,7 +139,7 @@ def clicks(page):
 
 
 def answer_and_find(page):
-    """Answer both questions, settle what the columns ask for with its first button, and find a release."""
+    """Answer both questions, find a release, and settle what is asked by the first button until it passes."""
     for name in ("who-public", "shape-least"):
         page.click(name)
         page.wait(name, lambda name=name: page.find(name).is_selected() and page.find("undo").is_enabled())
@@ -152,6 +153,12 @@ def answer_and_find(page):
     page.click("find")
     page.wait("a release", lambda: "k reached" in standing(page), patience=120)
     settled(page)
+    while "FAILS" in verdict(page):
+        before = page.find("verdict").text
+        page.click("verdict-0-0")
+        page.wait("another release", lambda before=before: page.find("verdict").text != before)
+        page.drawn()
+        settled(page)
     go_on(page, "release")
     page.click("take-table")
 
@@ -171,7 +178,7 @@ def test_a_new_user_needs_few_clicks(page, clicks, tmp_path, table, most):
     answer_and_find(page)
     assert "passes the profile public" in verdict(page)
     assert wait_for(lambda: list((tmp_path / "saved").glob("*-release.csv")), "the download")
-    assert 4 < clicks() + chosen <= most
+    assert 4 < clicks() + chosen <= most, f"{clicks() + chosen} clicks"
 
 
 def test_a_value_is_seen_on_its_levels_and_all_suggestions_take_one_click(page):
