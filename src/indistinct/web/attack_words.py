@@ -11,10 +11,10 @@ BESIDE = {
 }
 PLAIN = {
     "record-linkage": "Look for each person's row with a register of names.",
-    "homogeneity": "Read a sensitive value off a class in which all have the same.",
-    "background-knowledge": "Rule one value out, and read a sensitive value off what is left in a class.",
-    "skewness": "Use that a class makes a value much more likely than it is among all.",
-    "similarity": "Be content with a kind of value, or a narrow range.",
+    "homogeneity": "Read a sensitive value off a group in which all have the same.",
+    "background-knowledge": "Rule one value out, and read a sensitive value off what is left in a group.",
+    "skewness": "Use that a group makes a value much more likely than it is among all.",
+    "similarity": "Learn about what a value is: which kind, or in which narrow range.",
     "membership": "Say which of two people was in the table.",
     "unsorted-matching": "Use that rows still stand in their old order.",
     "intersection": "Put this release beside another one about the same people.",
@@ -37,7 +37,7 @@ def words_of_line(line: Line) -> str:
     """Return a line of a verdict as a sentence; an attack that succeeds says what it does, and its name last.
 
     >>> words_of_line(Line("attack", "warning", (), {"beyond_chance": 0.05}, attack="skewness"))[:60]
-    'Somebody can use that a class makes a value much more likely'
+    'Somebody can use that a group makes a value much more likely'
     """
     said = words_of(line)
     if line.kind == "attack" and line.attack in PLAIN:

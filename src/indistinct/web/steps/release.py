@@ -166,13 +166,13 @@ def form_in_words(policy: Policy) -> str:
     >>> from indistinct.schema import Schema
     >>> output = Output(Path("b.csv"), writing=Writing(delimiter=";", decimal=","))
     >>> form_in_words(Policy(Input(Path("a.csv")), Schema(), (), output=output))
-    'CSV, semicolon ;, decimal comma ,'
+    'CSV with semicolons and decimal commas'
     """
     name, writing = Path(release_name(policy)), policy.output.writing
     title = formats().get(name.suffix.lower(), name.suffix).partition(":")[0]
-    between = [DELIMITERS.get(writing.delimiter, writing.delimiter)] if writing.delimiter else []
-    decimal = [f"decimal comma {writing.decimal}"] if writing.decimal == "," else []
-    return ", ".join([title, *(between + decimal if is_text_file(name) else [])])
+    between = {";": "semicolons", "\t": "tabs", "|": "bars"}.get(writing.delimiter or "", "")
+    marks = [each for each in (between, "decimal commas" if writing.decimal == "," else "") if each]
+    return f"{title} with {' and '.join(marks)}" if marks and is_text_file(name) else title
 
 
 def _form(screen: Screen, made: Any) -> None:
