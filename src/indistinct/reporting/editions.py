@@ -24,7 +24,7 @@ from indistinct.reporting.facts import Facts
 from indistinct.reporting.subject import Subject
 from indistinct.schema import did_you_mean
 from indistinct.study.assess.assessing import assess
-from indistinct.study.verdict import Figures, Line, Verdict, verdict_of
+from indistinct.study.verdict import Figures, Line, State, Verdict, verdict_of
 
 WITHHELD = "This compares the release with its original, or with people: readers are not told it."
 """Why something is not there for readers. Nothing is said of it where it would stand, and once for all at the end."""
@@ -157,16 +157,30 @@ def _verdict(told: Mapping[str, Any]) -> dict[str, Any]:
 def _verdict_for_readers(facts: Facts, figures: Figures, told: Mapping[str, Any] | None) -> Verdict:
     """Return the verdict on what readers count on the file, with the promise of the certificate for others.
 
-    Which attack beats chance, and by how much, takes the original to tell.
+    Which attack beats chance, and by how much, takes the original to tell. It is never better than the verdict of those
+    who answer for the release: a line says that something is open where readers are not told what.
     """
-    found = _attacks(facts)
+    found, known = _attacks(facts), facts.document("verdict")
     holds = None if told is None else told.get("holds")
     promised = replace(figures, promise=holds if isinstance(holds, bool) else None)
     verdict = verdict_of(promised, facts.subject.profile)
-    if found is None or not found["tried"]:
-        return verdict
-    tried = Line("attack", "warning" if found["succeeds"] else "passed", (), {"tried": len(found["tried"])})
-    return replace(verdict, lines=(*(line for line in verdict.lines if line.kind != "attack"), tried))
+    if found is not None and found["tried"]:
+        tried = Line("attack", _state_of_attacks(known), (), {"tried": len(found["tried"])})
+        verdict = replace(verdict, lines=(*(line for line in verdict.lines if line.kind != "attack"), tried))
+    tone = None if known is None else known.at("tone")
+    if GRAVITY.get(str(tone), 0) > GRAVITY[verdict.tone]:
+        verdict = replace(verdict, lines=(*verdict.lines, Line("withheld", "failed" if tone == "bad" else "warning")))
+    return verdict
+
+
+GRAVITY = {"good": 0, "warning": 1, "bad": 2}
+"""How grave the tone of a verdict is."""
+
+
+def _state_of_attacks(known: Document | None) -> State:
+    """Return how all attacks together are judged."""
+    states = [line["state"] for line in (known and known.at("lines")) or () if line["kind"] == "attack"]
+    return "failed" if "failed" in states else "warning" if "warning" in states else "passed"
 
 
 def _risk(subject: Subject) -> tuple[Figures, dict[str, Any] | None]:

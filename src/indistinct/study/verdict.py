@@ -11,14 +11,17 @@ from typing import Any, Literal
 
 from indistinct.figures import number, percent, plural
 from indistinct.frequencies.singled_out import SingledOut
+from indistinct.models.base import Model
+from indistinct.models.registry import parse_model_or_none
+from indistinct.models.subset_anonymity import SubsetAnonymity
 from indistinct.release.certificate import Certificate
 from indistinct.schema import Schema
-from indistinct.study.assess.profiles import Gate, GateLine, Profile, exceeds, judge
+from indistinct.study.assess.profiles import LIMITS, Gate, GateLine, Profile, exceeds, judge
 
 State = Literal["passed", "failed", "warning", "not checked"]
 Kind = Literal[
-    "promise", "identifiers", "smallest-class", "published-columns", "column-set", "sensitive-column", "attack",
-    "several-classes",
+    "limit", "promise", "column-sets", "identifiers", "smallest-class", "published-columns", "column-set",
+    "sensitive-column", "attack", "several-classes", "withheld",
 ]  # fmt: skip
 NEARLY_ALL = 0.5
 """From this share on, a sensitive column in which members have a value of their own points at most of them."""
@@ -50,7 +53,8 @@ class Figures:
     single out, None where there are none. `own_values` says for each sensitive column how many members have a value of
     their own. `uniques` are members who are alone in their class, None where they were not counted. `promise` is what
     the certificate says, None without one. `several` are people in several classes, None
-    where people are not counted.
+    where people are not counted. `subsets` are promises on sets of quasi-identifiers, where none is made of all of them
+    together.
     """
 
     unit: str
@@ -64,6 +68,7 @@ class Figures:
     promise: bool | None = None
     several: int | None = None
     groups: str = "class"
+    subsets: tuple[SubsetAnonymity, ...] = ()
 
     def limited(self, attacker: str) -> dict[str, float | None]:
         """Return what a profile may limit, for one kind of attacker."""
@@ -80,7 +85,10 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One thing that a verdict says: of what kind, of which columns or attack, with which numbers, and its state."""
+    """One thing that a verdict says: of what kind, of which columns or attack, with which numbers, and its state.
+
+    `figure` is what a limit of a profile is about.
+    """
 
     kind: Kind
     state: State
@@ -88,6 +96,7 @@ class Line:
     numbers: Mapping[str, float] = field(default_factory=dict)
     unit: str = "rows"
     attack: str | None = None
+    figure: str | None = None
 
     @property
     def open(self) -> bool:
@@ -162,13 +171,9 @@ class Verdict:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """Return every line in words, and the limits that are not kept; what is open comes first."""
+        """Return every line in words, with its state; what is open comes first."""
         rest = [line for line in self.lines if not line.open]
-        broken = [] if self.gate is None else [line for line in self.gate.failed if line.figure != "published_uniques"]
-        return (
-            *(f"{STATES[line.state]}: {words_of_limit(line)}" for line in broken),
-            *(f"{STATES[line.state]}: {words_of(line)}" for line in (*self.open, *rest)),
-        )
+        return tuple(f"{STATES[line.state]}: {words_of(line)}" for line in (*self.open, *rest))
 
     def to_json(self) -> dict[str, Any]:
         """Return the verdict as plain JSON values."""
@@ -205,6 +210,7 @@ def verdict_of(
     """
     lines = [
         Line("promise", "not checked" if figures.promise is None else "passed" if figures.promise else "failed"),
+        *_judge_subsets(figures),
         *([Line("identifiers", "failed", figures.identifiers)] if figures.identifiers else []),
         *_judge_smallest(figures, profile),
         *_judge_published(figures, profile),
@@ -220,7 +226,24 @@ def verdict_of(
         state = "not checked"
     if "failed" in {line.state for line in limits} | {line.state for line in lines}:
         state = "failed"
-    return Verdict(tuple(lines), Gate(profile, limits, state))
+    return Verdict((*_broken(limits, lines), *lines), Gate(profile, limits, state))
+
+
+def _broken(limits: Sequence[GateLine], lines: Sequence[Line]) -> list[Line]:
+    """Return the limits that are not kept, or not known to be, but for those of which another line says the same."""
+    kinds = {"published_uniques": "published-columns", "uniques": "smallest-class"}
+    told = {(line.kind, line.state) for line in lines}
+    return [
+        Line(
+            "limit",
+            each.state,
+            (),
+            {"limit": float(each.limit)} | ({} if each.value is None else {"value": each.value}),
+            figure=each.figure,
+        )
+        for each in limits
+        if not each.passed and (kinds.get(each.figure), each.state) not in told
+    ]
 
 
 def figures_of_certificate(certificate: Certificate, schema: Schema) -> Figures:
@@ -243,7 +266,21 @@ def figures_of_certificate(certificate: Certificate, schema: Schema) -> Figures:
         own_values={name: min(alone[(name,)], members) for name in schema.sensitive if (name,) in alone},
         promise=certificate.holds,
         groups="class" if certificate.form is None else "bucket",
+        subsets=subsets_promised([parse_model_or_none(each.model) for each in certificate.verdicts]),
     )
+
+
+def subsets_promised(models: Sequence[Model | None]) -> tuple[SubsetAnonymity, ...]:
+    """Return the promises on sets of quasi-identifiers; none beside a promise on all of them together.
+
+    >>> from indistinct.models import KAnonymity
+    >>> pairs = SubsetAnonymity(k=3, size=2)
+    >>> len(subsets_promised([pairs])), len(subsets_promised([pairs, KAnonymity(2)]))
+    (1, 0)
+    """
+    known = [part for model in models if model is not None for part in model.parts()]
+    found = tuple(each for each in known if isinstance(each, SubsetAnonymity))
+    return () if any(each.smallest > 1 for each in known) else found
 
 
 def _limits(figures: Figures, profile: Profile) -> Sequence[GateLine]:
@@ -253,18 +290,36 @@ def _limits(figures: Figures, profile: Profile) -> Sequence[GateLine]:
     return judge(profile, figures.limited(profile.attacker), at_most=bounds)
 
 
+def _judge_subsets(figures: Figures) -> list[Line]:
+    """Say what is promised of sets of quasi-identifiers; where a promise is broken, the certificate says which one."""
+    if figures.promise is False:
+        return []
+    state: State = "not checked" if figures.promise is None else "passed"
+    return [
+        Line("column-sets", state, (), {"k": each.k, "size": each.size or 0, "sets": len(each.sets)}, figures.unit)
+        for each in figures.subsets
+    ]
+
+
 def _judge_smallest(figures: Figures, profile: Profile | None) -> list[Line]:
-    """Judge the smallest class: one of a single member protects nobody, whatever k was asked for."""
+    """Judge the smallest class: one of a single member protects nobody, whatever k was asked for.
+
+    Where sets of quasi-identifiers are promised, all of them together were left open on purpose: that is a warning,
+    unless a profile limits how many may be alone.
+    """
     if not figures.members:
         return []
     numbers = {"k": figures.smallest, "members": figures.members}
+    if figures.subsets:
+        numbers["left_open"] = 1
     if figures.uniques is not None:
         numbers["alone"] = figures.uniques
     state: State = "passed"
     if figures.smallest == 1:
         limit = None if profile is None else profile.uniques
         alone = figures.share(figures.members if figures.uniques is None else figures.uniques)
-        kept = profile is not None and (limit is None or not exceeds(alone, limit))
+        allowed = profile is not None or bool(figures.subsets)
+        kept = allowed and (limit is None or not exceeds(alone, limit))
         state = "warning" if kept else "failed"
     elif figures.smallest < WEAK:
         state = "warning"
@@ -354,8 +409,12 @@ def words_of(line: Line) -> str:
     'k = 1 is no protection: 3 of 50 rows (6 %) are alone in their class'
     """
     match line.kind:
+        case "limit":
+            return _words_of_limit(line)
         case "promise":
             return PROMISE[line.state]
+        case "column-sets":
+            return _words_of_subsets(line)
         case "identifiers":
             return f"{_columns(line)} {'is' if len(line.columns) == 1 else 'are'} shown, and should name nobody"
         case "smallest-class":
@@ -371,16 +430,33 @@ def words_of(line: Line) -> str:
             return f"{_of(line, 'people')} people stand in several classes: who knows several of their rows finds more"
         case "attack":
             return _words_of_attack(line)
+        case "withheld":
+            return WITHHELD[line.state]
 
 
-def words_of_limit(line: GateLine) -> str:
+def _words_of_limit(line: Line) -> str:
     """Return a limit in words.
 
-    >>> words_of_limit(GateLine("highest", 0.09, 0.25, "failed", None))
-    'highest is 0.25, at most 0.09'
+    >>> _words_of_limit(Line("limit", "failed", (), {"limit": 0.09, "value": 0.25}, figure="highest"))
+    'the highest risk of an attacker is 25 %, and the profile allows 9 %'
     """
-    value = "not known" if line.value is None else number(line.value)
-    return f"{line.figure} is {value}, at most {number(float(line.limit))}"
+    value, limit = line.numbers.get("value"), line.numbers["limit"]
+    spelled = "not known" if value is None else percent(value)
+    allowed = percent(limit)
+    if value is not None and spelled == allowed:
+        spelled, allowed = number(value), number(limit)
+    return f"the {LIMITS[line.figure or '']} is {spelled}, and the profile allows {allowed}"
+
+
+def _words_of_subsets(line: Line) -> str:
+    """Return a promise on sets of columns in words.
+
+    >>> _words_of_subsets(Line("column-sets", "passed", (), {"k": 3, "size": 2, "sets": 0}))
+    'every combination of values of up to 2 quasi-identifiers is shared by at least 3 rows'
+    """
+    size, sets = int(line.numbers["size"]), int(line.numbers["sets"])
+    columns = f"up to {plural(size, 'quasi-identifier')}" if size else f"{plural(sets, 'named set')} of columns"
+    return f"every combination of values of {columns} is shared by at least {number(line.numbers['k'])} {line.unit}"
 
 
 PROMISE: Mapping[State, str] = {
@@ -389,13 +465,43 @@ PROMISE: Mapping[State, str] = {
     "warning": "a promise may not hold",
     "not checked": "no promise is known: there is no certificate",
 }
+WITHHELD: Mapping[State, str] = {
+    "passed": "nothing that readers are not told is open",
+    "failed": "what readers are not told, such as counts of people, does not pass",
+    "warning": "something is open of which readers are not told, such as counts of people",
+    "not checked": "not everything could be checked",
+}
 NOT_TRIED = "no attack was tried"
+TRIES = {
+    "record-linkage": "look for each person's row with a register of names",
+    "homogeneity": "read a sensitive value off a class in which all have the same",
+    "background-knowledge": "rule one value out, and read a sensitive value off what is left in a class",
+    "skewness": "use that a class makes a value much more likely than it is among all",
+    "similarity": "learn about what a value is: which kind, or in which narrow range",
+    "membership": "say which of two people was in the table",
+    "unsorted-matching": "use that rows still stand in their old order",
+    "intersection": "put this release beside another one about the same people",
+    "definetti": "guess sensitive values inside buckets by what all buckets tell together",
+    "downcoding": "name finer values, because the release loses as little as it can",
+    "combinatorial-refinement": "narrow values by the order of a search",
+    "minimality": "compute which tables the algorithm could have had; for small tables",
+    "predictable-seed": "undo the shuffling by guessing a seed",
+}
+"""What each attack tries, in plain words."""
 
 
 def _words_of_smallest(line: Line) -> str:
     k, buckets = int(line.numbers["k"]), line.unit == "bucket"
     group = "bucket" if buckets else "class"
     unit = "rows" if buckets else line.unit
+    if k < WEAK and "left_open" in line.numbers:
+        alone = int(line.numbers.get("alone", 0))
+        some = (
+            f"{_of(line, 'alone', unit)} {'is' if alone == 1 else 'are'} alone on them"
+            if alone
+            else (f"whoever knows them has found one of {k}")
+        )
+        return f"nothing is promised of all quasi-identifiers together, and {some}"
     if k == 1:
         some = f"{_of(line, 'alone', unit)} are" if "alone" in line.numbers else "somebody is"
         return f"k = 1 is no protection: {some} alone in their {group}"
@@ -425,7 +531,8 @@ def _words_of_attack(line: Line) -> str:
         )
     if line.attack is None:
         return "an attack that was tried beats chance"
-    return f"the attack {line.attack} beats chance by at least {percent(line.numbers['beyond_chance'])}"
+    by = f"the attack {line.attack} beats chance by at least {percent(line.numbers['beyond_chance'])}"
+    return f"somebody can {TRIES[line.attack]}: {by}" if line.attack in TRIES else by
 
 
 def _columns(line: Line) -> str:

@@ -15,8 +15,7 @@ from indistinct.models.k_anonymity import sizes_asked, with_size
 from indistinct.recoding.transformations import Transformation
 from indistinct.schema import Role
 from indistinct.spelling import arguments_of
-from indistinct.study.verdict import Line, Verdict
-from indistinct.web.attack_words import words_of_line
+from indistinct.study.verdict import Line, Verdict, words_of
 from indistinct.web.deciding import Inspected, find_unprotected, with_role, with_transformation
 
 CAREFUL_T = 0.3
@@ -128,6 +127,10 @@ def remedies_for_line(line: Line, policy: Policy, looked: Inspected, starter: Po
     match line.kind:
         case "smallest-class":
             return tuple(_larger_groups(policy))
+        case "limit" if line.figure in ("highest", "average", "at_risk", "uniques"):
+            return tuple(_larger_groups(policy))
+        case "limit" if line.figure in ("homogeneous", "largest_share"):
+            return tuple(each for name in policy.schema.sensitive for each in _several(policy, name))
         case "sensitive-column" | "published-columns" | "column-set" | "identifiers":
             names = [name for name in line.columns if name in by_name and name not in policy.transformations]
             kept = [name for name in names if policy.schema.role(name) in (Role.SENSITIVE, Role.INSENSITIVE)]
@@ -164,9 +167,13 @@ def _defences(attack: str, policy: Policy) -> Iterator[Remedy]:
             yield from _close(policy, name)
     elif attack in ("homogeneity", "background-knowledge"):
         for name in policy.schema.sensitive:
-            yield from _adding(policy, f"Ask for several values of {name}", DistinctLDiversity(name, l=3))
+            yield from _several(policy, name)
     elif attack == "record-linkage":
         yield from _larger_groups(policy)
+
+
+def _several(policy: Policy, name: str) -> Iterator[Remedy]:
+    yield from _adding(policy, f"Ask for several values of {name}", DistinctLDiversity(name, l=3))
 
 
 def with_regions(algorithm: Algorithm) -> Algorithm | None:
@@ -190,5 +197,7 @@ def find_in_verdict(verdict: Verdict, policy: Policy, looked: Inspected, starter
     for line in verdict.open:
         remedies = [each for each in remedies_for_line(line, policy, looked, starter) if each.words not in offered]
         offered |= {each.words for each in remedies}
-        found.append(Finding(words_of_line(line), "bad" if line.state == "failed" else "warning", tuple(remedies)))
+        said = words_of(line)
+        words = f"{said[:1].upper()}{said[1:]}."
+        found.append(Finding(words, "bad" if line.state == "failed" else "warning", tuple(remedies)))
     return found

@@ -5,6 +5,7 @@ from typing import Any
 
 from indistinct.figures import number, percent
 from indistinct.models import Model
+from indistinct.spelling import arguments_of
 from indistinct.study.assess.profiles import Profile, parse_profile
 from indistinct.study.verdict import AttackFigures, Verdict, verdict_of
 from indistinct.web.sessions import Session, job_of
@@ -137,13 +138,14 @@ def _kind(made: Mapping[str, Any]) -> str:
 
 
 def k_asked(models: tuple[Model, ...]) -> int | None:
-    """Return the smallest group that models ask for by name; None where none does.
+    """Return the smallest group that models ask for by name; None where none does, as where sets of columns are.
 
     >>> from indistinct.models import DistinctLDiversity, KAnonymity
     >>> k_asked((KAnonymity(5), DistinctLDiversity("disease", l=3))), k_asked((DistinctLDiversity("disease", l=3),))
     (5, None)
     """
-    return max((each.smallest for each in models if hasattr(each, "k") and not each.needs_population), default=None)
+    asked = [each for each in models if arguments_of(each).get("k") == each.smallest]
+    return max((each.smallest for each in asked if not each.needs_population), default=None)
 
 
 def _link_risk(made: Mapping[str, Any]) -> float | None:

@@ -416,3 +416,16 @@ def test_no_edition_gives_the_all_clear_beside_a_column_that_points_at_everybody
     sound = ind.anonymize(table.drop_columns(["cost"]), replace(schema, insensitive=()), model="k-anonymity:k=12")
     (clear,) = (each for each in ind.report(sound, edition=edition).content.sections if each.anchor == "summary")
     assert "good" in {getattr(block, "tone", None) for block in clear.blocks}
+
+
+def test_no_edition_is_told_better_of_a_release_than_those_who_answer_for_it():
+    people = [f"p{number}" for number in range(6) for _ in range(4)]
+    table = pa.table({"who": people, "age": ["30", "40"] * 12, "disease": ["flu", "cold", "cough"] * 8})
+    schema = ind.Schema(person=["who"], quasi=["age"], sensitive=["disease"])
+    release = ind.anonymize(table, schema, model="k-anonymity:k=3", algorithm="optimal")
+    known = {edition: ind.report(release, edition=edition, profile="public") for edition in ("internal", "external")}
+    told = {edition: each.content.documents["verdict"] for edition, each in known.items()}
+    assert told["internal"]["state"] == "failed"  # a class of six people has a risk of 1/6
+    assert told["external"]["sentence"] == told["internal"]["sentence"] == "The release FAILS the profile public."
+    assert told["external"]["tone"] == "bad"
+    assert "FAILED: what readers are not told, such as counts of people, does not pass" in text_of(known["external"])

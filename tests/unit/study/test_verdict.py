@@ -15,8 +15,9 @@ from indistinct.engines.groups import MOST_CELLS
 from indistinct.frequencies import singled_out as counting
 from indistinct.frequencies.count import Request
 from indistinct.frequencies.singled_out import SingledOut, codes_of, count_apart, singled_out
+from indistinct.models import SubsetAnonymity
 from indistinct.study.assess.profiles import Internal, Licensed, Public
-from indistinct.study.verdict import AttackFigures, Figures, verdict_of
+from indistinct.study.verdict import AttackFigures, Figures, figures_of_certificate, verdict_of
 
 GOOD = {"highest": 0.05, "average": 0.05, "uniques": 0.0, "homogeneous": 0.0}
 COST = SingledOut("rows", 100, ("cost",), 3, 3, {("cost",): 3})
@@ -86,6 +87,60 @@ def test_one_is_called_what_it_is():
     assert states(verdict_of(alone, Internal()), "smallest-class") == ["warning"]  # it allows five of a hundred
     assert verdict_of(alone, Public()).state == "failed"
     assert states(verdict_of(figures(smallest=2)), "smallest-class") == ["warning"]
+
+
+PAIRS = SubsetAnonymity(k=3, size=2)
+
+
+def test_a_promise_on_sets_of_columns_says_what_it_leaves_open():
+    told = verdict_of(figures(smallest=1, uniques=3, subsets=(PAIRS,)))
+    assert (told.state, told.tone) == ("not checked", "warning")
+    assert "passed: every combination of values of up to 2 quasi-identifiers is shared by at least 3 rows" in (
+        told.sentences
+    )
+    open_line = "nothing is promised of all quasi-identifiers together, and 3 of 100 rows (3 %) are alone on them"
+    assert f"warning: {open_line}" in told.sentences
+    # A profile that lets nobody be alone is broken; one that allows a few is not.
+    alone = {"uniques": 0.03, "highest": 1.0, "average": 0.05}
+    refused = verdict_of(figures(smallest=1, uniques=3, subsets=(PAIRS,), risk=alone), Licensed())
+    assert refused.state == "failed"
+    assert f"FAILED: {open_line}" in refused.sentences
+    allowed = verdict_of(figures(smallest=1, uniques=3, subsets=(PAIRS,), risk=alone), Internal())
+    assert (allowed.state, allowed.tone) == ("passed", "warning")
+    named = SubsetAnonymity(k=5, sets=[["age", "sex"]])
+    assert "passed: every combination of values of 1 named set of columns is shared by at least 5 people" in (
+        verdict_of(figures(unit="people", smallest=1, uniques=3, subsets=(named,))).sentences
+    )
+
+
+def test_a_broken_promise_on_sets_is_not_repeated_as_kept():
+    told = verdict_of(figures(smallest=1, uniques=3, subsets=(PAIRS,), promise=False))
+    assert told.state == "failed"
+    assert states(told, "column-sets") == []
+
+
+def test_certificates_and_assessments_say_the_same_of_sets():
+    # A Latin square: every single value stands twice, and everybody is alone on two columns.
+    table = pa.table({"age": ["20", "20", "30", "30"], "sex": ["f", "m"] * 2, "zip": ["1", "2", "2", "1"]})
+    schema = ind.Schema(quasi=["age", "sex", "zip"])
+    release = ind.anonymize(table, schema, model="subset-anonymity:k=2,size=1", algorithm="optimal")
+    by_certificate = verdict_of(figures_of_certificate(release.certificate, schema))
+    found = ind.assess(release)
+    assert states(by_certificate, "column-sets") == states(found.verdict, "column-sets") == ["passed"]
+    assert found.risk.smallest == release.certificate.smallest_class == 1
+    assert states(by_certificate, "smallest-class") == states(found.verdict, "smallest-class") == ["warning"]
+    stronger = ind.anonymize(table, schema, model="subset-anonymity:k=2,size=1 & k-anonymity:k=2")
+    assert states(ind.assess(stronger).verdict, "column-sets") == []
+
+
+def test_a_limit_that_is_not_kept_is_open_and_says_both_figures():
+    told = verdict_of(figures(risk={"highest": 1 / 9}), Public())
+    assert told.open[0].figure == "highest"
+    assert told.sentences[0] == "FAILED: the highest risk of an attacker is 11.1 %, and the profile allows 9 %"
+    near = verdict_of(figures(risk={"average": 0.09001}), Licensed())
+    assert near.sentences[0] == "FAILED: the average risk of an attacker is 0.09001, and the profile allows 0.09"
+    missing = verdict_of(figures(risk={"highest": None}), Public())
+    assert "not checked: the highest risk of an attacker is not known, and the profile allows 9 %" in missing.sentences
 
 
 def test_a_broken_promise_fails_every_profile():

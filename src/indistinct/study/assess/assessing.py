@@ -17,6 +17,7 @@ from indistinct.machine.memory import needs_memory
 from indistinct.metrics.buckets import rows_alone
 from indistinct.models.base import Model
 from indistinct.models.parameters import exact
+from indistinct.models.registry import parse_model_or_none
 from indistinct.models.uniqueness_estimators import estimate_uniques
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import Form
@@ -60,7 +61,7 @@ from indistinct.study.assess.special_uniques import special_uniques
 from indistinct.study.assess.unique_sets import Progress, minimal_uniques
 from indistinct.study.attack.attacking import Outcomes
 from indistinct.study.attack.base import Outcome
-from indistinct.study.verdict import AttackFigures, Figures, verdict_of
+from indistinct.study.verdict import AttackFigures, Figures, subsets_promised, verdict_of
 from indistinct.tables.frames import is_frame
 from indistinct.tables.value import Reading
 
@@ -155,7 +156,7 @@ def assess(
         published=published_columns(after, original=None if before is None else before.source),
         own_values=own_values(after),
     )
-    figures = _figures(after, risk, promise=None if release is None else _holds(release), pseudonyms=tuple(pseudonyms))
+    figures = _figures(after, risk, release, pseudonyms=tuple(pseudonyms))
     verdict = verdict_of(figures, chosen, attacks=attack_figures(attacks))
     return Assessment(risk, float(limit), figures, verdict, first, _practice(after, risk), notes, _form(after))
 
@@ -210,7 +211,9 @@ def _practice(table: AssessedTable, risk: TableRisk) -> tuple[Finding, ...]:
     )
 
 
-def _figures(table: AssessedTable, risk: TableRisk, *, promise: bool | None, pseudonyms: tuple[str, ...]) -> Figures:
+def _figures(
+    table: AssessedTable, risk: TableRisk, release: Published | None, *, pseudonyms: tuple[str, ...]
+) -> Figures:
     """Return what a verdict rests on."""
     return Figures(
         risk.unit,
@@ -221,10 +224,19 @@ def _figures(table: AssessedTable, risk: TableRisk, *, promise: bool | None, pse
         risk.published,
         risk.own_values,
         identifiers_shown(table, pseudonyms=pseudonyms),
-        promise,
+        None if release is None else _holds(release),
         people_in_several(table),
         "bucket" if table.in_buckets else "class",
+        () if release is None else subsets_promised(_models_promised(release)),
     )
+
+
+def _models_promised(release: Published) -> list[Model | None]:
+    """Return what is promised of a release: as it is known, else as its certificate says."""
+    if release.promise is not None:
+        return [release.promise]
+    told = release.certificate.get("verdicts") or ()
+    return [parse_model_or_none(str(each.get("model"))) for each in told]
 
 
 def _holds(release: Published) -> bool | None:

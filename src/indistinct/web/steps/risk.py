@@ -6,7 +6,7 @@ from indistinct.figures import number, percent
 from indistinct.study.assess.profiles import PROFILES
 from indistinct.study.verdict import STATES, Verdict
 from indistinct.web import parts
-from indistinct.web.attack_words import BESIDE, PLAIN, words_of_attack
+from indistinct.web.attack_words import BESIDE, sentence_of, words_of_attack
 from indistinct.web.blocks import draw_list, draw_section
 from indistinct.web.files import uploaded_path
 from indistinct.web.following import LONGER, SECONDS, attack_names, every_attack, follow
@@ -100,7 +100,7 @@ def _draw_outcomes(outcomes: Any) -> None:
     parts.heading("What attacks achieve")
     if won:
         parts.say(f"{len(won)} of {len(tried)} attacks do better than chance:")
-        draw_list([f"{PLAIN[name]} ({name})" if name in PLAIN else name for name in won])
+        draw_list([f"{sentence_of(name)} ({name})".strip() for name in won])
     elif tried:
         parts.say(f"None of {len(tried)} attacks is shown to do better than chance.")
     else:

@@ -35,8 +35,6 @@ def draw_verdict(screen: Screen, made: Any, *, short: bool = False) -> Verdict:
         else:
             draw_findings(screen, findings, name="verdict")
         rest = [f"{STATES[line.state]}: {words_of(line)}" for line in verdict.lines if not line.open]
-        limits = [] if verdict.gate is None else [line for line in verdict.gate.lines if not line.passed]
-        rest = [*(f"{STATES[line.state]}: {line.to_json()['meaning']}" for line in limits), *rest]
         with parts.details("What was looked at", screen.choices, name="looked-at"):
             draw_list(rest)
     draw_chores(screen, made)
