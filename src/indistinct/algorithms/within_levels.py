@@ -61,7 +61,7 @@ def find_within(algorithm: Algorithm, problem: Problem) -> Recoding:
         return algorithm.find(problem)
     coarse = _Coarse.of(problem)
     try:
-        recoding = find_in_parts(algorithm, coarse.problem)
+        recoding = find_in_parts(algorithm, replace(coarse.problem, lifting=coarse))
     except InfeasibleError as error:
         raise _name_bounds(error, problem) from None
     return coarse.lift(recoding)
@@ -95,7 +95,8 @@ def find_in_parts(algorithm: Algorithm, problem: Problem) -> Recoding:
         mine = np.flatnonzero(parts == part)
         budget = left * int(whole.members[part]) // max(cells.members, 1)
         some = replace(problem, frequencies=_take(cells, mine), columns=rooted, suppression=budget, with_absent=None)
-        found.append((mine, _below_tops(algorithm.find(replace(some, forest=frozenset())), some, problem)))
+        alone = replace(some, forest=frozenset(), lifting=None)
+        found.append((mine, _below_tops(algorithm.find(alone), some, problem)))
     return _unite(cells, problem.columns, found)
 
 
@@ -345,6 +346,10 @@ class _Coarse:
                 return replace(recoding, columns=columns, vectors=cells.vectors, **self._lift_pieces(recoding))
             case _:
                 raise AssertionError("buckets have no levels")
+
+    def lift_column(self, j: int, found: RecodedColumn) -> RecodedColumn:
+        """Return a column of a recoding with the values of the table, and measured by its whole hierarchy."""
+        return self.columns[j].lift(found)
 
     def _lift_pieces(self, recoding: ByRow) -> dict[str, Any]:
         """Return the pieces of coarse cells as pieces of the cells that they are made of, in their order."""
