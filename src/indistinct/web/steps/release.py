@@ -347,7 +347,7 @@ def _draw_folder(screen: Screen) -> None:
         screen.button("Write them there", lambda: _begin_write(session), name="write", at="write-folder")
     written = session.result("written")
     if written is not None and session.is_fresh("written", identity_of_files(session)):
-        parts.notice(f"Written to {written['folder']}:", kind="good")
+        parts.notice(f"Written to {written['folder']}:")
         draw_list(written["names"])
 
 

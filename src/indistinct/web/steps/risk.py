@@ -115,6 +115,23 @@ def _draw_outcomes(outcomes: Any) -> None:
         parts.say(f"Not through in time: {', '.join(found['left_out'])}. Give attacks more time below.", kind="hint")
 
 
+def words_of_attack(name: str, kind: type[Attack]) -> str:
+    """Return what an attack tries, in plain words, and what it needs."""
+    said = sentence_of(name) or (kind.__doc__ or "").strip().partition("\n")[0]
+    needs = [BESIDE[need][0].lower() for need in kind.needs if need in BESIDE]
+    return f"{said} Needs {' and '.join(needs)}." if needs else said
+
+
+def sentence_of(name: str) -> str:
+    """Return what an attack tries, as a sentence; nothing where nobody said it.
+
+    >>> sentence_of("predictable-seed")
+    'Undo the shuffling by guessing a seed.'
+    """
+    tries = TRIES.get(name, "")
+    return f"{tries[:1].upper()}{tries[1:]}." if tries else ""
+
+
 def _draw_limits(screen: Screen, verdict: Verdict) -> None:
     """Draw each limit of the profile, what was found, and who asks for it."""
     gate = None if verdict.gate is None else verdict.gate.to_json()
@@ -242,20 +259,3 @@ def _take_away(session: Session, kind: str) -> None:
     if path is not None:
         path.unlink(missing_ok=True)
     _choose(session, beside=beside)
-
-
-def words_of_attack(name: str, kind: type[Attack]) -> str:
-    """Return what an attack tries, in plain words, and what it needs."""
-    said = sentence_of(name) or (kind.__doc__ or "").strip().partition("\n")[0]
-    needs = [BESIDE[need][0].lower() for need in kind.needs if need in BESIDE]
-    return f"{said} Needs {' and '.join(needs)}." if needs else said
-
-
-def sentence_of(name: str) -> str:
-    """Return what an attack tries, as a sentence; nothing where nobody said it.
-
-    >>> sentence_of("predictable-seed")
-    'Undo the shuffling by guessing a seed.'
-    """
-    tries = TRIES.get(name, "")
-    return f"{tries[:1].upper()}{tries[1:]}." if tries else ""

@@ -6,10 +6,10 @@ from typing import Any
 
 from indistinct.algorithms.base import Algorithm
 from indistinct.algorithms.registry import EVERY_ALGORITHM
+from indistinct.models.words import list_names, promise_for_one
 from indistinct.web import parts
 from indistinct.web.algorithm_words import algorithms_by_kind, obstacles, words_of_algorithm
 from indistinct.web.frame import Screen
-from indistinct.web.model_words import list_names, promise_for_one
 from indistinct.web.parameter_fields import draw_value
 from indistinct.web.parameters import build_value, default_texts, parameters_of
 from indistinct.web.sessions import job_of
