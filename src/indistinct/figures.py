@@ -27,8 +27,8 @@ def number(value: float) -> str:
 def short(value: float) -> str:
     """Return a number with as many digits as a reader can use: three, or more where these would say all or none.
 
-    >>> short(0.0833333), short(12345.678), short(1.42917e-06), short(0.9998), short(1234.0)
-    ('0.0833', '12,346', '< 0.0001', '0.9998', '1,234')
+    >>> short(0.0833333), short(12345.678), short(1.42917e-06), short(0.9998), short(1234.0), short(11.9955)
+    ('0.0833', '12,346', '< 0.0001', '0.9998', '1,234', '12.0')
     """
     if float(value).is_integer() or value != value or abs(value) == float("inf"):
         return number(value) if float(value).is_integer() else f"{value:g}"
@@ -37,7 +37,9 @@ def short(value: float) -> str:
     if abs(value) >= 1000:
         return f"{value:,.0f}"
     digits = f"{value:.3g}"
-    return digits if not float(digits).is_integer() or abs(value) >= 100 else f"{value:.6g}"
+    if not float(digits).is_integer() or abs(value) >= 100:
+        return digits
+    return f"{value:.1f}" if abs(float(digits)) > 1 else f"{value:.6g}"
 
 
 def percent(share: float) -> str:
@@ -51,6 +53,8 @@ def percent(share: float) -> str:
         return f"< {FINEST} %"
     if 100 - FINEST < hundredths < 100:
         return f"> {100 - FINEST} %"
+    if hundredths >= 1000:
+        return f"{hundredths:,.0f} %"
     short = f"{hundredths:.3g}"
     return f"{hundredths:.2f} %" if short == "100" and share < 1 else f"{short} %"
 

@@ -148,7 +148,7 @@ def test_every_command_knows_by_flags_what_it_knows_by_a_policy(run, visits, tmp
             {"matches-original": True} if original else {}
         )
         assert document["documents"]["certificate"]["people"]["published"] == 12
-        assert "transformed (round:100,top:500)" in page.read_text()
+        assert "rounded to 100, at most 500" in page.read_text()
     for command in ("measure", "distributions"):
         pseudonym = [] if command == "measure" else ["--pseudonym", "patient=random"]
         given = [each for each in flags if each not in pseudonym]

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from indistinct.figures import number, percent
+from indistinct.figures import percent, short
+from indistinct.metrics import SHARES
 from indistinct.metrics.base import BETTER, Goal
 
 # Columns that are named as those which lose most.
@@ -101,11 +102,15 @@ class Explanation:
 
     def sentences(self) -> tuple[str, ...]:
         """Return the explanation in plain words, one sentence a line."""
-        tried = ", ".join(f"{each.algorithm} {number(each.loss or 0.0)}" for each in self.ranking)
+        tried = ", ".join(f"{each.algorithm} {self.spell_loss(each.loss or 0.0)}" for each in self.ranking)
         return (
             f"{self.algorithm} was chosen by {self.metric}, {BETTER[self.goal]} is better: {tried}",
             *self.reasons(),
         )
+
+    def spell_loss(self, value: float) -> str:
+        """Return a value of the metric as people read it: a share as per cent."""
+        return percent(value) if self.metric in SHARES else short(value)
 
     @property
     def ranking(self) -> tuple[Attempt, ...]:
@@ -125,7 +130,7 @@ class Explanation:
             named = ", ".join(f"{name} {percent(share)}" for name, share in most if share > 0)
             told.append(f"the columns that lose most: {named} of all that is lost")
         for each in self.changes:
-            change = f"{number(each.loss)} instead of {number(each.before)}"
+            change = f"{self.spell_loss(each.loss)} instead of {self.spell_loss(each.before)}"
             told.append(
                 f"{each.algorithm} would give {change if each.loss != each.before else 'the same'} {each.setting}"
             )

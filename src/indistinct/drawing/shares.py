@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from indistinct.drawing.charts import COLOURS, altair, draw
 
-WIDTH, BAR, LONGEST = 380, 11, 34
+WIDTH, BAR, LONGEST = 280, 9, 26
 NAMES = ("before", "after")
 
 
@@ -25,7 +25,7 @@ def draw_shares(
         alt.Chart(alt.Data(values=bars), width=WIDTH, height=max(60, 2.6 * BAR * len(keys)))
         .mark_bar()
         .encode(
-            y=alt.Y("group:N", sort=keys, title=None).axis(labelExpr=shown, labelLimit=240).scale(paddingInner=0.2),
+            y=alt.Y("group:N", sort=keys, title=None).axis(labelExpr=shown, labelLimit=190).scale(paddingInner=0.2),
             yOffset=alt.YOffset("side:N", sort=list(NAMES)),
             x=alt.X("share:Q", title="share of rows").axis(format="%", tickCount=5, grid=True, gridColor="#ddd"),
             color=alt.Color("side:N", sort=list(NAMES)).scale(domain=list(NAMES), range=[COLOURS[1], COLOURS[0]]),

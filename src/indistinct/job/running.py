@@ -218,24 +218,14 @@ def _plan(opened: _OpenJob, algorithm: Algorithm, request: Request) -> tuple[Sea
     def check(counted: Counted) -> tuple[str, ...]:
         return (*check_kinds(counted, model, known=known), *unused(job.population, model))
 
-    search = Search(algorithm, model, opened.hierarchies, job.budget, check, job.report)
+    wanted = (job.importance, job.levels)
+    search = Search(algorithm, model, opened.hierarchies, job.budget, check, job.report, *wanted)
     beyond = opened.engine.cells_beyond_memory(source, request)
     if beyond is None:
         return search, None
-    _require_cells(job)
     if can_search_above(search):
         return search, search_above_levels(beyond, request, search)
     return search, plan_by_levels(beyond, request, search)
-
-
-def _require_cells(job: Job) -> None:
-    """Raise for what a search needs the cells of a table for, where these do not fit in memory."""
-    given = [name for name in ("importance", "levels") if getattr(job, name)]
-    if given:
-        raise ParameterError(
-            f"the cells of the table do not fit in memory, and {' and '.join(given)} need them",
-            hint="allow more memory, leave out quasi-identifiers, or make values coarser before",
-        )
 
 
 def _search(opened: _OpenJob, search: Search, plan: LevelPlan | Found | None, request: Request) -> Found:
@@ -255,7 +245,7 @@ def _publish_by_part(
     """Return a release that is made part by part."""
     job = opened.job
     check_by_part(job, plan)
-    problem = replace(plan.problem, columns=tuple(column.quasi for column in plan.columns))
+    problem = replace(plan.problem, columns=tuple(column.original for column in plan.columns))
     unused_ones = unused_settings(plan.mondrian, problem, hierarchies=opened.hierarchies, suppression=job.budget)
     recoding = ByPart(
         (),

@@ -8,7 +8,7 @@ from shlex import quote
 from typing import Any
 
 import indistinct
-from indistinct.figures import number, percent
+from indistinct.figures import count_unit, number, percent
 from indistinct.job.as_command import (
     Flag,
     hierarchy_flags,
@@ -21,17 +21,22 @@ from indistinct.job.as_command import (
 )
 from indistinct.job.policy.writing import policy_to_toml
 from indistinct.markup import Cell, Document, grid
+from indistinct.models.registry import parse_model_or_none
+from indistinct.models.words import promise_for_one
 from indistinct.recoding.transformations import parse_transformation
 from indistinct.release.certificate import counted_grid, groups_of, verdict_grid
 from indistinct.reporting.content import Block, Code, Listing, Notice, Paragraph, Section, Terms, Tone, sentence
 from indistinct.reporting.facts import Facts
 from indistinct.reporting.subject import Subject, file_name_of
 from indistinct.spelling import spell
+from indistinct.study.assess.profiles import limits_in_words
 
 MOST_POLICY = 20_000
 """So many characters of a policy are shown; of more, its digest says which one it was."""
 ADDED = ("bucket", "count")
 """The columns that a release in buckets has beside those of the original."""
+ROLES = {"quasi": "quasi-identifier"}
+"""How roles are called where their own word is none."""
 STATED = {
     "purpose": "what the release is for",
     "recipient": "who gets it, and under which terms",
@@ -41,8 +46,8 @@ STATED = {
 }
 
 
-def verdict(facts: Facts) -> Section:
-    """Say the verdict first, with the figures that it rests on, and leave lines to sign."""
+def verdict(facts: Facts, *, internal: bool) -> Section:
+    """Say the verdict first, with the figures that it rests on; those who answer for the release sign below."""
     stated = facts.subject.statement
     signed: list[tuple[str, Cell | None]] = [
         ("operator", stated.operator),
@@ -50,8 +55,10 @@ def verdict(facts: Facts) -> Section:
         ("reviewed on", None),
         ("risk to be assessed again on", stated.reassess),
     ]
-    figures = _key_figures(facts)
-    return Section("verdict", "Verdict", (*_open(facts), *([Terms(figures)] if figures else []), Terms(tuple(signed))))
+    if not internal:  # readers have nothing to sign
+        signed = [(word, told) for word, told in signed if told]
+    terms = [Terms(pairs) for pairs in (_key_figures(facts), tuple(signed)) if pairs]
+    return Section("verdict", "Verdict", (*_open(facts), *terms))
 
 
 def _key_figures(facts: Facts) -> tuple[tuple[str, Cell | None], ...]:
@@ -60,8 +67,9 @@ def _key_figures(facts: Facts) -> tuple[tuple[str, Cell | None], ...]:
     found: list[tuple[str, Cell | None]] = []
     if told is not None:
         found.append(("published rows", told.figure("rows")))
-        found.append((f"{groups_of(told)}, and the smallest", _groups_in_words(told)))
-    if risk is not None and risk.at("prosecutor", "highest") is not None:
+        found.append((groups_of(told), _groups_in_words(told)))
+    # In buckets quasi-identifiers are published as they are: what a bucket hides is a value, and nobody's row.
+    if risk is not None and risk.at("form") is None and risk.at("prosecutor", "highest") is not None:
         found.append(("highest risk of being found", risk.figure("prosecutor", "highest", words=percent)))
     if cost is not None and cost.at("metrics", "loss") is not None:
         found.append(("detail lost", cost.figure("metrics", "loss", words=percent)))
@@ -70,7 +78,7 @@ def _key_figures(facts: Facts) -> tuple[tuple[str, Cell | None], ...]:
 
 def _groups_in_words(told: Document) -> str:
     unit = "people" if told.at("people") else "rows"
-    return f"{number(told.at('classes'))}, of {number(told.at('smallest_class'))} {unit} at least"
+    return f"{number(told.at('classes'))}; the smallest has {count_unit(told.at('smallest_class') or 0, unit)}"
 
 
 def summary(facts: Facts) -> Section:
@@ -80,12 +88,20 @@ def summary(facts: Facts) -> Section:
     if told is None:
         blocks.append(Notice(facts.why_not("certificate")))
     else:
-        blocks += _verdict(facts, told)
+        first, *others = _verdict(facts, told)
+        blocks += [first, *_promises(facts, told), *others]
         blocks += [Notice(sentence(str(warning)), "warning") for warning in told.at("warnings") or ()]
         if told.at("hidden"):
             count = number(told.at("smallest_count") or 0)
             blocks.append(Paragraph(f"Counts below {count}, and figures that tell one, are hidden."))
     return Section("summary", "What was promised, and whether it holds", tuple(blocks))
+
+
+def _promises(facts: Facts, told: Document) -> list[Block]:
+    """Say what each promise means for one person."""
+    models = [parse_model_or_none(str(each["model"])) for each in told.at("verdicts") or ()]
+    said = tuple(promise_for_one(model, facts.subject.schema) for model in models if model is not None)
+    return [Listing(said)] if said else []
 
 
 def _open(facts: Facts) -> list[Block]:
@@ -94,7 +110,12 @@ def _open(facts: Facts) -> list[Block]:
     if verdict is None:
         return [Notice(f"There is no verdict. {facts.why_not('verdict')}")]
     tone: Tone = verdict.at("tone")
-    return [Notice(str(verdict.at("sentence")), tone), Listing(tuple(verdict.at("sentences")))]
+    said: list[Block] = [Notice(str(verdict.at("sentence")), tone), Listing(tuple(verdict.at("sentences")))]
+    profile = facts.subject.profile
+    if profile is not None:
+        limits = "; ".join(f"{words}: {limit}" for words, limit, _ in limits_in_words(profile))
+        said.append(Paragraph(f"The profile {profile.spec()} allows at most: {limits}."))
+    return said
 
 
 def _verdict(facts: Facts, told: Document) -> list[Block]:
@@ -242,8 +263,11 @@ def columns(facts: Facts, *, internal: bool) -> Section:
     """Say of every column which role it has, why, what was done to it, and what it lost."""
     found = facts.document("columns")
     rows: list[tuple[Cell, ...]] = []
+    reasons = any(each.get("reason") for each in (found.content if found else {}).values())
     for name in {} if found is None else found.content:
-        each: list[Cell] = [name, _text(found, name, "role"), _text(found, name, "reason", "not stated")]
+        each: list[Cell] = [name, ROLES.get(role := _text(found, name, "role"), role)]
+        if reasons:
+            each.append(_text(found, name, "reason", "not stated"))
         each.append(_text(found, name, "transformation"))
         if internal:
             each.append(found.figure(name, "before") if found else "–")
@@ -252,7 +276,7 @@ def columns(facts: Facts, *, internal: bool) -> Section:
             each.append(found.figure(name, "loss", words=percent) if found else "–")
         rows.append(tuple(each))
     counted = ("values before", "values after", "loss") if internal else ("values in the release",)
-    headings = ("column", "role", "why", "what was done", *counted)
+    headings = ("column", "role", *(("why",) if reasons else ()), "what was done", *counted)
     blocks: list[Block] = [grid("Columns of the original", headings, rows, right=counted)]
     called = labelled_columns({} if found is None else found.content)
     if called:
@@ -311,7 +335,8 @@ def flags_of(subject: Subject) -> FlagsOfRelease:
     algorithm = _algorithm_flags(subject)
     judging = [*both, *(algorithm if subject.in_buckets else [])]
     dropped = () if recoding is None else suppression_flags(recoding.budget)
-    making = [*both, *algorithm, *dropped]
+    drawn = subject.file_certificate.get("sample")
+    making = [*both, *algorithm, *dropped, *([("--sample", repr(drawn))] if drawn else [])]
     missing = {
         "the model": model is None,
         "the algorithm": not algorithm,

@@ -4,11 +4,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from indistinct.algorithms.auto import Auto
-from indistinct.figures import number, percent, short
+from indistinct.figures import number
 from indistinct.markup import Cell, grid
 from indistinct.reporting.content import Block, Listing, Notice, Paragraph, Section, Terms
 from indistinct.reporting.facts import Facts
-from indistinct.reporting.utility import SHARES
 
 GLOSSARY = {
     "attacker": "somebody who tries to learn something of a person from the release and what else they know",
@@ -19,15 +18,22 @@ GLOSSARY = {
     "identifier": "a column that names a person; dropped, or shown as a pseudonym",
     "insensitive": "a column that is not recoded: published as it is, or transformed; whom it singles out is counted",
     "journalist": "an attacker who does not know who is in the table",
+    "k": "how many rows, or people, a class has at least",
+    "l": "how many different sensitive values a class has at least",
     "loss": "the mean share of detail that a cell lost: 0 is untouched, 1 all gone",
     "marketer": "an attacker who links the whole table and counts hits",
+    "profile": "the risk that is acceptable for a way of giving data away: public, licensed or internal",
+    "promise": "what a model guarantees of the published table, counted on it",
     "prosecutor": "an attacker who knows that a person is in the table",
     "quasi-identifier": "a column that others may know about a person; recoded",
     "recoding": "what is published for each combination of quasi-identifier values",
     "sensitive": "a column whose values must not be learned about a person",
     "suppression": "not publishing a row, or publishing * in place of a value",
+    "t": "how far the sensitive values of a class are from those of all, at most",
     "total variation": "the largest error of the share of any set of values",
+    "tuple": "a combination of values of several columns",
     "unique": "alone in a class",
+    "β, δ": "how much more likely a class makes a sensitive value than it is among all",
 }
 HISTORY = (
     "A history are the classes that somebody stands in, release by release, and none where the person is missing. "
@@ -47,7 +53,7 @@ def why(facts: Facts, *, internal: bool) -> Section:
         rows: list[tuple[Cell, ...]] = [
             (
                 each.algorithm,
-                percent(each.loss or 0.0) if found.metric in SHARES else short(each.loss or 0.0),
+                found.spell_loss(each.loss or 0.0),
                 number(each.classes),
                 number(each.suppressed),
             )

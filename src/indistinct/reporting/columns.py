@@ -8,10 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from indistinct.figures import number
 from indistinct.frequencies.encode import Encoded, encode_column
 from indistinct.hierarchy import Hierarchy
 from indistinct.machine.arrays import Codes
 from indistinct.recoding.outputs import ENDS, SENSITIVE, Assignment
+from indistinct.recoding.transformations import parse_transformation
 from indistinct.reporting.subject import Subject
 from indistinct.schema import Role
 from indistinct.study.measure.distributions import marginal
@@ -152,7 +154,7 @@ def _transformation(subject: Subject, name: str, *, untouched: bool | None) -> s
     if name in subject.published.untransformed:
         return f"NOT transformed as declared ({subject.transformations[name]})"
     if name in subject.transformations:
-        return f"transformed ({subject.transformations[name]})"
+        return _words_of_transformation(subject.transformations[name])
     if role in (Role.IDENTIFIER, Role.PERSON) and name in subject.published.columns:
         return "NOT dropped: the release shows it"
     if role is Role.IDENTIFIER:
@@ -174,6 +176,30 @@ def _transformation(subject: Subject, name: str, *, untouched: bool | None) -> s
     if untouched is None:
         return f"recoded as far as was needed ({coarser}); how far {UNKNOWN}"
     return AS_IT_IS if untouched else f"generalized ({coarser})"
+
+
+def _words_of_transformation(spelled: str) -> str:
+    """Return what is published of a column that is not recoded.
+
+    >>> _words_of_transformation("round:500,top:20000"), _words_of_transformation("truncate:month")
+    ('rounded to 500, at most 20,000', 'cut to the month')
+    """
+    told = parse_transformation(spelled)
+    parts = {
+        "rounded to {}": told.round,
+        "at most {}": told.top,
+        "at least {}": told.bottom,
+        "cut to the {}": told.truncate,
+        "level {} of its hierarchy": told.level,
+    }
+    said = [
+        words.format(each if isinstance(each, str) else number(each))
+        for words, each in parts.items()
+        if each is not None
+    ]
+    if told.clear is not None:
+        said.append("nothing of it is published" if told.clear == "all" else "only whether it has a value")
+    return ", ".join(said)
 
 
 def _words(hierarchy: Hierarchy | None) -> str:

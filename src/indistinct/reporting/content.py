@@ -1,7 +1,8 @@
 """What a report is made of: sections of paragraphs, tables, pictures and lines to sign, as plain values."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any, Literal
 
 from indistinct.markup import Cell, Grid
@@ -50,11 +51,12 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """An SVG drawing, and the same in words for those who do not see it."""
+    """An SVG drawing, and the same in words for those who do not see it; two that are `half` stand side by side."""
 
     caption: str
     text: str
     svg: str = field(repr=False)
+    half: bool = False
 
 
 Block = Paragraph | Notice | Listing | Terms | Code | Picture | Grid
@@ -87,6 +89,21 @@ def sentence(note: str) -> str:
     'Rows were counted.'
     """
     return note[:1].upper() + note[1:] + ("" if note.endswith((".", "!", "?")) else ".")
+
+
+def rows_of(blocks: Sequence[Block]) -> tuple[tuple[Block, ...], ...]:
+    """Return blocks in rows: tables, and pictures of half a width, stand beside each other where there is room.
+
+    >>> one, other = (Picture(caption, "", "", half=True) for caption in ("age", "sex"))
+    >>> [len(row) for row in rows_of([Paragraph("a"), one, other])]
+    [1, 2]
+    """
+    return tuple(tuple(row) for _, row in groupby(blocks, key=_stands_beside))
+
+
+def _stands_beside(block: Block) -> object:
+    """Return what is the same for blocks that may stand beside each other, and for no others."""
+    return None if isinstance(block, Grid) or (isinstance(block, Picture) and block.half) else id(block)
 
 
 def kind_of(block: Block) -> str:

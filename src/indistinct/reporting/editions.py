@@ -20,11 +20,11 @@ from indistinct.release.certificate import HIDDEN as NOT_TOLD
 from indistinct.release.published import Published
 from indistinct.reporting.columns import AS_IT_IS, published_codes
 from indistinct.reporting.content import EDITIONS, Edition, Notice, Section
-from indistinct.reporting.facts import Facts
+from indistinct.reporting.facts import NOT_COUNTED, Facts
 from indistinct.reporting.subject import Subject
 from indistinct.schema import did_you_mean
 from indistinct.study.assess.assessing import assess
-from indistinct.study.verdict import Figures, Line, State, Verdict, verdict_of
+from indistinct.study.verdict import Figures, Line, State, Verdict, subsets_promised, verdict_of
 
 WITHHELD = "This compares the release with its original, or with people: readers are not told it."
 """Why something is not there for readers. Nothing is said of it where it would stand, and once for all at the end."""
@@ -32,8 +32,6 @@ NOT_TRIED = "No attack was tried for this edition: guesses are judged by the ori
 STEP = 0.01
 # What a certificate tells that is no matter of its readers: where files lie, what was drawn.
 PRIVATE = ("seeded",)
-# What a certificate beside a file tells of it that cannot be counted again.
-DIGESTS = ("algorithm", "recoding_digest", "output_digest", "other_digests")
 # What an assessment of the file tells that names classes.
 NAMING = "worst"
 
@@ -107,7 +105,7 @@ def _certificate(facts: Facts) -> dict[str, Any] | None:
     else:
         told = for_others(facts.certificate, smallest=facts.subject.smallest)
         beside = facts.subject.file_certificate
-        told |= {key: beside[key] for key in DIGESTS if beside.get(key)}
+        told |= {key: beside[key] for key in NOT_COUNTED if beside.get(key)}
         told |= {"overlap": beside["overlap"]} if beside.get("overlap") and not told.get("overlap") else {}
     told |= {"overlap": _overlap(told["overlap"], facts.subject.smallest)} if told.get("overlap") else {}
     return {key: value for key, value in told.items() if key not in PRIVATE}
@@ -162,7 +160,9 @@ def _verdict_for_readers(facts: Facts, figures: Figures, told: Mapping[str, Any]
     """
     found, known = _attacks(facts), facts.document("verdict")
     holds = None if told is None else told.get("holds")
-    promised = replace(figures, promise=holds if isinstance(holds, bool) else None)
+    models = [] if told is None else [str(each["model"]) for each in told.get("verdicts") or ()]
+    promise = holds if isinstance(holds, bool) else None
+    promised = replace(figures, promise=promise, subsets=subsets_promised(models))
     verdict = verdict_of(promised, facts.subject.profile)
     if found is not None and found["tried"]:
         tried = Line("attack", _state_of_attacks(known), (), {"tried": len(found["tried"])})
@@ -192,7 +192,7 @@ def _risk(subject: Subject) -> tuple[Figures, dict[str, Any] | None]:
     roles = replace(given.schema, identifiers=(), person=()) if subject.in_buckets else given.roles
     known = assess(Published(given.tables, roles))
     if subject.schema.person:
-        return replace(known.figures, members=0, own_values={}), None
+        return replace(known.figures, unit="people", members=0, own_values={}), None
     found = known.to_json()
     columns = {name: {k: v for k, v in each.items() if k != NAMING} for name, each in found["sensitive"].items()}
     kept = {key: value for key, value in found.items() if key not in ("columns", "before", "journalist", "verdict")}

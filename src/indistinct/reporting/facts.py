@@ -34,6 +34,8 @@ OF_BUCKETS = (
 NO_WORKLOAD = "No workload was given: queries were not compared (workload=…, --workload)."
 NOT_LEARNED = "Nothing was learned from the release: no classifier was asked for (target=…, --learn)."
 NOT_VERIFIED = "The release was not verified here"
+NOT_COUNTED = ("algorithm", "recoding_digest", "output_digest", "other_digests", "sample")
+"""What a certificate beside a file tells of it that cannot be counted again."""
 LARGEST_MEMBERSHIP = 200_000
 """Of an original with more rows membership is not measured here: it takes longer than all the rest."""
 MOST_ATTACKED, SAMPLE = 100_000, 10_000
@@ -152,7 +154,7 @@ def _add_certificate(found: _Gathering) -> Certificate | None:
         if told:
             found.add("certificate", told)
         return None
-    kept = {key: told.get(key) for key in ("algorithm", "recoding_digest", "output_digest", "other_digests", "overlap")}
+    kept = {key: told.get(key) for key in (*NOT_COUNTED, "overlap")}
     counted = certificate.to_json()
     found.add("certificate", counted | {key: value for key, value in kept.items() if value and not counted.get(key)})
     return certificate

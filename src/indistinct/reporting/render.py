@@ -1,16 +1,13 @@
 """From content to one HTML page: Jinja2 lays out what sections say, and every text in it is escaped."""
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import indistinct
 from indistinct.drawing.charts import altair
 from indistinct.errors import MissingExtraError
 from indistinct.markup import cell_html, escape, grid_html, printable
-from indistinct.reporting.content import Content, Edition, Picture, kind_of
-
-if TYPE_CHECKING:
-    pass
+from indistinct.reporting.content import Content, Edition, Picture, kind_of, rows_of
 
 ABOUT: dict[Edition, str] = {
     "internal": "For the people who answer for the release. It names classes and counts: do not pass it on.",
@@ -40,6 +37,7 @@ def html_of(content: Content) -> str:
     environment.filters |= {
         "printable": printable,
         "kind": kind_of,
+        "rows": rows_of,
         "cell": lambda cell: safe(cell_html(cell)),
         "grid": lambda table: safe(grid_html(table)),
         "svg": lambda picture, name: safe(inline_svg(picture, name=str(name))),

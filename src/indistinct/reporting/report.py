@@ -127,7 +127,7 @@ def _report_of(facts: Facts, edition: Edition, digest: str | None) -> Report:
 
 def _sections(facts: Facts, *, made: str, digest: str | None, internal: bool) -> tuple[Section, ...]:
     return (
-        beginning.verdict(facts),
+        beginning.verdict(facts, internal=internal),
         beginning.summary(facts),
         beginning.identity(facts, made=made, policy_digest=digest, internal=internal),
         beginning.purpose(facts, internal=internal),

@@ -11,8 +11,8 @@ from indistinct.reporting.content import Block, Listing, Notice, Paragraph, Pict
 from indistinct.reporting.facts import Facts
 from indistinct.spelling import arguments_of
 from indistinct.study.assess.assessment import NO_POPULATION
-from indistinct.study.assess.membership import draw_matching
-from indistinct.study.assess.risk_grids import practice_grid, risk_grid, sensitive_grid
+from indistinct.study.assess.membership import Membership, draw_matching
+from indistinct.study.assess.risk_grids import practice_grid, practice_sources, risk_grid, sensitive_grid
 
 # Our words, and those of ISO/IEC 20889:2018 and NIST SP 800-188 for the same; only words that public accounts of the
 # two documents use are named.
@@ -35,6 +35,25 @@ TERMS = (
 )
 
 
+RISKS = (
+    "A risk is the probability with which an attacker who knows the quasi-identifiers of a person picks the right one. "
+    "A prosecutor knows that the person is in the table, a journalist does not, and a marketer counts hits over the "
+    "whole table."
+)
+ATTRIBUTES = (
+    "Whoever finds the {group} of a person learns its sensitive values without finding the row. The largest share says "
+    "how sure they can be. l is the number of different values in a {group} at least, counted, or by entropy as if all "
+    "were equally frequent. t is how far the values of a {group} are from those of all, from 0 to 1. β says how much "
+    "more likely a {group} makes a value than it is among all (0 is no more), and δ the same in either direction as a "
+    "power of two. Small t, β and δ are safer, and large l."
+)
+OUTCOMES = (
+    "The baseline is what guessing achieves without the release, the control what the attack achieves for people who "
+    "are not in it. The risk is the share that it finds beyond the control, or all that it finds without one. An "
+    "attack beats chance where it does better than both, with a confidence of 95 %."
+)
+
+
 def thresholds(facts: Facts) -> Section:
     """Hold the release against the figures that regulators use, strict and rounded, in the words of standards."""
     found = facts.document("assess")
@@ -49,6 +68,7 @@ def thresholds(facts: Facts) -> Section:
             )
         )
         blocks.append(practice_grid(found))
+        blocks += [Paragraph("Where these rules come from:"), Listing(practice_sources(found))]
     headings = ("here", "ISO/IEC 20889", "NIST SP 800-188")
     blocks.append(grid("The same in the terms of standards", headings, STANDARDS))
     blocks.append(Paragraph(TERMS))
@@ -60,7 +80,7 @@ def found_again(facts: Facts) -> Section:
     found = facts.document("assess")
     if found is None:
         return Section("risk", "Risk of being found", (Notice(facts.why_not("assess")),))
-    blocks: list[Block] = [risk_grid(found)]
+    blocks: list[Block] = [Paragraph(RISKS), risk_grid(found)]
     if found.at("before") is None:
         blocks.append(Notice(facts.why_not("before")))
     if found.at("journalist") is None or found.at("journalist", "basis") == NO_POPULATION:
@@ -120,11 +140,12 @@ def attributes(facts: Facts, *, internal: bool) -> Section:
         return Section("attributes", "Attribute disclosure", (Notice(facts.why_not("assess")),))
     if not found.at("sensitive"):
         return Section("attributes", "Attribute disclosure", (Notice("No column has the role sensitive."),))
-    blocks: list[Block] = [sensitive_grid(found)]
+    group = "class" if found.at("form") is None else "bucket"
+    blocks: list[Block] = [Paragraph(ATTRIBUTES.format(group=group)), sensitive_grid(found)]
     if not internal:
         blocks.append(Paragraph("t, β and δ compare classes with the published table itself."))
     if found.at("before", "sensitive"):
-        blocks.append(sensitive_grid(found, side="before"))
+        blocks.insert(2, sensitive_grid(found, side="before"))
     if internal:
         for name in found.at("sensitive"):
             blocks += _worst(found, name)
@@ -167,17 +188,25 @@ def membership(facts: Facts) -> Section:
     rows: list[tuple[Cell, ...]] = [(words, *(found.figure(kind, key) for kind in kinds)) for words, key in lines]
     blocks: list[Block] = [
         Paragraph(
-            "A reader who takes every tuple for possible that the release allows has this many candidates; fake ones "
-            "are those that nobody in the original has. Many fake tuples hide who is in the table."
+            "A tuple is a combination of values. A reader who takes every tuple for possible that the release allows "
+            "has this many candidates; fake ones are those that nobody in the original has. Many fake tuples hide who "
+            "is in the table."
         ),
         grid("Tuples that the release makes possible", ("tuples", *kinds), rows, right=kinds),
     ]
     one = "class" if groups == "classes" else "bucket"
-    for kind, each in list(facts.membership.items())[:1]:
+    drawn = [(kind, each) for kind, each in facts.membership.items() if _differs(each)]
+    for kind, each in drawn[:1]:
         title = f"{groups.capitalize()} that match original and fake tuples"
         words = f"{title}: {number(each.originals)} original and {number(round(each.fake))} fake tuples of {kind}"
         blocks.append(Picture(title, words, draw_matching(each, title=title, matched=(one, groups), kind=kind)))
     return Section("membership", "Membership disclosure", tuple(blocks))
+
+
+def _differs(found: Membership) -> bool:
+    """Return whether a picture says more than the table: whether tuples match different numbers of classes."""
+    counts = zip(found.matching_original, found.matching_fake, strict=True)
+    return sum(bool(original or fake) for (_, original), (_, fake) in counts) > 1
 
 
 def attacks(facts: Facts, *, internal: bool) -> Section:
@@ -210,7 +239,7 @@ def attacks(facts: Facts, *, internal: bool) -> Section:
     headings = ("attack", "tried", "found", "baseline", "control", "risk", "at least", "at most", "beats chance")
     caption = "What attacks achieve, with a confidence of 95 %"
     table = grid(caption, headings, rows, right=headings[1:8])
-    blocks: list[Block] = [table] if rows else [Notice("No attack was through in time.")]
+    blocks: list[Block] = [Paragraph(OUTCOMES), table] if rows else [Notice("No attack was through in time.")]
     if found.at("sample"):
         blocks.append(
             Paragraph(

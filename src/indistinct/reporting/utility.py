@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from indistinct.drawing.shares import draw_shares
 from indistinct.figures import number, percent, short
 from indistinct.markup import Cell, Document, grid
-from indistinct.metrics import describe_metric
+from indistinct.metrics import SHARES, describe_metric
 from indistinct.reporting.content import Block, Notice, Paragraph, Picture, Section
 from indistinct.reporting.facts import Facts
 from indistinct.study.measure.distributions import draw_distributions
@@ -13,9 +13,13 @@ from indistinct.study.query.workload import draw_errors
 
 MOST_PICTURES = 12
 """So many columns are drawn; all are in the table of distances."""
-SHARES = ("loss", "gcp", "ncp", "iloss", "precision")
-"""Metrics that are shares."""
 SPREAD = "Where a label covers several values it is spread evenly over them."
+DISTANCES = (
+    "All of these are 0 where a column is as it was. Total variation is the largest error of the share of any set of "
+    "values, and Hellinger a similar distance, both from 0 to 1. Kullback-Leibler is what a code made for the release "
+    "would waste on the original, in bits for each value. Wasserstein says how far values moved on average, in the "
+    "column's own unit, and as a part of its span."
+)
 
 
 def suppression(facts: Facts, *, internal: bool) -> Section:
@@ -27,16 +31,27 @@ def suppression(facts: Facts, *, internal: bool) -> Section:
         why = "How many rows were suppressed is hidden." if hidden else "Without the original it is not known how many "
         blocks.append(Notice(why if hidden else why + "rows were suppressed."))
     else:
-        dropped = told.figure("suppressed_rows")
-        rows = (("rows of the original", told.figure("original_rows")), ("suppressed rows", dropped))
-        blocks.append(grid("Suppressed rows", ("counted", "number"), rows, right=("number",)))
+        blocks.append(_dropped(told))
     starred = (found and found.at("starred")) or {}
-    if found is not None and starred:
+    if starred and not any(starred.values()):
+        blocks.append(Paragraph("No cell of a quasi-identifier is published as *."))
+    elif found is not None and starred:
         cells = [(name, found.figure("starred", name)) for name in starred]
         blocks.append(grid("Cells published as *", ("column", "cells"), cells, right=("cells",)))
     if internal and found is not None:
         blocks += _subgroups(found)
     return Section("suppression", "Suppression", tuple(blocks))
+
+
+def _dropped(told: Document) -> Block:
+    """Say how many rows of the original are not published."""
+    if told.at("suppressed_rows") == 0:
+        return Paragraph("No row was suppressed: every row of the original is published.")
+    rows = (
+        ("rows of the original", told.figure("original_rows", absent="hidden")),
+        ("suppressed rows", told.figure("suppressed_rows")),
+    )
+    return grid("Suppressed rows", ("counted", "number"), rows, right=("number",))
 
 
 def _subgroups(found: Document) -> list[Block]:
@@ -97,19 +112,21 @@ def _distributions(facts: Facts) -> list[Block]:
         (each["column"], *(found.figure("columns", index, key) for key in keys))
         for index, each in enumerate(found.at("columns"))
     ]
-    blocks: list[Block] = [grid("Distances of distributions from the original", ("column", *names), rows, right=names)]
+    blocks: list[Block] = [
+        Paragraph(DISTANCES),
+        grid("Distances of distributions from the original", ("column", *names), rows, right=names),
+    ]
     if facts.distributions is not None and len(facts.distributions.columns) > 1:
         title = "Pairs of columns before and after"
         words = f"{title}: total variation on the left, Cramér's V of the original and the release on the right. "
         svg = draw_distributions(facts.distributions, title=title)
         blocks.append(Picture(title, words + _farthest(found), svg))
     for name, each in list(facts.shares.items())[:MOST_PICTURES]:
-        notes = () if each.exact else (SPREAD,)
-        svg = draw_shares(name, each.labels, before=each.before, after=each.after, notes=notes)
+        svg = draw_shares(name, each.labels, before=each.before, after=each.after)
         far = max(abs(b - a) for b, a in zip(each.before, each.after, strict=True))
         title = f"Distribution of {name} before and after"
-        words = f"{title}: {number(len(each.labels))} groups of values; the largest difference is {percent(far)}"
-        blocks.append(Picture(title, words, svg))
+        words = f"{title}: {number(len(each.labels))} groups of values; the largest difference is {percent(far)}."
+        blocks.append(Picture(title, words if each.exact else f"{words} {SPREAD}", svg, half=True))
     return blocks
 
 

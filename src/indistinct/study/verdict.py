@@ -5,13 +5,12 @@ and which attacks succeed. A profile says what of that is acceptable. A profile 
 fails, and what was not looked at is said so.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from indistinct.figures import number, percent, plural
 from indistinct.frequencies.singled_out import SingledOut
-from indistinct.models.base import Model
 from indistinct.models.registry import parse_model_or_none
 from indistinct.models.subset_anonymity import SubsetAnonymity
 from indistinct.release.certificate import Certificate
@@ -266,19 +265,18 @@ def figures_of_certificate(certificate: Certificate, schema: Schema) -> Figures:
         own_values={name: min(alone[(name,)], members) for name in schema.sensitive if (name,) in alone},
         promise=certificate.holds,
         groups="class" if certificate.form is None else "bucket",
-        subsets=subsets_promised([parse_model_or_none(each.model) for each in certificate.verdicts]),
+        subsets=subsets_promised(each.model for each in certificate.verdicts),
     )
 
 
-def subsets_promised(models: Sequence[Model | None]) -> tuple[SubsetAnonymity, ...]:
+def subsets_promised(spelled: Iterable[str]) -> tuple[SubsetAnonymity, ...]:
     """Return the promises on sets of quasi-identifiers; none beside a promise on all of them together.
 
-    >>> from indistinct.models import KAnonymity
-    >>> pairs = SubsetAnonymity(k=3, size=2)
-    >>> len(subsets_promised([pairs])), len(subsets_promised([pairs, KAnonymity(2)]))
+    >>> pairs = "subset-anonymity:k=3,size=2"
+    >>> len(subsets_promised([pairs])), len(subsets_promised([pairs, "k-anonymity:k=2"]))
     (1, 0)
     """
-    known = [part for model in models if model is not None for part in model.parts()]
+    known = [model for model in map(parse_model_or_none, spelled) if model is not None]
     found = tuple(each for each in known if isinstance(each, SubsetAnonymity))
     return () if any(each.smallest > 1 for each in known) else found
 
@@ -477,7 +475,7 @@ TRIES = {
     "homogeneity": "read a sensitive value off a class in which all have the same",
     "background-knowledge": "rule one value out, and read a sensitive value off what is left in a class",
     "skewness": "use that a class makes a value much more likely than it is among all",
-    "similarity": "be content with a kind of value, or a narrow range",
+    "similarity": "learn about what a value is: which kind, or in which narrow range",
     "membership": "say which of two people was in the table",
     "unsorted-matching": "use that rows still stand in their old order",
     "intersection": "put this release beside another one about the same people",

@@ -12,9 +12,9 @@ from indistinct.algorithms.base import Algorithm
 from indistinct.algorithms.registry import EVERY_ALGORITHM, parse_algorithm
 from indistinct.errors import IndistinctError
 from indistinct.job.policy import Policy
+from indistinct.models.words import list_names
 from indistinct.release.promise import promised_model
 from indistinct.spelling import arguments_of, name_of
-from indistinct.web.model_words import list_names
 
 # The packages of algorithms, with what those in them have in common.
 KINDS = {

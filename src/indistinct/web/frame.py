@@ -32,6 +32,21 @@ SHOW_OUTCOME = (
     "{ const found = document.querySelector('#step .outcome'); "
     "if (found && found.getBoundingClientRect().top > innerHeight * 0.75) found.scrollIntoView(); }"
 )
+SAVED_JOBS = "Go on with a job of before"
+"""Over the list of saved jobs, in the first step."""
+HOW_TO_GO_ON = {
+    True: f"What was decided is saved: choose this job there under “{SAVED_JOBS}”.",
+    False: "Nothing is saved here (--no-save): what was decided is lost, unless you took it along as a file.",
+}
+"""What becomes of a job whose session is gone, by whether the server saves jobs."""
+LOST = (
+    "The server does not answer, and what you change now is not kept. If this stays, start it again with indistinct "
+    "serve and open the address that it prints."
+)
+ENDED = (
+    "This session has ended: nobody used it for a while, or the server was started again. Open the address that the "
+    "server printed last."
+)
 HEAD = '<link rel="stylesheet" href="/assets/look.css"><script defer src="/assets/page.js"></script>'
 
 
@@ -89,6 +104,9 @@ class Screen:
     async def act(self, action: Callable[[], Any], *, at: str = "") -> None:
         """Do what a control asks for, show an error at its field, and draw the step anew."""
         self.errors = {}
+        if self.session.ended:
+            await self.draw()
+            return
         try:
             done = action()
             if inspect.isawaitable(done):
@@ -216,6 +234,10 @@ class Screen:
     async def _draw_step(self) -> None:
         parts.heading(self.step.title, level=1)
         parts.say(self.step.purpose, kind="purpose")
+        if self.session.ended:
+            box = parts.notice(ENDED, kind="bad", hint=HOW_TO_GO_ON[self.session.settings.shelf.keeps])
+            box.props["id"] = "ended"
+            return
         work = self.session.work
         if work is not None and work.error is not None and self._is_told_here(work):
             self.errors.setdefault(work.at, work.error)
@@ -368,7 +390,8 @@ def build(session: Session, step: Step, steps: tuple[Step, ...]) -> None:
                     parts.link(each.name.capitalize(), f"/{each.name}", current=each is step)
         tools = parts.tag("div", classes="tools")
     strip = parts.tag("dl", classes="strip", aria_label="Where this job stands")
-    with parts.tag("main", id="step", tabindex="-1"):
+    on = HOW_TO_GO_ON[session.settings.shelf.keeps]
+    with parts.tag("main", id="step", tabindex="-1", data_lost=f"{LOST} {on}", data_ended=f"{ENDED} {on}"):
         work = parts.tag("div", classes="works")
         with parts.tag("div", classes="step") as page:
             parts.heading(step.title, level=1)

@@ -1,6 +1,7 @@
 """How long the server waits for whoever speaks slowly: a request that does not go on is ended."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
@@ -10,6 +11,8 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 # Seconds for all lines above a body, and between two parts of a body.
 FOR_HEADERS, FOR_BODY = 20.0, 60.0
+SLOWEST = 10_000
+"""Bytes of a body in a second, on average: whoever sends fewer keeps the server waiting."""
 
 
 class PatientProtocol(H11Protocol):
@@ -52,19 +55,23 @@ class PatientProtocol(H11Protocol):
 def patient_receive(receive: Receive, *, seconds: float = FOR_BODY) -> Receive:
     """Return a way to receive a request that takes a body which does not go on for a connection that is gone.
 
-    Once the body is whole, whoever waits for the end of the connection waits as long as it takes.
+    A body may stop for so many `seconds`, and may be so late behind the slowest that is waited for. Once the body is
+    whole, whoever waits for the end of the connection waits as long as it takes.
     """
-    whole = False
+    whole, left = False, seconds
 
     async def receive_in_time() -> Message:
-        nonlocal whole
+        nonlocal whole, left
         if whole:
             return await receive()
+        began = time.monotonic()
         try:
-            message = await asyncio.wait_for(receive(), seconds)
+            message = await asyncio.wait_for(receive(), left)
         except TimeoutError:
             whole = True
             return {"type": "http.disconnect"}
+        late = time.monotonic() - began - len(message.get("body", b"")) / SLOWEST
+        left = min(left - late, seconds)
         whole = message["type"] != "http.request" or not message.get("more_body")
         return message
 

@@ -147,6 +147,7 @@ class Session:
         """What the steward calls the table."""
         self.policy: Policy | None = None
         self.version = 0
+        self.ended = False
         self.work: Work | None = None
         self._before: list[tuple[Policy | None, str, dict[str, Found]]] = []
         self._found: dict[str, Found] = {}
@@ -390,7 +391,9 @@ class Session:
             self._workers[LONG].cancel()
 
     def close(self) -> None:
-        """Save what was decided, end the processes and remove what lies in the folder."""
+        """Save what was decided, end the processes and remove what lies in the folder; open tabs are told."""
+        self.ended = True
+        self.touch()
         if self._saving:
             self.save()
         self.background.close()

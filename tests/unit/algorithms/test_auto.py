@@ -185,10 +185,10 @@ def test_an_explanation_is_told_in_sentences_and_as_json() -> None:
         changes=(Change("mondrian:choose=loss", "with k = 4", 0.1, 0.08), Change("optimal", "with more", 0.3, 0.3)),
     )
     assert str(told).splitlines() == [
-        "mondrian:choose=loss was chosen by gcp, lower is better: mondrian:choose=loss 0.1",
+        "mondrian:choose=loss was chosen by gcp, lower is better: mondrian:choose=loss 10 %",
         "two-level was not tried: too many cells",
         "the columns that lose most: age 75 %, sex 25 % of all that is lost",
-        "mondrian:choose=loss would give 0.08 instead of 0.1 with k = 4",
+        "mondrian:choose=loss would give 8 % instead of 10 % with k = 4",
         "optimal would give the same with more",
     ]
     assert json.loads(json.dumps(told.to_json()))["changes"][0]["before"] == 0.1

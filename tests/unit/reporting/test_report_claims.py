@@ -10,6 +10,7 @@ import pytest
 
 import indistinct as ind
 from indistinct.reporting import facts
+from indistinct.reporting.content import EDITIONS
 from indistinct.reproduce.datasets import generate_patients
 
 PATIENTS = ind.Schema(identifiers=["name", "cost"], quasi=["age", "sex", "zipcode", "admitted"], sensitive=["disease"])
@@ -214,7 +215,7 @@ def test_a_transformed_column_is_compared_as_it_is_published(people):
     changes = {"cost": ind.Transformation(round=50)}
     release = ind.anonymize(table, schema, model="k-anonymity:k=2", algorithm="mondrian", transformations=changes)
     report = ind.report(release, original=table, seconds=0.2)
-    assert done_to(report)["cost"].startswith("transformed (round")
+    assert done_to(report)["cost"].startswith("rounded to ")
     assert {each["column"]: each["total_variation"] for each in report.content.documents["distributions"]["columns"]}[
         "cost"
     ] == 0
@@ -429,3 +430,53 @@ def test_no_edition_is_told_better_of_a_release_than_those_who_answer_for_it():
     assert told["external"]["sentence"] == told["internal"]["sentence"] == "The release FAILS the profile public."
     assert told["external"]["tone"] == "bad"
     assert "FAILED: what readers are not told, such as counts of people, does not pass" in text_of(known["external"])
+
+
+def test_editions_say_the_same_of_a_promise_on_sets_of_columns():
+    # A Latin square: every single value stands twice, and everybody is alone on all columns together.
+    table = pa.table({"age": ["20", "20", "30", "30"], "sex": ["f", "m"] * 2, "zip": ["1", "2", "2", "1"]})
+    schema = ind.Schema(quasi=["age", "sex", "zip"])
+    release = ind.anonymize(table, schema, model="subset-anonymity:k=2,size=1", algorithm="optimal")
+    told = [ind.report(release, edition=edition, seconds=0.2).content.documents["verdict"] for edition in EDITIONS]
+    assert [each["tone"] for each in told] == ["warning"] * 2
+    for each in told:
+        assert any("nothing is promised of all quasi-identifiers together" in said for said in each["sentences"])
+        assert not any("no protection" in said for said in each["sentences"])
+
+
+@pytest.fixture(scope="module")
+def plain_reports():
+    """Both editions of a report on a release in which a sum is large and a share is small."""
+    schema = ind.Schema(
+        identifiers=["name"], quasi=["age", "sex", "admitted"], sensitive=["disease"], insensitive=["cost"]
+    )
+    table = generate_patients(400, seed=5).drop_columns(["zipcode"])
+    release = ind.anonymize(
+        table, schema, model="k-anonymity:k=5", transformations={"cost": ind.Transformation(round=500, top=20_000)}
+    )
+    return {edition: ind.report(release, edition=edition, profile="public", seconds=0.3) for edition in EDITIONS}
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_figures_are_written_for_people(plain_reports, edition):
+    said = text_of(plain_reports[edition])
+    assert re.findall(r"\d(?:\.\d+)?e[+-]\d+", said) == []
+    assert re.findall(r"\d\.\d{5,}", said) == []
+    assert max(float(each.replace(",", "")) for each in re.findall(r"([\d.,]+) %", said)) <= 100  # no sum is a share
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_what_only_experts_know_is_explained(plain_reports, edition):
+    said = text_of(plain_reports[edition])
+    assert "rounded to 500, at most 20,000" in said
+    assert "Whoever knows age, sex and admitted of a person is left with at least 5 rows." in said
+    assert "The profile public allows at most: highest risk of an attacker: 9 %" in said
+    for word in ("prosecutor", "marketer", "β", "δ", "quasi-identifier", "profile"):
+        assert word in said
+
+
+def test_readers_have_nothing_to_sign_and_are_sent_to_no_other_edition(plain_reports):
+    assert "to be filled in" in plain_reports["internal"].html
+    assert "to be filled in" not in plain_reports["external"].html
+    assert "internal edition" not in plain_reports["external"].html.lower()
+    assert plain_reports["external"].content.sections[0].anchor == "verdict"

@@ -38,3 +38,16 @@ def test_a_population_that_buckets_cannot_use_is_said_to_be_so(patients):
     said = [block.text for block in risk.blocks if hasattr(block, "text")]
     assert any(each.startswith("The population was not used: buckets show") for each in said)
     assert "This was not computed." not in said
+
+
+def test_a_sample_is_said_to_be_one(patients, tmp_path):
+    others = [name for name in patients.column_names if name not in ("age", "sex")]
+    schema = ind.Schema(quasi=["age", "sex"], identifiers=others)
+    release = ind.anonymize(patients, schema, model="k-anonymity:k=3", algorithm="mondrian", sample=0.5)
+    path = tmp_path / "sample.csv"
+    release.write(path)
+    for edition in ("internal", "external"):
+        report = ind.report(path, schema, model="k-anonymity:k=3", edition=edition)
+        assert report.content.documents["certificate"]["sample"] == 0.5
+        assert "share of rows that was drawn at random" in report.html
+    assert "--sample 0.5" in ind.report(path, schema, model="k-anonymity:k=3").html

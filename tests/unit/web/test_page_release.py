@@ -17,7 +17,6 @@ from indistinct.job.policy import Output, Statement, read_policy
 from indistinct.release.writing.delimited import Writing
 from indistinct.reproduce.datasets import generate_patients
 from indistinct.web.as_code import policy_text, portable
-from indistinct.web.attack_words import words_of_attack
 from indistinct.web.files import attachment, safe_name
 from indistinct.web.following import attack_names, writes_again
 from indistinct.web.sessions import Session, Settings, job_of
@@ -31,6 +30,7 @@ from indistinct.web.standing import (
     verdict_on,
 )
 from indistinct.web.steps.release import in_format, sentence
+from indistinct.web.steps.risk import words_of_attack
 from indistinct.web.tasks.releasing import FOR_RECIPIENTS, prepare, write_into
 from indistinct.web.tasks.risks import assess_release, attack_release
 from indistinct.web.tasks.searching import search
@@ -261,7 +261,7 @@ def test_a_change_of_the_form_asks_for_another_file(job, made):
 
 
 def test_what_is_released_is_told_in_a_sentence(made):
-    assert sentence(made).startswith(f"{made['rows']} rows in {made['classes']} classes, the smallest of ")
+    assert sentence(made).startswith(f"{made['rows']} rows in {made['classes']} groups, the smallest of ")
 
 
 def test_names_of_downloads_are_safe():

@@ -26,13 +26,13 @@ from indistinct.models import (
     RecursiveLDiversity,
 )
 from indistinct.models.registry import MODELS, parse_model
+from indistinct.models.words import GROUPS, MODEL_WORDS, promise_for_one
 from indistinct.release.history.ledger import read_ledger
 from indistinct.schema import Schema
 from indistinct.study.assess.assessing import assess
 from indistinct.study.assess.profiles import PROFILES, models_asked_by
 from indistinct.study.verify import verify
 from indistinct.web.algorithm_words import WORDS, algorithms_by_kind, obstacles
-from indistinct.web.model_words import GROUPS, MODEL_WORDS, promise_for_one
 from indistinct.web.parameters import FieldError, build_value, default_texts, parameters_of, texts_of
 from indistinct.web.sessions import Session, Settings, Work, job_of
 from indistinct.web.standing import standing

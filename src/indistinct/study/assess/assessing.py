@@ -6,6 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Unpack, get_args
 
+from indistinct.algorithms.full_domain.stars import fewest_compatible
 from indistinct.engines import closes_sources, open_source
 from indistinct.engines.base import Source
 from indistinct.errors import ParameterError, SchemaError
@@ -17,7 +18,7 @@ from indistinct.machine.memory import needs_memory
 from indistinct.metrics.buckets import rows_alone
 from indistinct.models.base import Model
 from indistinct.models.parameters import exact
-from indistinct.models.registry import parse_model_or_none
+from indistinct.models.subset_anonymity import SubsetAnonymity
 from indistinct.models.uniqueness_estimators import estimate_uniques
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import Form
@@ -227,16 +228,15 @@ def _figures(
         None if release is None else _holds(release),
         people_in_several(table),
         "bucket" if table.in_buckets else "class",
-        () if release is None else subsets_promised(_models_promised(release)),
+        () if release is None else _subsets(release),
     )
 
 
-def _models_promised(release: Published) -> list[Model | None]:
-    """Return what is promised of a release: as it is known, else as its certificate says."""
-    if release.promise is not None:
-        return [release.promise]
-    told = release.certificate.get("verdicts") or ()
-    return [parse_model_or_none(str(each.get("model"))) for each in told]
+def _subsets(release: Published) -> tuple[SubsetAnonymity, ...]:
+    """Return the promises on sets of quasi-identifiers: as the certificate says, else as it is known."""
+    told = [str(each["model"]) for each in release.certificate.get("verdicts") or ()]
+    known = () if release.promise is None else (part.spec() for part in release.promise.parts())
+    return subsets_promised(told or known)
 
 
 def _holds(release: Published) -> bool | None:
@@ -382,6 +382,7 @@ def risk_of(
             threshold=wanted.threshold,
         ),
         column_sets=smallest_combinations(classes, table.labels),
+        fewest_compatible=fewest_compatible(table.labels.codes, table.stars, classes.sizes),
         individual=_individual(table, wanted.weights),
         special=special_uniques(cells, size=wanted.suda, fraction=fraction, progress=tell) if wanted.suda else None,
         unique_sets=minimal_uniques(cells, size=wanted.unique_sets, progress=tell) if wanted.unique_sets else None,

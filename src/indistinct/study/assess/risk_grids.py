@@ -1,6 +1,7 @@
 """An assessment as tables to read: the risk before and after, what classes tell, and the rules of practice."""
 
 from collections.abc import Mapping
+from itertools import takewhile
 from typing import Any
 
 from indistinct.figures import percent, short
@@ -83,12 +84,30 @@ def practice_grid(found: Document) -> Grid:
             found.figure("practice", index, "value"),
             Figure((found.name, "practice", index, "status"), rule["status"], _status(rule["status"])),
             rule["note"] or "",
-            rule["source"],
         )
         for index, rule in enumerate(found.at("practice") or ())
     ]
-    headings = ("rule", "asks for", "found", "verdict", "note", "source")
+    headings = ("rule", "asks for", "found", "verdict", "note")
     return grid("Figures of regulators and data holders", headings, rows, right=("found",))
+
+
+def practice_sources(found: Document) -> tuple[str, ...]:
+    """Return where rules come from, each source once, behind the first words of its rules."""
+    names: dict[str, list[str]] = {}
+    for rule in found.at("practice") or ():
+        names.setdefault(rule["source"], []).append(rule["rule"])
+    return tuple(f"{_beginning(rules)}: {source}" for source, rules in names.items())
+
+
+def _beginning(rules: list[str]) -> str:
+    """Return the words that names begin with, or all names where they have none in common.
+
+    >>> _beginning(["safe-harbor-ages", "safe-harbor-dates"]), _beginning(["cms-cells"])
+    ('safe-harbor', 'cms-cells')
+    """
+    together = zip(*(rule.split("-") for rule in rules), strict=False)
+    same = [parts[0] for parts in takewhile(lambda parts: len(set(parts)) == 1, together)]
+    return "-".join(same) or ", ".join(rules)
 
 
 def _status(status: str) -> str:

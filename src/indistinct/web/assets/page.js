@@ -65,11 +65,19 @@ document.addEventListener("drop", (event) => {
 });
 // What to do when the server does not answer any more stands where the framework says that it does not.
 const lost = document.getElementById("popup");
+const sayWhatIsLost = async () => {
+  const words = document.getElementById("step")?.dataset;
+  if (!words || lost.ariaHidden !== "false") return;
+  // A server that answers and does not know this browser has ended its session, or was started again.
+  const answer = await fetch("/open", { cache: "no-store", redirect: "manual" }).catch(() => null);
+  const text = answer?.status === 403 ? words.ended : words.lost;
+  if (lost.textContent !== text) lost.textContent = text;
+};
 if (lost) {
   lost.setAttribute("role", "alert");
-  lost.textContent =
-    "The server does not answer. What you decided is saved. If this stays: start it again with indistinct serve, open " +
-    "the address that it prints, and go on from the list of saved jobs.";
+  lost.textContent = "";
+  new MutationObserver(sayWhatIsLost).observe(lost, { attributeFilter: ["aria-hidden"] });
+  setInterval(sayWhatIsLost, 3000);
 }
 // The keyboard stays where it was when a part of the page is drawn anew. An observer hears of every change before
 // anything else runs, so nobody meets the page without the focus that it had. The controls that had it are known by

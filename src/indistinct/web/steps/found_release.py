@@ -6,12 +6,12 @@ from typing import Any
 
 from indistinct.figures import number, percent, plural
 from indistinct.models.registry import parse_model_or_none
+from indistinct.models.words import MODEL_WORDS, list_names
 from indistinct.release.verification.verify import SETS_SHARED, TRANSFORMED
 from indistinct.spelling import arguments_of, name_of
 from indistinct.web import parts
 from indistinct.web.algorithm_words import title_of_spelled
 from indistinct.web.blocks import draw_list
-from indistinct.web.model_words import MODEL_WORDS, list_names
 
 Made = dict[str, Any]
 SHARES = ("loss", "gcp", "ncp")

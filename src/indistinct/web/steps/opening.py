@@ -11,7 +11,7 @@ from indistinct.tables.value import EVERY
 from indistinct.web import parts
 from indistinct.web.deciding import LEAST, SAME, read_anew, shape_of, with_answers
 from indistinct.web.files import uploaded_path
-from indistinct.web.frame import Screen
+from indistinct.web.frame import SAVED_JOBS, Screen
 from indistinct.web.project import UPLOADED, open_project, open_saved, take_told
 from indistinct.web.saving import SUFFIX
 from indistinct.web.sessions import OUTCOMES, Session
@@ -152,7 +152,7 @@ def _saved_jobs(screen: Screen) -> None:
     if not entries:
         return
     with parts.tag("section", classes="card", id="saved", aria_label="Saved jobs"):
-        parts.heading("Go on with a job of before", level=2)
+        parts.heading(SAVED_JOBS, level=2)
         with parts.tag("ul", classes="takes"):
             for place, each in enumerate(entries):
                 with parts.tag("li", classes="actions"):

@@ -13,13 +13,13 @@ from indistinct.job.policy import Policy
 from indistinct.job.policy.value import relative_path
 from indistinct.models import Model
 from indistinct.models.registry import EVERY_MODEL
+from indistinct.models.words import GROUPS, promise_for_one, words_of
 from indistinct.spelling import arguments_of
 from indistinct.study.assess.profiles import PROFILES, Profile, limits_in_words
 from indistinct.web import parts
 from indistinct.web.deciding import models_for
 from indistinct.web.findings import find_in_columns
 from indistinct.web.frame import Screen
-from indistinct.web.model_words import GROUPS, promise_for_one, words_of
 from indistinct.web.parameter_fields import build_draft, draw_fields, draw_value
 from indistinct.web.parameters import FieldError, default_texts, parameters_of, write_text
 from indistinct.web.sessions import Session

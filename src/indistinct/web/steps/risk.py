@@ -4,9 +4,9 @@ from typing import Any
 
 from indistinct.figures import number, percent
 from indistinct.study.assess.profiles import PROFILES
-from indistinct.study.verdict import STATES, Verdict
+from indistinct.study.attack.base import Attack
+from indistinct.study.verdict import STATES, TRIES, Verdict
 from indistinct.web import parts
-from indistinct.web.attack_words import BESIDE, sentence_of, words_of_attack
 from indistinct.web.blocks import draw_list, draw_section
 from indistinct.web.files import uploaded_path
 from indistinct.web.following import LONGER, SECONDS, attack_names, every_attack, follow
@@ -31,6 +31,12 @@ PROFILE_WORDS = {
     "public": "everybody (public)",
     "licensed": "recipients under contract (licensed)",
     "internal": "colleagues (internal)",
+}
+# What an attacker has beside the release, as files that can be given here.
+BESIDE = {
+    "external": ("A register", "Names and quasi-identifiers that an attacker may have. Without it one is made up."),
+    "control": ("A control", "People of the same kind who are not in the table: what is found of them is chance."),
+    "earlier": ("Another release", "A published table about some of the same people."),
 }
 NINE = 0.09
 ROUNDED = (
@@ -107,6 +113,23 @@ def _draw_outcomes(outcomes: Any) -> None:
         parts.say("None of these attacks applies to this release.")
     if found["left_out"]:
         parts.say(f"Not through in time: {', '.join(found['left_out'])}. Give attacks more time below.", kind="hint")
+
+
+def words_of_attack(name: str, kind: type[Attack]) -> str:
+    """Return what an attack tries, in plain words, and what it needs."""
+    said = sentence_of(name) or (kind.__doc__ or "").strip().partition("\n")[0]
+    needs = [BESIDE[need][0].lower() for need in kind.needs if need in BESIDE]
+    return f"{said} Needs {' and '.join(needs)}." if needs else said
+
+
+def sentence_of(name: str) -> str:
+    """Return what an attack tries, as a sentence; nothing where nobody said it.
+
+    >>> sentence_of("predictable-seed")
+    'Undo the shuffling by guessing a seed.'
+    """
+    tries = TRIES.get(name, "")
+    return f"{tries[:1].upper()}{tries[1:]}." if tries else ""
 
 
 def _draw_limits(screen: Screen, verdict: Verdict) -> None:

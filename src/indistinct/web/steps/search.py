@@ -6,10 +6,10 @@ from typing import Any
 
 from indistinct.algorithms.base import Algorithm
 from indistinct.algorithms.registry import EVERY_ALGORITHM
+from indistinct.models.words import list_names, promise_for_one
 from indistinct.web import parts
 from indistinct.web.algorithm_words import algorithms_by_kind, obstacles, words_of_algorithm
 from indistinct.web.frame import Screen
-from indistinct.web.model_words import list_names, promise_for_one
 from indistinct.web.parameter_fields import draw_value
 from indistinct.web.parameters import build_value, default_texts, parameters_of
 from indistinct.web.sessions import job_of
@@ -46,7 +46,8 @@ async def draw(screen: Screen) -> None:
 def _draw_request(screen: Screen) -> None:
     """Say what is searched for, in words, and where each of it is decided."""
     policy = screen.policy
-    models = policy.models if policy.algorithm.promise() is None else (*policy.models, policy.algorithm.promise())
+    own = policy.algorithm.promise()
+    models = (*policy.models, *(() if own is None else own.parts()))
     told = [
         ("Made coarser", list_names(policy.schema.quasi) or "no column", "columns"),
         ("What must hold", " ".join(promise_for_one(each, policy.schema) for each in models) or "nothing", "privacy"),

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from indistinct.algorithms.full_domain.node import ChosenNode, spell_node
 from indistinct.figures import number, percent, plural
+from indistinct.metrics import SHARES
 from indistinct.study.explore import Exploration, Row
 from indistinct.web import parts
 from indistinct.web.frame import Screen
@@ -18,8 +19,6 @@ EXPLORED = "exploration"
 """Under this name a session keeps the lattice of its job."""
 MOST, METRIC, LOOKED, EVERY, FIRST = "most-nodes", "metric", "looked", "every-node", "nodes-page"
 ON_PAGE = 15
-SHARES = ("loss", "gcp", "ncp", "iloss", "precision")
-"""Metrics that are shares."""
 # The longest front that is listed whole.
 LISTED = 40
 
