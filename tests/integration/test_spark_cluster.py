@@ -45,7 +45,7 @@ from indistinct.engines.spark import Spark, parts, passes, publish
 from indistinct import engines
 
 LEVELS = Room(cells=150, numbers=20, texts=50, classes=10_000)
-PARTS = Room(cells=150, numbers=20, texts=50, classes=0)
+PARTS = Room(cells=600, numbers=20, texts=50, classes=0)
 
 
 def note(path, content):
