@@ -20,7 +20,8 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: $(RUNTIME)
 	@$(BIN)/python examples/demo.py
 
-test: lint
+# What builds the site and checks the files for GitHub is tested too, so that nothing is skipped that can be installed.
+test: lint $(DOCS) $(PACKAGING)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q --ignore tests/integration
 
 # Whatever starts Spark, PostgreSQL or a browser, or kills processes; it skips what needs a program that is not there.

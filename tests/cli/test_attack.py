@@ -6,34 +6,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pytest
 
-POLICY = """
-[input]
-path = "patients.csv"
-[columns]
-name = "identifier"
-age = { role = "quasi", hierarchy = { intervals = [5, 10, 20] } }
-sex = "quasi"
-zipcode = { role = "quasi", hierarchy = { mask = "right" } }
-admitted = "insensitive"
-disease = "sensitive"
-cost = "sensitive"
-[privacy]
-models = ["k-anonymity:k=5"]
-[algorithm]
-use = "mondrian"
-[output]
-path = "release.csv"
-"""
-ROLES = [
-    "--identifier",
-    "name",
-    "--quasi",
-    "age,sex,zipcode",
-    "--sensitive",
-    "disease,cost",
-    "--insensitive",
-    "admitted",
-]
+from references.command_line import POLICY, ROLES
 
 
 @pytest.fixture

@@ -2,9 +2,11 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -12,8 +14,10 @@ import indistinct as ind
 from indistinct import engines
 from indistinct.engines.levels import Room
 from indistinct.engines.spark import Spark, parts, publish
-from indistinct.errors import InfeasibleError, OutOfMemoryError, OutputError
+from indistinct.errors import InfeasibleError, InputError, OutOfMemoryError, OutputError, VerificationError
+from indistinct.job.parts import LevelPlan
 from indistinct.recoding.class_rows import class_words
+from indistinct.release.verification import check
 from references.engine_runs import rows_of
 from references.level_runs import MODELS, NOWHERE, by_levels
 from references.spark_session import QUIET, needs_java, spark
@@ -110,33 +114,85 @@ def test_a_seed_gives_the_same_rows_in_the_same_order(file, tmp_path):
     assert orders == [pq.read_table(duckdb).to_pylist()] * 2
 
 
+def next_month():
+    """Return other rows: some have values that no class covers, some classes have too few of them, some parts none."""
+    first, rng = measured(), np.random.default_rng(6)
+    rows = first.take(pa.array(np.flatnonzero(pc.less(first["weight"], 25).to_numpy())[rng.integers(0, 400, 700)]))
+    heights = rows["height"].to_numpy(zero_copy_only=False) + np.where(rng.random(700) < 0.1, 9.0, 0.0)
+    return rows.set_column(rows.column_names.index("height"), "height", pa.array(heights, from_pandas=True))
+
+
 @needs_java
 @pytest.mark.usefixtures("small")
-def test_a_recoding_is_kept_if_it_is_asked_for(file, output, tmp_path):
-    saved = tmp_path / "recoding.json"
-    options = {"model": "k-anonymity:k=4", "algorithm": "mondrian"}
+def test_a_recoding_that_is_kept_is_applied_to_another_file_with_the_answer_of_memory(file, output, tmp_path):
+    saved, other = tmp_path / "recoding.json", tmp_path / "other.parquet"
+    options = {"model": "k-anonymity:k=4 & distinct-l-diversity:sensitive=disease,l=2", "algorithm": "mondrian"}
+    memory = ind.anonymize(file, SCHEMA, engine="memory", **options)
     mine = ind.anonymize(file, SCHEMA, engine="spark", output=output, save_recoding=saved, **options)
-    again = tmp_path / "again.parquet"
-    found = ind.apply(saved, file, engine="duckdb", output=again)
-    assert rows_of(pq.read_table(again)) == rows_of(read_in_order(output))
-    assert found.certificate.recoding_digest == mine.certificate.recoding_digest
     assert json.loads(saved.read_text())["kind"] == "by-part"
+    pq.write_table(next_month(), other, row_group_size=100)
+    wanted = ind.apply(memory.recoding, other, suppression=1.0)
+    assert 0 < wanted.certificate.rows < 700
+    again = tmp_path / "again.parquet"
+    found = ind.apply(saved, other, suppression=1.0, engine="spark", output=again)
+    mine_told, memory_told = found.certificate.warnings, wanted.certificate.warnings
+    assert memory_told[0].startswith(f"{mine_told[0]}: column 'height'")  # memory knows all values of the first table
+    assert mine_told[1:] == memory_told[1:]
+    told = replace(wanted.certificate, warnings=mine_told)
+    require_equal(found, replace(wanted, certificate=told), again)
+    assert found.certificate.recoding_digest == mine.certificate.recoding_digest
+    with pytest.raises(InfeasibleError) as refused:
+        ind.apply(saved, other, suppression=0.01, engine="spark", output=tmp_path / "refused.parquet")
+    lost = wanted.certificate.suppressed_rows
+    assert str(refused.value).startswith(f"the recoding would suppress {lost:,} of 700 rows")
+    Path(f"{saved}.arrow").write_bytes(Path(f"{saved}.arrow").read_bytes()[:-1])
+    with pytest.raises(InputError, match="do not belong together"):
+        ind.apply(saved, other, suppression=1.0, engine="spark", output=tmp_path / "refused.parquet")
+    assert not (tmp_path / "refused.parquet").exists()
 
 
 @needs_java
 @pytest.mark.usefixtures("small")
-def test_verification_sees_no_class_but_those_of_a_batch(file, output, monkeypatch):
-    """Classes that stand in order are judged some at a time, and never counted together."""
-    counted = []
-    count = Spark.count
+def test_verification_brings_no_class_to_the_driver(file, output, monkeypatch):
+    """Workers judge the classes of what they wrote, each some files; the driver judges those where these meet."""
+    counted, judged = [], []
+    count, judge = Spark.count, check.judge_classes
 
     def counting(self, source, request):
         counted.append(request.quasi)
         return count(self, source, request)
 
+    def judging(evidence, model):
+        judged.append(len(evidence.sizes))
+        return judge(evidence, model)
+
     monkeypatch.setattr(Spark, "count", counting)
-    ind.anonymize(file, SCHEMA, engine="spark", output=output, model="k-anonymity:k=4", algorithm="mondrian")
+    monkeypatch.setattr(check, "judge_classes", judging)
+    made = ind.anonymize(file, SCHEMA, engine="spark", output=output, model="k-anonymity:k=4", algorithm="mondrian")
     assert not [quasi for quasi in counted if quasi]
+    tasks = 2 * spark().sparkContext.defaultParallelism
+    assert [number <= 2 * tasks < made.certificate.classes for number in judged] == [True]
+
+
+@needs_java
+@pytest.mark.usefixtures("small")
+def test_verification_sees_what_was_written(file, output, monkeypatch):
+    """A file that is not what was meant to be written is not published."""
+    take = publish._take_file
+
+    def spoil(written, target, rows):
+        take(written, target, rows)
+        table = pq.read_table(target)
+        wards = table["ward"].to_pylist()
+        if target.name.startswith("part-00001"):  # its first row gets a class of its own
+            column = pa.array([f"{wards[0]} ", *wards[1:]])
+            table = table.set_column(table.column_names.index("ward"), "ward", column)
+            pq.write_table(table, target, store_schema=False)
+
+    monkeypatch.setattr(publish, "_take_file", spoil)
+    with pytest.raises(VerificationError, match="does not satisfy k-anonymity"):
+        ind.anonymize(file, SCHEMA, engine="spark", output=output, model="k-anonymity:k=4", algorithm="mondrian")
+    assert list(output.parent.iterdir()) == []
 
 
 @needs_java
@@ -148,6 +204,27 @@ def test_what_is_not_made_part_by_part_is_refused_by_name(file, output):
         ind.anonymize(
             file, SCHEMA, engine="spark", model="k-anonymity:k=4", algorithm="mondrian:extent=region", output=output
         )
+
+
+@needs_java
+@pytest.mark.parametrize("classes", [0, 10_000], ids=["part by part", "level by level"])
+def test_a_folder_that_is_rewritten_after_the_cuts_is_not_published(file, output, monkeypatch, classes):
+    """As many rows of the same values, which other people have: verification alone would not notice."""
+    spark()
+    monkeypatch.setattr(engines, "Spark", lambda *_: Spark(room=Room(150, 20, 50, classes)))
+    made = LevelPlan.goes_by_part.fget
+
+    def change(plan):
+        table = pq.read_table(file)
+        heights = table["height"].take(pa.array(np.random.default_rng(1).permutation(len(table))))
+        other = table.set_column(table.column_names.index("height"), "height", heights)
+        pq.write_table(other, file, row_group_size=200)
+        return made(plan)
+
+    monkeypatch.setattr(LevelPlan, "goes_by_part", property(change))
+    with pytest.raises(InputError, match="has changed while it was read"):
+        ind.anonymize(file.parent, SCHEMA, engine="spark", output=output, model="k-anonymity:k=4", algorithm="mondrian")
+    assert list(output.parent.iterdir()) == []
 
 
 @needs_java

@@ -11,6 +11,7 @@ from indistinct.frequencies.value import PERSON, Classes, Histogram, Labels
 from indistinct.models import AverageRisk, KAnonymity, SubsetAnonymity
 from indistinct.models.dropping import classes_to_drop
 from indistinct.models.of_people import in_people
+from indistinct.models.subset_groups import SubsetGroups
 
 tables = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(0, 1)), min_size=1, max_size=8)
 models = st.builds(SubsetAnonymity, st.integers(1, 3), st.integers(1, 3))
@@ -78,7 +79,41 @@ def test_people_are_counted_in_every_group(model, rows, data):
     classes, judge = classes_of(rows, people), in_people(model, ["person"])
     assert (not judge.violations(classes).any()) == keeps_by_hand(model, rows, people)
     gone = classes_to_drop(judge, classes)
-    assert not judge.violations(classes.take(np.flatnonzero(~gone))).any()
+    shown = [tuple(vector) for vector in classes.labels.codes.tolist()]
+    kept = {shown[place] for place in np.flatnonzero(~gone)}
+    several = (some for count in range(len(shown) + 1) for some in combinations(shown, count))
+    largest = max((some for some in several if keeps_by_hand(model, *rows_in(some, rows, people))), key=len)
+    assert kept == set(largest)
+
+    order = np.array(data.draw(st.permutations(range(len(shown)))))
+    assert (classes_to_drop(judge, classes.take(order)) == gone[order]).all()
+
+
+def rows_in(shown, rows, people):
+    inside = [(row, person) for row, person in zip(rows, people, strict=True) if row in shown]
+    return [row for row, _ in inside], [person for _, person in inside]
+
+
+@settings(deadline=None, max_examples=60)
+@given(models, tables, st.data())
+def test_witnesses_have_enough_people_or_are_all(model, rows, data):
+    """Whoever joins a group finds k people in it among the witnesses exactly if there are so many."""
+    whom = data.draw(st.none() | st.lists(st.integers(0, 3), min_size=len(rows), max_size=len(rows)))
+    classes = classes_of(rows, None if whom is None else np.array(whom))
+    asking = np.array(data.draw(st.lists(st.booleans(), min_size=len(classes), max_size=len(classes))))
+    chosen = SubsetGroups(classes, model.column_sets("abc")).witnesses(model.k, asking)
+    assert not (chosen & asking).any()
+    shown = classes.labels.codes.tolist()
+    for columns in combinations(range(3), model.size):
+        groups = [tuple(vector[j] for j in columns) for vector in shown]
+        for group in {group for group, asks in zip(groups, asking, strict=True) if asks}:
+            others = [i for i, each in enumerate(groups) if each == group and not asking[i]]
+            whose = [
+                number if whom is None else whom[number]
+                for number, row in enumerate(rows)
+                if list(row) in [shown[i] for i in others if chosen[i]]
+            ]
+            assert len(set(whose)) >= model.k or all(chosen[i] for i in others)
 
 
 @settings(deadline=None, max_examples=40)

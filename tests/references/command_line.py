@@ -1,4 +1,4 @@
-"""Runs of the command line inside the test process, and a small table for them."""
+"""Runs of the command line inside the test process, and a small table with a policy for them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,6 +9,37 @@ import pytest
 from indistinct.cli import main
 from indistinct.release.writing.files import write_table
 from indistinct.reproduce.datasets import generate_patients
+
+POLICY = """
+[input]
+path = "patients.csv"
+[columns]
+name = "identifier"
+age = { role = "quasi", hierarchy = { intervals = [5, 10, 20] } }
+sex = "quasi"
+zipcode = { role = "quasi", hierarchy = { mask = "right" } }
+admitted = "insensitive"
+disease = "sensitive"
+cost = "sensitive"
+[privacy]
+models = ["k-anonymity:k=5"]
+[algorithm]
+use = "mondrian"
+[output]
+path = "release.csv"
+"""
+"""Publishes `patients` by Mondrian, k = 5."""
+ROLES = [
+    "--identifier",
+    "name",
+    "--quasi",
+    "age,sex,zipcode",
+    "--sensitive",
+    "disease,cost",
+    "--insensitive",
+    "admitted",
+]
+"""The roles of that policy as flags."""
 
 
 @dataclass(frozen=True)

@@ -253,6 +253,12 @@ class Engine(Protocol):
     def open(self, source: Any, reading: Reading) -> Source | None:
         """Return a source that this engine can count and publish, None for one that it cannot."""
 
+    def draw(self, source: Any, share: float, *, person: Sequence[str]) -> Source:
+        """Return a copy of a share of the rows of a source, or of its people with all of their rows.
+
+        See `engines/sampling.py`. Whoever asks closes it, as a source that was opened.
+        """
+
     def cells_beyond_memory(self, source: Any, request: Request) -> BeyondMemory | None:
         """Return what is known of cells that are too many to be held, None where they can be counted."""
 

@@ -1,11 +1,13 @@
-"""The classes of a release that lists them in the order of what they show, counted some at a time.
+"""The classes of a release that lists them in the order of what they show, judged some at a time.
 
-That the order ascends shows that every class stands in one place: then its rows there are all that it has.
+That the order ascends shows that every class stands in one place: then its rows there are all that it has. Rows may be
+looked at in stretches, by several workers: a class goes on from one to the next, and is judged where both are known.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -23,20 +25,39 @@ from indistinct.tables.domain import Domain
 # Classes that are judged together.
 TOGETHER = 1 << 14
 
+Judge = Callable[[Counted], Any]
+"""What says something of classes that were counted."""
+Add = Callable[[Any, Any], Any]
+"""What makes one of what is said of some classes and of others."""
+Look = Callable[[Iterable[pa.Table]], Any]
+"""What is made of a stretch of rows, given some columns of them batch by batch."""
+
 
 class NotInOrderError(Exception):
     """Classes do not stand in the order of what they show."""
 
 
-@runtime_checkable
 class Listed(Protocol):
+    """A table whose rows have an order."""
+
+    def groups(self, columns: Sequence[str]) -> Groups:
+        """Return the distinct combinations of some columns, and how many rows have each."""
+
+
+@runtime_checkable
+class ListedHere(Listed, Protocol):
     """A table whose rows come in their order, some at a time."""
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
         """Return some columns of all rows, batch by batch."""
 
-    def groups(self, columns: Sequence[str]) -> Groups:
-        """Return the distinct combinations of some columns, and how many rows have each."""
+
+@runtime_checkable
+class ListedByWorkers(Listed, Protocol):
+    """A table whose rows workers read, each a stretch of them in their order."""
+
+    def look_at_stretches(self, columns: Sequence[str], look: Look) -> Sequence[Any]:
+        """Return what workers make of the stretches that all rows are made of."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,33 +81,88 @@ class _Some:
         one = _Some(self.words.slice(0, first), self.sizes[:first], left)
         return one, _Some(self.words.slice(first), self.sizes[first:], right)
 
+    def without_others(self) -> "_Some":
+        """Return the same classes; a slice of words is pickled with all that it was cut from."""
+        return replace(self, words=self.words.take(pa.array(np.arange(len(self)))))
 
-def classes_in_order(source: Listed, request: Request) -> Iterator[Counted]:
-    """Yield the classes of a published table, some at a time, with what a model looks at.
 
-    Raises `NotInOrderError` where classes do not ascend by what they show.
+@dataclass(frozen=True, slots=True, eq=False)
+class _Stretch:
+    """Rows that follow each other: their `ends`, the first and the last class, and what is `said` of those between.
+
+    The classes of both ends may have rows elsewhere, those between have none.
+    """
+
+    ends: tuple[_Some, ...] = ()
+    said: tuple[Any, ...] = ()
+
+    def reach(self) -> tuple[str, str]:
+        """Return the words of the first and the last class."""
+        return self.ends[0].words[0].as_py(), self.ends[-1].words[0].as_py()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Judging:
+    """How the classes of stretches are judged; `known` has the values of what a model looks at."""
+
+    request: Request
+    known: Mapping[Key, Domain]
+    judge: Judge
+    add: Add
+
+    def look(self, batches: Iterable[pa.Table]) -> _Stretch | None:
+        """Return what the rows of a stretch tell; None where their classes do not ascend by what they show."""
+        found, waiting = _Stretch(), list[_Some]()
+        try:
+            for batch in batches:
+                if batch.num_rows:
+                    waiting.append(_count_batch(batch, self.request, self.known))
+                if sum(map(len, waiting)) >= TOGETHER:
+                    found, waiting = self._take(found, _join(waiting))
+            if waiting:
+                found, waiting = self._take(found, _join(waiting))
+        except NotInOrderError:
+            return None
+        return replace(found, ends=tuple(each.without_others() for each in (*found.ends, *waiting)))
+
+    def _take(self, found: _Stretch, some: _Some) -> tuple[_Stretch, list[_Some]]:
+        """Return what is known after some more classes, and the last of them, which may go on."""
+        done, last = some.split(len(some) - 1)
+        if not found.ends and len(done):
+            first, done = done.split(1)
+            found = replace(found, ends=(first,))
+        return (replace(found, said=self._say(done, *found.said)) if len(done) else found), [last]
+
+    def _say(self, some: _Some, *before: Any) -> tuple[Any]:
+        """Return what is said of some classes and was said before of others."""
+        return (reduce(self.add, [*before, self.judge(_counted(some, self.request, self.known))]),)
+
+    def join(self, stretches: Iterable[_Stretch]) -> Any:
+        """Return what is said of all classes; raise `NotInOrderError` where one stretch reaches into another."""
+        ordered = sorted((each for each in stretches if each.ends), key=_Stretch.reach)
+        ends = [end for each in ordered for end in each.ends]
+        (said,) = self._say(_join(ends), *(said for each in ordered for said in each.said))
+        return said
+
+
+def judge_in_order(source: object, request: Request, judge: Judge, add: Add) -> Any:
+    """Return what is said of the classes of a published table, some at a time, added up.
+
+    It is None where rows have no order, or classes do not ascend by what they show. Workers get `judge` by pickle.
     """
     columns = tuple(dict.fromkeys([*request.quasi, *(name for key in request.keys for name in key)]))
-    known: dict[Key, Domain] = {
-        key: encoded_column(source.groups(list(key)).table, key[0], request).domain
-        for key in request.keys
-        if len(key) == 1
-    }
-    if len(known) < len(request.keys):
-        raise NotInOrderError  # what several columns show together is counted in another way
-    reference: dict[Key, Codes] = {key: np.zeros(len(domain), dtype=np.int64) for key, domain in known.items()}
-    waiting = list[_Some]()
-    for batch in source.batches(columns):
-        if batch.num_rows:
-            waiting.append(_count_batch(batch, request, known))
-        if sum(map(len, waiting)) >= TOGETHER:
-            joined = _join(waiting)
-            done, last = joined.split(len(joined) - 1)
-            waiting = [last]
-            if len(done):
-                yield _counted(done, request, known, reference)
-    if waiting:
-        yield _counted(_join(waiting), request, known, reference)
+    if not isinstance(source, ListedHere | ListedByWorkers) or any(len(key) > 1 for key in request.keys):
+        return None  # what several columns show together is counted in another way
+    known = {key: encoded_column(source.groups(list(key)).table, key[0], request).domain for key in request.keys}
+    judging = _Judging(request, known, judge, add)
+    if isinstance(source, ListedByWorkers):
+        stretches = source.look_at_stretches(columns, judging.look)
+    else:
+        stretches = [judging.look(source.batches(columns))]
+    try:
+        return None if None in stretches else judging.join(stretches)
+    except NotInOrderError:
+        return None
 
 
 def _count_batch(batch: pa.Table, request: Request, known: Mapping[Key, Domain]) -> _Some:
@@ -139,13 +215,14 @@ def _join(several: Sequence[_Some]) -> _Some:
 PARTS = ("values", "counts")
 
 
-def _counted(some: _Some, request: Request, known: Mapping[Key, Domain], reference: Mapping[Key, Codes]) -> Counted:
+def _counted(some: _Some, request: Request, known: Mapping[Key, Domain]) -> Counted:
+    """Return classes with what a model looks at, without what the whole table has of it."""
     histograms = {}
     for key, tally in some.tallies.items():
         hierarchy = request.hierarchies.get(key[0])
         taxonomy = None if hierarchy is None else hierarchy.bind(known[key])
         indptr = starts_of(np.bincount(tally.owners, minlength=len(some)))
-        codes = tally.values.astype(np.int32)
-        histograms[key] = Histogram(indptr, codes, tally.counts, reference[key], taxonomy, known[key].texts())
+        codes, nothing = tally.values.astype(np.int32), np.zeros(len(known[key]), dtype=np.int64)
+        histograms[key] = Histogram(indptr, codes, tally.counts, nothing, taxonomy, known[key].texts())
     frequencies = FrequencySet((), np.zeros((len(some), 0), dtype=np.int32), Classes(some.sizes, histograms))
     return Counted((), frequencies, {domain.column: domain for domain in known.values()})

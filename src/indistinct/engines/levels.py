@@ -82,8 +82,8 @@ class Levels:
     Its files are what `stamps` say, or nothing is published.
     """
 
-    by_part: ClassVar[bool] = True
-    """Whether a release can be made part by part, so that classes need not fit together."""
+    by_others: ClassVar[bool] = False
+    """Whether other processes finish parts."""
 
     source: "TypedRows"
     room: Room
@@ -114,10 +114,15 @@ class Levels:
 
     def rows_of_parts(self, tree: KeyTree, columns: tuple[KeyColumn, ...], parts: int) -> Codes:
         """Return how many rows each part has."""
-        rows, every = np.zeros(parts, dtype=np.int64), range(len(columns))
-        for batch in self.source.batches(tuple(column.name for column in columns)):
-            rows += np.bincount(tree.parts_of(key_matrix(batch, columns, every)), minlength=parts)
-        return rows
+        return rows_of_parts(self.source, tree, columns, parts)
+
+
+def rows_of_parts(source: Rows, tree: KeyTree, columns: tuple[KeyColumn, ...], parts: int) -> Codes:
+    """Return how many rows of a source each part has."""
+    rows, every = np.zeros(parts, dtype=np.int64), range(len(columns))
+    for batch in source.batches(tuple(column.name for column in columns)):
+        rows += np.bincount(tree.parts_of(key_matrix(batch, columns, every)), minlength=parts)
+    return rows
 
 
 def share_files(rows: Sequence[int], fits: int) -> list[list[int]]:

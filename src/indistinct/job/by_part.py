@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -174,7 +173,7 @@ def publish_by_part(
         partial(publish_part, finish),
         keep,
         lambda: None,
-        About(spell(plan.mondrian), "", seeded=job.seed is not None, warnings=warnings),
+        About(spell(plan.mondrian), "", seeded=job.seed is not None, warnings=warnings, sample=job.sample),
         plan.judge.model,
         _reference(plan.judge, plan.keys),
         transformations,
@@ -233,10 +232,10 @@ def apply_by_part(
     made = _Making(
         levels,
         _parting(top, keys, levels.rows_of_parts(top, keys, recoding.parts), job, source),
-        partial(apply_part, finish, store, Lock()),
+        partial(apply_part, finish, store.for_others() if levels.by_others else store),
         keep,
         done,
-        About(None, "", seeded=job.seed is not None, warnings=warnings),
+        About(None, "", seeded=job.seed is not None, warnings=warnings, sample=job.sample),
         judge.model,
         _reference(judge, domains),
         recoding.transformations or {},

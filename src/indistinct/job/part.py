@@ -7,7 +7,6 @@ of a cluster finish parts in the same way.
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from threading import Lock
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +21,7 @@ from indistinct.machine.arrays import Codes
 from indistinct.metrics.loss import ncp_fractions
 from indistinct.models.dropping import classes_to_drop
 from indistinct.recoding.assign import assign
-from indistinct.recoding.by_part import PartStore, StoredPart
+from indistinct.recoding.by_part import PartsElsewhere, PartStore, StoredPart
 from indistinct.recoding.class_rows import ClassRows, gather_classes
 from indistinct.recoding.outputs import MAIN, Assignment
 from indistinct.recoding.summary import Style
@@ -132,14 +131,9 @@ def finished_part(stored: StoredPart) -> FinishedPart:
     return FinishedPart(stored.axis, stored.cut, stored.left, ones, Ends(stored.starts, stored.keys))
 
 
-def apply_part(plan: PartPlan, store: PartStore, lock: Lock, part: int, rows: pa.Table) -> PublishedPart:
-    """Return what a stored part makes of rows, without the classes that break the promise.
-
-    Threads read from one file, in turn by `lock`.
-    """
-    with lock:
-        stored = store.read(part)
-    made = assemble_part(plan, finished_part(stored))
+def apply_part(plan: PartPlan, store: PartStore | PartsElsewhere, part: int, rows: pa.Table) -> PublishedPart:
+    """Return what a stored part makes of rows, without the classes that break the promise."""
+    made = assemble_part(plan, finished_part(store.read(part)))
     assignment = assign(made.frequencies, replace(made.recoding, schema=plan.schema))
     regions, covered = locate_rows(plan, made, rows)
     owners = np.where(covered, assignment.class_ids[made.cells[regions]], np.int32(-1))

@@ -109,7 +109,7 @@ class LevelPlan:
     def goes_by_part(self) -> bool:
         """Whether there may be more classes than fit together, so that every part is published by itself."""
         most = self.judge.whole.rows // max(self.judge.model.smallest, 1)
-        return self.levels.by_part and most > self.levels.room.classes
+        return most > self.levels.room.classes
 
     @property
     def counted(self) -> Counted:

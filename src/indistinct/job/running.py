@@ -2,7 +2,8 @@
 
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from indistinct.algorithms.auto import Auto
@@ -11,7 +12,7 @@ from indistinct.algorithms.explanation import Explanation
 from indistinct.algorithms.registry import parse_algorithm
 from indistinct.algorithms.within_levels import bounded_problem, find_within
 from indistinct.engines import check_support, closes_sources, using_source
-from indistinct.engines.base import Engine, Source, transform_source
+from indistinct.engines.base import Engine, Source, close_source, transform_source
 from indistinct.errors import InfeasibleError, ParameterError, VerificationError
 from indistinct.frequencies.count import Counted, Request
 from indistinct.hierarchy import Hierarchy
@@ -19,7 +20,7 @@ from indistinct.job.above_levels import can_search_above, search_above_levels
 from indistinct.job.by_part import apply_by_part, check_by_part, publish_by_part
 from indistinct.job.job import Job, check_job, problem_of
 from indistinct.job.parts import Found, LevelPlan, Search, plan_by_levels, search_by_levels
-from indistinct.job.sampling import check_share, draw_sample, require_enough
+from indistinct.job.sampling import check_share, require_enough
 from indistinct.machine.randomness import Secret
 from indistinct.machine.stages import enter
 from indistinct.models import Model
@@ -62,8 +63,10 @@ def run_job(job: Job) -> Release:
     """
     began = time.perf_counter()
     job = replace(job, pseudonyms=check_pseudonyms(job.pseudonyms, job.schema))
-    with using_source(job.table, job.reading, engine=job.engine, memory=job.memory) as (engine, table):
-        job, source = (job, table) if job.sample is None else _draw(job, engine, table)
+    with (
+        using_source(job.table, job.reading, engine=job.engine, memory=job.memory) as (engine, table),
+        _using_sample(job, engine, table) as (job, source),
+    ):
         if job.recoding is None:
             release = _publish_by_search(job, engine, source, began=began)
         else:
@@ -72,15 +75,25 @@ def run_job(job: Job) -> Release:
     return release
 
 
-def _draw(job: Job, engine: Engine, table: Source) -> tuple[Job, Source]:
-    """Return a job and a sample of its table, which is the population where one is needed and none is given."""
+@contextmanager
+def _using_sample(job: Job, engine: Engine, table: Source) -> Iterator[tuple[Job, Source]]:
+    """Give a job and the sample that it asks for, else its table; what was drawn is let go with the block.
+
+    The table is the population of its sample where one is needed and none is given.
+    """
+    if job.sample is None:
+        yield job, table
+        return
     share = check_share(job.sample)
     job.schema.check(table.columns)
-    sampled = draw_sample(table, share, schema=job.schema, engine=engine.name)
-    model = promised_model(job.model, _algorithm_of(job), job.schema)
-    require_enough(sampled, share, model)
-    whole = table if job.population is None and model.needs_population else job.population
-    return replace(job, population=whole), sampled
+    sampled = engine.draw(table, share, person=job.schema.person)
+    try:
+        model = promised_model(job.model, _algorithm_of(job), job.schema)
+        require_enough(sampled, share, model)
+        whole = table if job.population is None and model.needs_population else job.population
+        yield replace(job, population=whole), sampled
+    finally:
+        close_source(sampled, given=table)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

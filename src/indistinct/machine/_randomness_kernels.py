@@ -1,8 +1,8 @@
-"""The loop that shuffles rows.
+"""The loops that shuffle rows, and draw some of them.
 
 `rows` are integers of any type, `starts` (int64) where each run of them begins and the last one ends, `words` and
 `spares` random words of 32 bits (uint32). `tests/laws/test_shuffling.py` checks that rows stay in their run and that
-every order is equally likely.
+every order is equally likely, `tests/laws/test_sampling.py` that every set of rows is.
 """
 
 import numpy as np
@@ -31,3 +31,23 @@ def shuffle(rows, starts, words, spares, first):
                     used += 1
             other = start + np.int64(product >> np.uint64(32))
             rows[i], rows[other] = rows[other], rows[i]
+
+
+@jit
+def draw(drawn, words, spares, left, wanted):
+    """Mark `wanted` of the next `left` rows, of which `drawn` (bool) has the first, with one word a row (uint64).
+
+    A word that would make some numbers below `left` likelier than others is replaced by a spare one.
+    """
+    used, one, most = 0, np.uint64(1), np.uint64(0xFFFFFFFFFFFFFFFF)
+    for i in range(len(drawn)):
+        size = np.uint64(left - i)
+        # Of 2**64 words, the last 2**64 mod size are too many.
+        excess = (most % size + one) % size
+        word = words[i]
+        while most - word < excess and used < len(spares):
+            word = spares[used]
+            used += 1
+        drawn[i] = word % size < np.uint64(wanted)
+        if drawn[i]:
+            wanted -= 1

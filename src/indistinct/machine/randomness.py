@@ -8,6 +8,7 @@ import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
@@ -15,6 +16,9 @@ import numpy as np
 from indistinct.errors import ParameterError
 from indistinct.machine import _randomness_kernels
 from indistinct.machine.arrays import Codes, blocks, spread
+
+# Rows that are drawn together, and random words beyond one a row: of many billions one is rejected.
+TOGETHER, SPARE = 1 << 20, 64
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -74,6 +78,29 @@ def random_words(size: int, seed: int | None, *, stream: int) -> Codes:
     if seed is None:
         return np.frombuffer(os.urandom(4 * size), dtype=np.uint32)
     return np.random.default_rng([seed, stream]).integers(0, 1 << 32, size, dtype=np.uint32)
+
+
+def count_drawn(share: float, size: int) -> int:
+    """Return how many of so many are drawn: the nearest whole number, one half upward.
+
+    >>> count_drawn(0.1, 25)
+    3
+    """
+    return int(Fraction(str(share)) * size + Fraction(1, 2))
+
+
+def draw_next(size: int, *, left: int, wanted: int) -> Codes:
+    """Return which of the next `size` rows are drawn, where `wanted` of `left` rows are; each set is equally likely.
+
+    The operating system draws: a sample that can be drawn again protects nobody.
+    """
+    drawn = np.zeros(size, dtype=bool)
+    for first in range(0, size, TOGETHER):
+        own = drawn[first : first + TOGETHER]
+        words = np.frombuffer(os.urandom(8 * (len(own) + SPARE)), dtype=np.uint64)
+        _randomness_kernels.draw(own, words[: len(own)], words[len(own) :], left, wanted)
+        left, wanted = left - len(own), wanted - int(own.sum())
+    return drawn
 
 
 def random_order(size: int, seed: int | None, *, stream: int) -> Codes:

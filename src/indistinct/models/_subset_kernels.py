@@ -4,13 +4,25 @@
 and its label in the last one; `radix` is the number of labels of that. Their group is `prefix * radix + code`, and
 `table` (int64) has one entry a group. `alive` (bool) marks the classes that were not dropped; several threads may work
 on it, each on other sets, because nobody ever sets an entry back. `sizes` (int64) has the rows of each class. Where
-people are counted, `persons` and `owners` have one entry for each person of each class, in the order of people, and
-`seen` one entry a group. The twin is a dictionary in `testing/reference.py`.
+people are counted, `persons` and `owners` (int32) have one entry for each person of each class, in the order of people.
+The twin is a dictionary in `testing/reference.py`.
 """
 
 import numpy as np
 
-from indistinct.machine.compiled import jit
+from indistinct.machine.compiled import inner, jit
+
+# A group's entry while people are counted: their number in the lower half, and above it who was counted last, plus 1.
+HALF = 32
+COUNT = (1 << HALF) - 1
+
+
+@inner
+def counted_with(known, person):
+    """Return a group's entry once a person was met: whoever was counted last is not counted again."""
+    if known >> HALF == np.int64(person) + 1:
+        return known
+    return ((np.int64(person) + 1) << HALF) | ((known & COUNT) + 1)
 
 
 @jit
@@ -23,18 +35,17 @@ def count_rows(prefix, codes, radix, sizes, alive, table):
 
 
 @jit
-def count_people(prefix, codes, radix, persons, owners, alive, table, seen):
+def count_people(prefix, codes, radix, persons, owners, alive, table):
     """Write the people of each group: somebody with several rows in a group is one."""
     table[:] = 0
-    seen[:] = -1
-    # The entries of a person are neighbours: a group that saw this person last has counted them.
+    # The entries of a person are neighbours: a group that met this person last has counted them.
     for entry in range(len(persons)):
         i = owners[entry]
         if alive[i]:
             group = prefix[i] * radix + codes[i]
-            if seen[group] != persons[entry]:
-                seen[group] = persons[entry]
-                table[group] += 1
+            table[group] = counted_with(table[group], persons[entry])
+    for group in range(len(table)):
+        table[group] &= COUNT
 
 
 @jit
@@ -86,6 +97,29 @@ def choose_witnesses(prefix, codes, radix, sizes, asking, k, chosen, table):
         if not asking[i] and not chosen[i] and 0 <= table[group] < k:
             chosen[i] = True
             table[group] += sizes[i]
+
+
+@jit
+def choose_people(prefix, codes, radix, persons, owners, asking, k, chosen, table):
+    """Choose classes that do not ask until each group of an asking class has k people of chosen ones, or all its own.
+
+    `table` comes with the people that chosen classes have. Groups which have k of them need no more.
+    """
+    for group in range(len(table)):
+        table[group] = -2 if table[group] >= k else -1
+    for i in range(len(prefix)):
+        group = prefix[i] * radix + codes[i]
+        if asking[i] and table[group] == -1:
+            table[group] = 0
+    # The others count anew, in the order of people: who was chosen before, and who is chosen now.
+    for entry in range(len(persons)):
+        i = owners[entry]
+        group = prefix[i] * radix + codes[i]
+        if asking[i] or table[group] < 0:
+            continue
+        if chosen[i] or (table[group] & COUNT) < k:
+            chosen[i] = True
+            table[group] = counted_with(table[group], persons[entry])
 
 
 @jit

@@ -35,15 +35,15 @@ def classes_to_drop(model: Model, classes: Classes, *, enough: int | None = None
 def _broken_alone(models: Sequence[Model], classes: Classes, dropped: Codes, *, enough: int | None) -> Codes:
     """Return the classes that break one of several models, and those dropped before, in rounds unless all are stable.
 
-    One model says itself what goes so that the rest keeps its promise.
+    A single model that groups classes by a few columns says itself what goes so that the rest keeps its promise.
     """
-    gone = dropped.copy()
+    gone, closed = dropped.copy(), len(models) == 1 and models[0].needs_labels
     while True:
         kept = np.flatnonzero(~gone)
         rest = classes if len(kept) == len(classes) else classes.take(kept)
         broken = [model.outside(rest, enough) for model in models]
         gone[kept[np.logical_or.reduce([np.zeros(len(kept), dtype=bool), *broken])]] = True
-        settled = not any(each.any() for each in broken) or all(model.traits.stable for model in models)
+        settled = closed or not any(each.any() for each in broken) or all(model.traits.stable for model in models)
         if settled or (enough is not None and classes.members_of(gone) > enough):
             return gone
 

@@ -12,9 +12,10 @@ from math import lcm
 import numpy as np
 
 from indistinct.errors import Feasible, InfeasibleError
+from indistinct.frequencies.slices import Links
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Key
 from indistinct.machine.arrays import Codes, starts_of
-from indistinct.models.base import All, Model, ModelTraits, column_of
+from indistinct.models.base import All, Judgement, Model, ModelTraits, column_of
 
 # The largest total that parts of people are counted in: sums of it over many values still fit 64 bits.
 MOST_UNITS = 1 << 40
@@ -115,6 +116,12 @@ class OfPeople(Model):
     def achieved(self, classes: Classes) -> Mapping[str, float]:
         """Return what the people of all classes achieve."""
         return self.model.achieved(self.counted(classes))
+
+    def judge(self, classes: Classes, links: Links | None = None) -> Judgement:
+        """Return what holds for the people of all classes."""
+        if self.needs_labels:
+            return self.model.judge(self.counted(classes), links)
+        return Model.judge(self, classes, links)  # `super()` does not know a class with slots
 
     def check(self, whole: Classes) -> None:
         """Raise `InfeasibleError` if even the people of the whole table, as one class, break the promise."""

@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from indistinct.errors import Feasible, InfeasibleError, ParameterError
+from indistinct.frequencies.slices import Links
 from indistinct.frequencies.value import Classes
 from indistinct.machine.arrays import Codes
 from indistinct.models import parameters
-from indistinct.models.base import Model, ModelTraits
+from indistinct.models.base import Judgement, Model, ModelTraits
 from indistinct.models.k_anonymity import K_HINT, KAnonymity
 from indistinct.models.subset_groups import SubsetGroups
 
@@ -108,6 +109,13 @@ class SubsetAnonymity(Model):
         """Return a mask of the classes that go, one after the other, until all groups of the others are large."""
         groups = self._groups(classes)
         return self.violations(classes) if groups is None else groups.outside(self.k, enough=enough)
+
+    def judge(self, classes: Classes, links: Links | None = None) -> Judgement:
+        """Return what holds; groups are counted once where none of them is small."""
+        achieved = self.achieved(classes)
+        if achieved.get("k", self.k) >= self.k:
+            return Judgement(holds=True, achieved=achieved)
+        return Model.judge(self, classes, links)  # `super()` does not know a class with slots
 
     def achieved(self, classes: Classes) -> Mapping[str, float]:
         """Return the size of the smallest group as `k`; nothing where there are no rows."""

@@ -1,7 +1,8 @@
 """Groups of classes that share the labels of some columns: how large they are, and which classes go if some are small.
 
 Each set of columns has groups of its own. Sets are walked in lexicographic order, so that those with the same first
-columns share what was computed of these, and threads share the sets.
+columns share what was computed of these, and threads share the sets. Where people are counted, classes are first put in
+the order of their people, so that a walk over people reads memory in its order.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -47,13 +48,13 @@ class SubsetGroups:
 
     def smallest(self) -> int:
         """Return the rows, or people, of the smallest group of any set; 0 where there are no rows."""
-        alive = self.classes.sizes > 0
+        alive = self._present()
         found = self._spread(lambda groups: int(kernels.smallest_group(self._count(groups, alive))))
         return min((least for least in found if least), default=0)
 
     def below(self, k: int) -> Codes:
         """Return a mask of the classes that stand in a group with fewer than k rows, or people."""
-        alive, marked = self.classes.sizes > 0, np.zeros(len(self.classes), dtype=bool)
+        alive, marked = self._present(), np.zeros(len(self.classes), dtype=bool)
 
         def mark(groups: Groups) -> None:
             table = self._count(groups, alive)
@@ -61,34 +62,35 @@ class SubsetGroups:
                 kernels.mark_small_groups(groups.prefix, groups.codes, groups.radix, table, k, alive, marked)
 
         self._spread(mark)
-        return marked
+        return self._as_given(marked)
 
     def small_by_set(self, k: int) -> list[tuple[Columns, Codes]]:
         """Return, for each set of columns, the classes that stand in a group with fewer than k rows, or people."""
-        alive = self.classes.sizes > 0
+        alive = self._present()
 
         def find(groups: Groups) -> Codes:
             marked = np.zeros(len(self.classes), dtype=bool)
             table = self._count(groups, alive)
             kernels.mark_small_groups(groups.prefix, groups.codes, groups.radix, table, k, alive, marked)
-            return np.flatnonzero(marked)
+            return np.flatnonzero(self._as_given(marked))
 
         return list(zip(sorted(self.sets), self._spread(find), strict=True))
 
     def witnesses(self, k: int, asking: Codes) -> Codes:
         """Return a mask of classes which alone show whether groups of asking classes have k with others.
 
-        In every group of an asking class they have k rows, or all that do not ask. People are not told by rows, so
-        that everybody is a witness where people are counted.
+        In every group of an asking class they have k rows, or people, or all that do not ask.
         """
-        if self._people is not None:
-            return ~asking
-        chosen = np.zeros(len(self.classes), dtype=bool)
+        chosen, asking = np.zeros(len(self.classes), dtype=bool), asking[self._order]
         for groups in self._groups(sorted(self.sets)):
-            table = np.empty(groups.size, dtype=np.int64)
             place = (groups.prefix, groups.codes, groups.radix)
-            kernels.choose_witnesses(*place, self.classes.sizes, asking, k, chosen, table)
-        return chosen
+            if self._people is None:
+                table = np.empty(groups.size, dtype=np.int64)
+                kernels.choose_witnesses(*place, self._members, asking, k, chosen, table)
+            else:
+                table = self._count(groups, chosen)
+                kernels.choose_people(*place, *self._people, asking, k, chosen, table)
+        return self._as_given(chosen)
 
     def outside(self, k: int, *, enough: int | None = None, fixed: Codes | None = None) -> Codes:
         """Return a mask of the classes that are dropped until no group of the others has fewer than k.
@@ -99,9 +101,9 @@ class SubsetGroups:
         whatever order sets are looked at: its groups have k within that set alone. The search may stop as soon as more
         than `enough` rows, or people, are dropped.
         """
-        sizes, lost = self.classes.sizes, [0]
-        most = sizes.sum() if enough is None else enough
-        alive, stay = sizes > 0, np.zeros(len(sizes), dtype=bool) if fixed is None else fixed
+        present, lost = self._present(), [0]
+        most = self._members.sum() if enough is None else enough
+        alive, stay = present.copy(), np.zeros(len(present), dtype=bool) if fixed is None else fixed[self._order]
 
         def drop(groups: Groups) -> int:
             if lost[0] > most:
@@ -110,16 +112,26 @@ class SubsetGroups:
             if not 0 < kernels.smallest_group(table) < k:
                 return 0
             place = (groups.prefix, groups.codes, groups.radix)
-            rows = int(kernels.drop_small_groups(*place, table, k, sizes, stay, alive))
-            if self._people is None:
-                lost[0] += rows
-            elif rows and enough is not None:
-                lost[0] = self.classes.members_of((sizes > 0) & ~alive)
-            return rows
+            members = int(kernels.drop_small_groups(*place, table, k, self._members, stay, alive))
+            # This is too many where somebody stands in several classes, or two threads drop the same one.
+            lost[0] += members
+            if lost[0] > most and members:
+                lost[0] = self.classes.members_of(self._as_given(present & ~alive))
+            return members
 
         while any(self._spread(drop)) and lost[0] <= most:
             continue
-        return (sizes > 0) & ~alive
+        return self._as_given(present & ~alive)
+
+    def _present(self) -> Codes:
+        """Return a mask of the classes that have rows, in the order of people."""
+        return np.asarray(self.classes.sizes[self._order] > 0)
+
+    def _as_given(self, mask: Codes) -> Codes:
+        """Return a mask of classes in the order in which they were given."""
+        found = np.empty_like(mask)
+        found[self._order] = mask
+        return found
 
     def _spread(self, work: Callable[[Groups], Result]) -> list[Result]:
         """Return what some work returns for each set; threads take runs of neighbouring sets."""
@@ -162,7 +174,7 @@ class SubsetGroups:
         """Return the group of each class by one column more, numbered without gaps, and how many there are."""
         longer, ids = np.empty_like(prefix), np.empty(len(prefix), dtype=np.int32)
         kernels.extend_prefix(prefix, codes, radix, longer)
-        found, _ = group_words_by_hash(longer.astype(np.uint64).reshape(-1, 1), self.classes.sizes, ids)
+        found, _ = group_words_by_hash(longer.astype(np.uint64).reshape(-1, 1), self._members, ids)
         return ids.astype(np.int64), len(found)
 
     def _count(self, groups: Groups, alive: Codes) -> Codes:
@@ -170,9 +182,9 @@ class SubsetGroups:
         table = np.empty(groups.size, dtype=np.int64)
         place = (groups.prefix, groups.codes, groups.radix)
         if self._people is None:
-            kernels.count_rows(*place, self.classes.sizes, alive, table)
+            kernels.count_rows(*place, self._members, alive, table)
         else:
-            kernels.count_people(*place, *self._people, alive, table, np.empty(groups.size, dtype=np.int32))
+            kernels.count_people(*place, *self._people, alive, table)
         return table
 
     @cached_property
@@ -181,7 +193,8 @@ class SubsetGroups:
         codes = np.zeros((len(self.classes), 0)) if self.classes.labels is None else self.classes.labels.codes
         sizes = [int(column.max(initial=0)) + 1 for column in codes.T]
         kind = np.uint16 if max(sizes, default=1) <= 1 << 16 else np.int32
-        return tuple((np.ascontiguousarray(column, dtype=kind), n) for column, n in zip(codes.T, sizes, strict=True))
+        ordered = [np.ascontiguousarray(column[self._order], dtype=kind) for column in codes.T]
+        return tuple(zip(ordered, sizes, strict=True))
 
     @cached_property
     def _zeros(self) -> Codes:
@@ -193,10 +206,25 @@ class SubsetGroups:
         return max(PLAIN, PER_CLASS * len(self.classes))
 
     @cached_property
+    def _members(self) -> Codes:
+        """The people of each class, or its rows."""
+        return self.classes.members[self._order]
+
+    @cached_property
+    def _order(self) -> Codes | slice:
+        """The classes by their first person; as they are where rows are counted."""
+        persons = self.classes.histograms.get((PERSON,))
+        if persons is None or not len(persons.codes):
+            return slice(None)
+        first = np.minimum(persons.indptr[:-1], len(persons.codes) - 1)
+        return np.argsort(persons.codes[first], kind="stable")
+
+    @cached_property
     def _people(self) -> tuple[Codes, Codes] | None:
         """The people of classes in the order of people, and the class of each entry; None where rows are counted."""
         persons = self.classes.histograms.get((PERSON,))
         if persons is None:
             return None
-        order = np.argsort(persons.codes, kind="stable")
-        return persons.codes[order].astype(np.int32), persons.owners()[order].astype(np.int64)
+        order, ranks = np.argsort(persons.codes, kind="stable"), np.empty(len(self.classes), dtype=np.int32)
+        ranks[self._order] = np.arange(len(ranks))
+        return persons.codes[order].astype(np.int32), ranks[persons.owners()[order]]

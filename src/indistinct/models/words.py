@@ -78,8 +78,8 @@ MODEL_WORDS: Mapping[str, Words] = MappingProxyType(
             {"k": "5", "size": "2"},
             {
                 "k": K_LABEL,
-                "size": ("Columns that somebody knows", "A whole number: all sets of so many columns. Or name sets."),
-                "sets": ("Sets of columns", "Such as age+sex|age+zip; empty if a number of columns is given."),
+                "size": ("Columns that somebody knows", "A whole number: any so many of them. Or name sets below."),
+                "sets": ("Or sets of columns that somebody knows", "Tick columns: they take the place of the number."),
             },
         ),
         "k-map": Words(
@@ -267,7 +267,7 @@ def promise_for_one(model: Model, schema: Schema) -> str:
         **_figures(model),
     }
     if isinstance(model, SubsetAnonymity):
-        named = " or ".join(map(list_names, model.sets))
+        named = ", or ".join(map(list_names, model.sets))
         told["subset"] = named or f"any {told['size']} of {told['quasi']}"
     return re.sub(r"\{([^{}]+)\}", lambda found: told.get(found[1], found[0]), words_of(type(model)).promise)
 

@@ -9,13 +9,14 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 from typing import IO
 from weakref import finalize
 
 import numpy as np
 import pyarrow as pa
 
-from indistinct.errors import InputError
+from indistinct.errors import InputError, ParameterError
 from indistinct.frequencies.levels import KeyTree
 from indistinct.hierarchy import Hierarchy
 from indistinct.machine.arrays import Codes, empty_large
@@ -85,11 +86,16 @@ class StoredPart:
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class PartStore:
-    """Parts on disk, one after the other, as an Arrow file, which is closed when nobody holds them any more."""
+    """Parts on disk, one after the other, as an Arrow file, which is closed when nobody holds them any more.
+
+    Threads read from it in turn. `path` is where other processes can open it, None where it has no name.
+    """
 
     file: IO[bytes]
     parts: int
     columns: int
+    path: Path | None = None
+    lock: Lock = field(default_factory=Lock, repr=False)
 
     def __post_init__(self) -> None:
         finalize(self, self.file.close)
@@ -97,7 +103,17 @@ class PartStore:
     @classmethod
     def open(cls, path: Path, *, parts: int, columns: int) -> "PartStore":
         """Return the parts that lie in a file."""
-        return cls(path.open("rb"), parts, columns)
+        return cls(path.open("rb"), parts, columns, path.absolute())
+
+    def for_others(self) -> "PartsElsewhere":
+        """Return the parts as other processes read them; raise `ParameterError` where the file has no name."""
+        if self.path is None:
+            raise ParameterError(
+                "the parts of this recoding lie in a file without a name, which workers cannot read",
+                hint="save the recoding on a path that driver and workers share (save_recoding), and give that path",
+            )
+        digests = tuple(self.read(part).digest() for part in range(self.parts))
+        return PartsElsewhere(self.path, self.parts, self.columns, digests)
 
     def digest(self) -> str:
         """Return the SHA-256 of the file."""
@@ -113,11 +129,8 @@ class PartStore:
     def read(self, part: int) -> StoredPart:
         """Return a part; raise `InputError` for one that is broken."""
         try:
-            self.file.seek(0)
-            with pa.ipc.open_file(pa.PythonFile(self.file, mode="r")) as file:
-                if file.num_record_batches != self.parts or file.schema != SCHEMA:
-                    raise pa.ArrowInvalid("these are not the parts of the recoding")
-                batch = file.get_batch(part)
+            with self.lock:
+                batch = self._read_batch(part)
             batch.validate(full=True)
             if batch.num_rows != 1 or any(column.null_count for column in batch.columns):
                 raise pa.ArrowInvalid("a part is one row")
@@ -127,6 +140,39 @@ class PartStore:
             raise InputError("the recoding cannot be read", hint="it must be a file that indistinct wrote") from None
         found = StoredPart(**arrays)
         found.check(self.columns)
+        return found
+
+    def _read_batch(self, part: int) -> pa.RecordBatch:
+        self.file.seek(0)
+        with pa.ipc.open_file(pa.PythonFile(self.file, mode="r")) as file:
+            if file.num_record_batches != self.parts or file.schema != SCHEMA:
+                raise pa.ArrowInvalid("these are not the parts of the recoding")
+            return file.get_batch(part)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PartsElsewhere:
+    """Parts in a file that another process opened before: every part has the digest that it had there."""
+
+    path: Path
+    parts: int
+    columns: int
+    digests: tuple[bytes, ...]
+
+    def read(self, part: int) -> StoredPart:
+        """Return a part; raise `InputError` for one that is broken, or is not what it was."""
+        try:
+            store = PartStore.open(self.path, parts=self.parts, columns=self.columns)
+        except OSError:
+            raise InputError(
+                f"a worker does not see the file {self.path.name!r} of the recoding",
+                hint="put both files of the recoding on a path that driver and workers share",
+            ) from None
+        found = store.read(part)
+        if found.digest() != self.digests[part]:
+            raise InputError(
+                "the recoding has changed while it was applied", hint="run it again when nobody writes to its files"
+            )
         return found
 
 

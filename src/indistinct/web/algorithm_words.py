@@ -310,7 +310,8 @@ def _notes(algorithm: Algorithm, policy: Policy) -> Iterable[str]:
     traits = algorithm.traits
     bare = [name for name in policy.schema.quasi if name not in policy.used_hierarchies]
     if traits.hierarchies and bare:
-        yield f"It needs hierarchies: {list_names(bare)} without one stays as it is, or is not shown at all"
+        verb = "have" if len(bare) > 1 else "has"
+        yield f"{list_names(bare)} {verb} no levels: each value stays as it is, or is not shown at all"
     if policy.suppression and not traits.suppresses:
         yield "It leaves nobody out: what may be left out is not used"
     if traits.buckets and not policy.schema.sensitive:

@@ -10,7 +10,10 @@ from indistinct.markup import escape
 WIDTH, HEIGHT = 680, 340
 LEFT, RIGHT, TOP, BOTTOM = 88, 24, 18, 60
 # A star for the release that was published, and a disc for every other solution.
-OWN = '<path class="mark own" d="M0,-11 3,-3.5 11,-3.5 4.6,1.4 7,9 0,4.4 -7,9 -4.6,1.4 -11,-3.5 -3,-3.5Z"/>'
+OWN = (
+    '<path class="mark own" d="M0,-13 3.5,-4 13,-4 5.5,1.7 8.3,11 0,5.4 -8.3,11 -5.5,1.7 -13,-4 -3.5,-4Z"/>'
+    '<text x="14" y="-9">your release</text>'
+)
 OTHER = '<circle class="mark" r="7"/>'
 # From so many times the smallest on, risks are laid out by their logarithm.
 WIDE = 20

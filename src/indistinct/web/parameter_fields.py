@@ -1,6 +1,6 @@
 """The fields of a model or an algorithm: what is typed stays until it makes sense together, and errors stand at it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -8,7 +8,7 @@ from indistinct.job.policy import Policy
 from indistinct.schema import Schema
 from indistinct.web import parts
 from indistinct.web.frame import Screen
-from indistinct.web.parameters import FieldError, Parameter, Texts, build_value, parameters_of, texts_of
+from indistinct.web.parameters import FieldError, Parameter, Texts, build_value, parameters_of, texts_of, write_text
 from indistinct.web.sessions import Refusal
 from indistinct.web.worker import TaskError
 
@@ -33,16 +33,25 @@ def draw_value(
     the value, which is a `part` of the job that the steward knows by a `title`.
     """
     key, schema = (screen.step.name, prefix), screen.policy.schema
-    refused = screen.session.refusal(key)
-    typed: dict[str, Any] = {} if refused is None else refused.text
+    latest = value
+
+    def read_typed() -> dict[str, Any]:
+        refused = screen.session.refusal(key)
+        return {} if refused is None else refused.text
 
     async def changed(name: str, text: Any) -> None:
-        texts = {**typed, name: text}
+        # A box may be ticked before the one before it is drawn: each changes what stands there by then.
+        typed = read_typed()
+        before = {**texts_of(latest), **typed}
+        written = write_text(before, name, text)
+        texts = {each: now for each, now in written.items() if each in typed or now != before[each]}
 
         def take() -> None:
-            made = build_value(type(value), {**texts_of(value), **texts}, schema=schema, kept=value)
+            nonlocal latest
+            made = build_value(type(value), written, schema=schema, kept=latest)
             check(made)
             put(made)
+            latest = made
 
         def refusal(error: TaskError) -> Refusal:
             at = (error.field if isinstance(error, FieldError) else "") or name
@@ -52,9 +61,10 @@ def draw_value(
         with suppress(FieldError):  # it is shown at the field that it is about
             await screen.taking(take, key, refusal)
 
+    refused = screen.session.refusal(key)
     if refused is not None:
         screen.errors.setdefault(refused.field, refused.error)
-    shown = {**texts_of(value), **typed}
+    shown = {**texts_of(value), **read_typed()}
     draw_fields(screen, parameters_of(type(value), schema), shown, changed, prefix=prefix, labels=labels)
 
 
@@ -67,7 +77,7 @@ def draw_fields(
     prefix: str,
     labels: Labels,
 ) -> None:
-    """Draw a field for each parameter; `changed` gets its name and what it holds now."""
+    """Draw a field for each parameter; `changed` gets its name and what it holds now, or a function that changes it."""
     for each in parameters:
         name = f"{prefix}-{each.name}"
         label, hint = labels.get(each.name, (each.name.replace("_", " ").capitalize(), ""))
@@ -83,6 +93,8 @@ def draw_fields(
             )
         elif each.form == "columns":
             _ticks(each, label, hint, now, set_to, name=name, error=error)
+        elif each.form == "sets":
+            _sets(each, label, hint, now, set_to, name=name, error=error)
         else:
             mode = "decimal" if each.form == "number" else None
             parts.field(label, str(now), set_to, name=name, hint=hint, error=error, inputmode=mode, autocomplete="off")
@@ -103,12 +115,10 @@ def _ticks(
     with parts.tag("fieldset", id=name, tabindex="-1"):
         parts.tag("legend", label)
         for place, column in enumerate(parameter.choices):
-            others = tuple(each for each in chosen if each != column)
-            with_it = tuple(each for each in parameter.choices if each in (*others, column))
             parts.tick(
                 column,
                 column in chosen,
-                lambda on, off=others, whole=with_it: set_to(whole if on else off),
+                lambda on, column=column: set_to(lambda now: tick_column(parameter.choices, now, column, on=on)),
                 name=f"{name}-{place}",
             )
         if not parameter.choices:
@@ -117,6 +127,60 @@ def _ticks(
             parts.say(hint, kind="hint")
         if error:
             parts.problem(error, at=name)
+
+
+def _sets(
+    parameter: Parameter,
+    label: str,
+    hint: str,
+    now: Any,
+    set_to: Callable[..., Any],
+    *,
+    name: str,
+    error: TaskError | None,
+) -> None:
+    """Draw sets of columns, each with a box for each column, and an empty one that becomes another set."""
+    sets = tuple(map(tuple, now or ()))
+    # A column that has another role now can still be taken out.
+    columns = tuple(dict.fromkeys((*parameter.choices, *(column for each in sets for column in each))))
+    with parts.tag("fieldset", id=name, tabindex="-1"):
+        parts.tag("legend", label)
+        if hint:
+            parts.say(hint, kind="hint")
+        for index, chosen in enumerate((*sets, ())):
+            with parts.tag("fieldset", classes="set"):
+                parts.tag("legend", f"Set {index + 1}" if chosen else "Another set" if sets else "A set")
+                for place, column in enumerate(columns):
+
+                    def take(on: bool, index: int = index, column: str = column) -> Any:
+                        return set_to(lambda now: tick_in_set(columns, now, index, column, on=on))
+
+                    parts.tick(column, column in chosen, take, name=f"{name}-{index}-{place}")
+        if error:
+            parts.problem(error, at=name)
+
+
+def tick_column(columns: Sequence[str], chosen: Sequence[str], column: str, *, on: bool) -> tuple[str, ...]:
+    """Return chosen columns, in order, when one is ticked or not.
+
+    >>> tick_column(["age", "sex", "zip"], ("zip",), "age", on=True)
+    ('age', 'zip')
+    """
+    return tuple(each for each in columns if (on if each == column else each in chosen))
+
+
+def tick_in_set(
+    columns: Sequence[str], sets: Sequence[Sequence[str]], index: int, column: str, *, on: bool
+) -> tuple[tuple[str, ...], ...]:
+    """Return sets of columns when a column of one is ticked or not; one that becomes empty goes.
+
+    >>> tick_in_set(["age", "sex"], (("age",),), 0, "sex", on=True)
+    (('age', 'sex'),)
+    """
+    padded = [*map(tuple, sets), *([()] if index >= len(sets) else [])]
+    at = min(index, len(padded) - 1)
+    padded[at] = tick_column(columns, padded[at], column, on=on)
+    return tuple(each for each in padded if each)
 
 
 def build_draft(screen: Screen, kind: type[T], draft: Texts, schema: Schema, *, prefix: str) -> T | None:

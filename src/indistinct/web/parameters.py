@@ -14,11 +14,13 @@ from indistinct.spelling import parse_field, spell_value
 from indistinct.web.worker import TaskError
 
 T = TypeVar("T")
-Form = Literal["number", "text", "flag", "choice", "columns"]
-Texts = Mapping[str, str | bool | Sequence[str]]
-"""What fields hold, by the name of the parameter: a text, whether it is ticked, or the names of columns."""
+Form = Literal["number", "text", "flag", "choice", "columns", "sets"]
+Texts = Mapping[str, str | bool | Sequence[str] | Sequence[Sequence[str]]]
+"""What fields hold, by the name of the parameter: a text, whether it is ticked, names of columns, or sets of them."""
 # Parameters that name several columns, which are ticked.
 SEVERAL_COLUMNS = ("sensitive", "y")
+# A parameter that names sets of columns, and the one that says the same by a number: one of them is given.
+SETS, SIZE_OF_SETS = "sets", "size"
 # A number with more digits counts nothing that there is.
 MOST_DIGITS = 15
 
@@ -66,6 +68,8 @@ def _parameter(field: Field[Any], hint: Any, schema: Schema) -> Parameter | None
     if get_origin(kind) is tuple and field.name in SEVERAL_COLUMNS:
         names = schema.sensitive if field.name == "sensitive" else [*schema.hidden, *schema.sensitive]
         return Parameter(field.name, "columns", tuple(names), needed)
+    if get_origin(kind) is tuple and field.name == SETS:
+        return Parameter(field.name, "sets", tuple(schema.quasi), needed)
     if kind is int or kind is float or Fraction in get_args(kind):
         return Parameter(field.name, "number", (), needed)
     if field.name in ("sensitive", "target"):
@@ -111,7 +115,7 @@ def texts_of(value: Any) -> dict[str, Any]:
 
 
 def _text(value: Any, name: str) -> Any:
-    if isinstance(value, bool) or (isinstance(value, tuple) and name in SEVERAL_COLUMNS):
+    if isinstance(value, bool) or (isinstance(value, tuple) and name in (*SEVERAL_COLUMNS, SETS)):
         return value
     if value is None:
         return ""
@@ -120,6 +124,23 @@ def _text(value: Any, name: str) -> Any:
     if isinstance(value, float):
         return f"{value:.0f}" if value.is_integer() and abs(value) < 1e15 else repr(value)
     return str(value)
+
+
+def write_text(texts: Texts, name: str, text: Any) -> dict[str, Any]:
+    """Return what fields hold when one is written into; naming sets empties their number, and the other way round.
+
+    What is written may be a function of what stands there.
+
+    >>> write_text({"k": "5", "size": "2", "sets": ()}, "sets", (("age", "sex"),))
+    {'k': '5', 'size': '', 'sets': (('age', 'sex'),)}
+    """
+    given = text(texts.get(name, ())) if callable(text) else text
+    written = {**texts, name: given}
+    if name == SETS and given and SIZE_OF_SETS in texts:
+        written[SIZE_OF_SETS] = ""
+    if name == SIZE_OF_SETS and given and SETS in texts:
+        written[SETS] = ()
+    return written
 
 
 def build_value(kind: type[T], texts: Texts, *, schema: Schema, kept: Any = None) -> T:
@@ -154,6 +175,8 @@ def _value(kind: type[Any], parameter: Parameter, text: Any) -> Any:
         if parameter.needed and not names:
             raise FieldError(parameter.name, "choose at least one column")
         return names
+    if parameter.form == "sets":
+        return tuple(map(tuple, text))
     if not text.strip():
         if not parameter.needed:
             return MISSING

@@ -37,9 +37,11 @@ def standing(session: Session) -> Told:
     Before a search, risk is that of the table as it is; afterwards the release says what it achieves. Where people are
     counted, so are k and risk.
     """
+    if session.policy is None:
+        return [("", "Nothing is open yet: a table comes first.", "none")]
     looked, made = session.result(INSPECTED) or {}, session.result(RELEASED)
     refused = [("", "a field is not valid", "bad")] if session.refusals() else []
-    asked = ("k asked", _spell(k_asked(() if session.policy is None else session.policy.models)), "")
+    asked = ("k asked", _spell(k_asked(session.policy.models)), "")
     if made is None:
         smallest = looked.get("smallest_class")
         risk = 1 / smallest if smallest else None

@@ -1,11 +1,15 @@
-"""Finished parts on disk, merged to one order; and classes counted as a file lists them."""
+"""Finished parts on disk, merged to one order; and classes judged as a file lists them."""
+
+import operator
+import pickle
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from indistinct.engines import class_batches, class_runs
-from indistinct.engines.class_batches import NotInOrderError, classes_in_order
+from indistinct.engines.class_batches import judge_in_order
 from indistinct.engines.class_runs import ClassRuns
 from indistinct.engines.groups import Groups
 from indistinct.frequencies.count import Request
@@ -72,29 +76,107 @@ class Rows:
         return Groups(counted.select(list(columns)), counted["count_all"].to_numpy())
 
 
-@pytest.mark.parametrize("size", [1, 7, 100, 5000])
-@pytest.mark.parametrize("together", [1, 5, 1000])
-def test_classes_are_counted_as_they_are_listed(parts, size, together, monkeypatch):
-    monkeypatch.setattr(class_batches, "TOGETHER", together)
+def send(value):
+    return pickle.loads(pickle.dumps(value))  # noqa: S301
+
+
+class Stretches:
+    """A table whose rows workers read, some stretch of them each, and whose answers come in any order."""
+
+    def __init__(self, table, ends):
+        self.table, self.ends = table, ends
+
+    groups = Rows.groups
+
+    def look_at_stretches(self, columns, look):
+        answers = []
+        for first, last in pairwise([0, *self.ends, len(self.table)]):
+            rows = Rows(self.table.slice(first, last - first), 3)
+            answers.append(send(send(look)(rows.batches(columns))))
+        return answers[::-1]
+
+
+def list_classes(counted):
+    """Return the size of every class, and how often it has which values."""
+    histogram = counted.frequencies.classes.histograms["s",]
+    found = []
+    for size, first, last in zip(
+        counted.frequencies.counts.tolist(), histogram.indptr[:-1].tolist(), histogram.indptr[1:].tolist(), strict=True
+    ):
+        texts = [histogram.texts[code] for code in histogram.codes[first:last]]
+        found.append((size, dict(zip(texts, histogram.counts[first:last].tolist(), strict=True))))
+    return found
+
+
+def in_order(found):
+    return sorted(found, key=repr)
+
+
+@pytest.fixture
+def listed(parts):
+    """Return a table that lists classes in order, and the size of each and how often it has which values."""
     part = parts[0]
     table = pa.table({name: np.repeat(part.shown[name].to_numpy(), part.sizes) for name in ("x", "y")})
-    table = table.append_column("s", pa.array(np.random.default_rng(1).choice(["u", "v"], len(table))))
-    request = Request(("x", "y"), (("s",),), published=True)
-    batches = list(classes_in_order(Rows(table, size), request))
-    sizes = np.concatenate([each.frequencies.counts for each in batches])
-    assert sizes.tolist() == part.sizes.tolist()
-    histograms = [each.frequencies.classes.histograms["s",] for each in batches]
-    counts = [(run.counts.sum(), len(run.indptr) - 1) for run in histograms]
-    assert sum(total for total, _ in counts) == len(table)
-    assert sum(classes for _, classes in counts) == len(part)
-    first = histograms[0]
-    own = dict(zip(first.codes[: first.indptr[1]].tolist(), first.counts[: first.indptr[1]].tolist(), strict=True))
-    wanted = table["s"].slice(0, int(part.sizes[0])).value_counts().to_pylist()
-    assert sorted(own.values()) == sorted(each["counts"] for each in wanted)
+    values = np.random.default_rng(1).choice(["u", "v"], len(table))
+    ends = np.cumsum(part.sizes)
+    wanted = [
+        (last - first, {v: n for v in ("u", "v") if (n := int((values[first:last] == v).sum()))})
+        for first, last in zip((ends - part.sizes).tolist(), ends.tolist(), strict=True)
+    ]
+    return table.append_column("s", pa.array(values)), wanted
+
+
+REQUEST = Request(("x", "y"), (("s",),), published=True)
+
+
+@pytest.mark.parametrize("size", [1, 7, 100, 5000])
+@pytest.mark.parametrize("together", [1, 5, 1000])
+def test_classes_are_judged_as_they_are_listed(listed, size, together, monkeypatch):
+    monkeypatch.setattr(class_batches, "TOGETHER", together)
+    table, wanted = listed
+    assert in_order(judge_in_order(Rows(table, size), REQUEST, list_classes, operator.add)) == in_order(wanted)
+
+
+@pytest.mark.parametrize("ends", [[], [1], [0, 0, 499], [100, 101, 102, 103, 104, 300], list(range(500))])
+@pytest.mark.parametrize("together", [1, 40])
+def test_stretches_share_the_classes_where_they_meet(listed, ends, together, monkeypatch):
+    monkeypatch.setattr(class_batches, "TOGETHER", together)
+    table, wanted = listed
+    assert in_order(judge_in_order(Stretches(table, ends), REQUEST, list_classes, operator.add)) == in_order(wanted)
+
+
+def test_a_worker_tells_no_more_than_the_classes_at_the_ends_of_its_stretch(listed):
+    table, _ = listed
+    told = []
+
+    class Telling(Stretches):
+        def look_at_stretches(self, columns, look):
+            told.append(len(pickle.dumps(look(Rows(self.table, 100).batches(columns)))))
+            return super().look_at_stretches(columns, look)
+
+    judge_in_order(Telling(table, []), REQUEST, len_of, operator.add)
+    judge_in_order(Telling(table.slice(0, 60), []), REQUEST, len_of, operator.add)
+    assert abs(told[0] - told[1]) < 200
+
+
+def len_of(counted):
+    return len(counted.frequencies)
 
 
 @pytest.mark.parametrize("size", [1, 2, 10])
 def test_classes_in_another_order_are_not_taken_for_whole(size):
-    table = pa.table({"x": ["a", "a", "b", "a"]})
-    with pytest.raises(NotInOrderError):
-        list(classes_in_order(Rows(table, size), Request(("x",), published=True)))
+    table, request = pa.table({"x": ["a", "a", "b", "a"]}), Request(("x",), published=True)
+    assert judge_in_order(Rows(table, size), request, len_of, operator.add) is None
+
+
+@pytest.mark.parametrize(("rows", "ends"), [("abcb", [2]), ("abab", [2]), ("acbd", [2]), ("abca", [2])])
+def test_stretches_that_reach_into_each_other_are_not_taken_for_whole(rows, ends):
+    table, request = pa.table({"x": list(rows)}), Request(("x",), published=True)
+    assert judge_in_order(Stretches(table, ends), request, len_of, operator.add) is None
+
+
+@pytest.mark.parametrize(("rows", "ends", "classes"), [("ccdaab", [3], 4), ("abca", [1, 2, 3], 3), ("aaba", [3], 2)])
+def test_stretches_may_come_in_any_order(rows, ends, classes):
+    """Where no stretch reaches into another, all rows of a class are known where it is judged."""
+    table, request = pa.table({"x": list(rows)}), Request(("x",), published=True)
+    assert judge_in_order(Stretches(table, ends), request, len_of, operator.add) == classes

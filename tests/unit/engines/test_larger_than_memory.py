@@ -14,6 +14,7 @@ import indistinct as ind
 from indistinct.engines import bytes_of, chosen_engine
 from indistinct.engines.duckdb import DuckDB
 from indistinct.errors import InputError, MissingExtraError, OutputError, ParameterError
+from indistinct.release.writing.formats import FORMATS
 
 SCHEMA = ind.Schema(identifiers=["name"], quasi=["age", "zip"], sensitive=["disease"], insensitive=["cost"])
 MODEL = "k-anonymity:k=4"
@@ -131,14 +132,21 @@ def test_what_the_engine_cannot_do_is_said(source, tmp_path, monkeypatch):
         ind.anonymize(text, ind.Schema(quasi=["age", "zip"]), model=MODEL, engine="duckdb")
     with pytest.raises(InputError, match="there is no file"):
         ind.anonymize(tmp_path / "none.parquet", SCHEMA, model=MODEL, engine="duckdb")
-    with pytest.raises(OutputError, match="batch by batch"):
-        ind.anonymize(source, SCHEMA, model=MODEL, algorithm="mondrian", engine="duckdb", output=tmp_path / "x.arrow")
     with pytest.raises(InputError, match="cannot be read as a Parquet file"):
         ind.anonymize(broken, SCHEMA, model=MODEL, engine="duckdb")
     monkeypatch.setitem(sys.modules, "duckdb", None)
     with pytest.raises(MissingExtraError, match="needs the package duckdb") as missing:
         ind.anonymize(source, SCHEMA, model=MODEL, engine="duckdb")
     assert missing.value.hint == 'pip install "indistinct[duckdb]"'
+
+
+@pytest.mark.parametrize("suffix", sorted(set(FORMATS) - {".csv", ".tsv", ".parquet", ".pq"}))
+def test_formats_of_whole_columns_and_sheets_are_refused_by_name(source, tmp_path, suffix):
+    with pytest.raises(OutputError, match=rf"x\{suffix} cannot be written batch by batch"):
+        ind.anonymize(
+            source, SCHEMA, model=MODEL, algorithm="mondrian", engine="duckdb", output=tmp_path / f"x{suffix}"
+        )
+    assert files_of(tmp_path) == ["patients.parquet"]
 
 
 def test_nothing_is_written_where_a_promise_cannot_be_kept(source, tmp_path):

@@ -94,10 +94,3 @@ def test_a_share_is_above_nothing_and_at_most_everything(share):
     if not isinstance(share, bool):
         with pytest.raises(ind.PolicyError):
             policy_from_toml(POLICY.replace("0.5", str(float(share))), base=Path())
-
-
-def test_an_engine_that_leaves_rows_where_they_lie_refuses_by_name(tmp_path):
-    pytest.importorskip("duckdb")
-    csv.write_csv(TABLE, tmp_path / "people.csv")
-    with pytest.raises(ind.ParameterError, match="engine duckdb cannot draw"):
-        ind.anonymize(tmp_path / "people.csv", SCHEMA, model="k-anonymity:k=3", sample=0.5, engine="duckdb")

@@ -138,6 +138,26 @@ def test_who_asks_for_enough_is_told_of_more_than_that():
     assert not model.outside(classes_of(CROSSED), enough=0).any()
 
 
+def test_who_asks_for_enough_people_is_told_of_more_than_that():
+    """Four rows go of two people. Whoever may lose two people is told all of it, and nobody is counted twice."""
+    people = [[1], [2], [3], [4], [7], [7], [8], [8]]
+    classes = classes_of([(0, 0)] * 2 + [(1, 1)] * 2 + [(2, 3), (3, 2), (4, 5), (5, 4)], people=people)
+    model = OfPeople(ind.SubsetAnonymity(k=2, size=1))
+    assert model.outside(classes).tolist() == [False] * 4 + [True] * 4
+    assert model.outside(classes, 2).tolist() == [False] * 4 + [True] * 4
+    assert classes.members_of(model.outside(classes, 1)) > 1
+
+
+def test_a_long_check_is_announced_with_what_all_would_take(monkeypatch, caplog):
+    monkeypatch.setattr("indistinct.algorithms.full_domain.nodes.LONG", -1.0)
+    dice = np.random.default_rng(3)
+    table = pa.table({name: dice.integers(0, 4, 60) for name in NAMES})
+    with caplog.at_level("INFO", "indistinct"):
+        ind.anonymize(table, ind.Schema(quasi=NAMES), model="subset-anonymity:k=3,size=2", algorithm="datafly")
+    said = [record.getMessage() for record in caplog.records if "a check takes" in record.getMessage()]
+    assert said == ["a check takes about 0 s, 4 of them, from raw to top, about 0 s; the lattice has 8 nodes"]
+
+
 def suppress_set_by_set(rows, names, *, size, k):
     """Star a cell of every row in a small group, set after set and each set once, as `combs` of sdcMicro does.
 

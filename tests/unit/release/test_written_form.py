@@ -91,6 +91,23 @@ def test_formulas_alone_are_guarded_and_ranges_stay(tmp_path):
     assert back.data["note"].to_pylist() == ["=1+1", "fine"]
 
 
+@pytest.mark.parametrize("sizes", [[0], [3], [10], [3, 4, 5, 1, 9], [20, 1, 1], [1] * 17, [0, 4, 0]])
+def test_row_groups_do_not_tell_in_which_batches_a_table_was_made(tmp_path, monkeypatch, sizes):
+    monkeypatch.setattr("indistinct.release.writing.formats.ROW_GROUP", 4)
+    texts = [chr(ord("z") - number % 7) for number in range(sum(sizes))]
+    data = pa.table({"n": pa.array(range(sum(sizes)), pa.int64()), "text": pa.array(texts, pa.string())})
+    ends = [sum(sizes[:number]) for number in range(len(sizes))]
+    coded = pa.schema([("n", pa.int64()), ("text", pa.dictionary(pa.int32(), pa.string()))])
+    batches = [data.slice(end, size).cast(coded) for end, size in zip(ends, sizes, strict=True)]
+    place = tmp_path / "r.parquet"
+    producer_for(batches, place)(place)
+    assert pq.read_table(place).equals(data)
+    found = pq.read_metadata(place)
+    rows = [found.row_group(number).num_rows for number in range(found.num_row_groups)]
+    whole, left = divmod(len(data), 4)
+    assert rows == [4] * whole + [left] * (left > 0 or not whole)
+
+
 def test_which_texts_a_spreadsheet_changes():
     changed = [
         "3/4",

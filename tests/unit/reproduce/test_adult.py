@@ -4,35 +4,18 @@ import os
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pytest
 
 from indistinct.errors import InputError, ParameterError
 from indistinct.hierarchy import Hierarchy
 from indistinct.reproduce.datasets import ADULT_COLUMNS, ADULT_QUASI, adult_hierarchies, load_adult, load_adult_arx
-from indistinct.tables.domain import Domain
+from references.generated import distinct_vectors, heights_of
 
 DATA = Path(os.environ.get("INDISTINCT_DATA") or Path(__file__).parents[4] / "shared" / "data")
 needs_adult = pytest.mark.skipif(
     not (DATA / "adult.csv").is_file(),
     reason="the Adult table is not there; set INDISTINCT_DATA to its folder",
 )
-
-
-def distinct_vectors(table: pa.Table, columns: tuple[str, ...]) -> int:
-    return table.select(columns).group_by(list(columns)).aggregate([]).num_rows
-
-
-def bind(hierarchies, table: pa.Table) -> dict[str, int]:
-    """Return the height of each hierarchy over the table's values."""
-    heights = {}
-    for column, hierarchy in hierarchies.items():
-        values = table[column].unique().drop_null()
-        if isinstance(values.type, pa.DictionaryType):
-            values = values.cast(values.type.value_type)
-        domain = Domain(column, values.take(pc.sort_indices(values)), missing=table[column].null_count > 0)
-        heights[column] = hierarchy.bind(domain).height
-    return heights
 
 
 def test_absence_is_an_input_error_that_says_what_to_do(tmp_path, monkeypatch):
@@ -83,7 +66,7 @@ def test_published_files_are_read_as_they_are(tmp_path):
     assert both.schema.field("fnlwgt").type == pa.int64()
     assert load_adult(tmp_path)["age"].to_pylist() == [31, 25]
     assert load_adult(tmp_path, training_only=True)["age"].to_pylist() == [31]
-    bind(adult_hierarchies(), load_adult(tmp_path).select(ADULT_COLUMNS))
+    heights_of(adult_hierarchies(), load_adult(tmp_path).select(ADULT_COLUMNS))
     (tmp_path / "adult.test").unlink()
     assert load_adult(tmp_path, training_only=True).num_rows == 1
     with pytest.raises(InputError, match=r"adult\.test") as caught:
@@ -155,12 +138,12 @@ def test_the_arx_sample_is_the_training_file():
 
 @needs_adult
 def test_reference_hierarchies_cover_with_the_published_heights():
-    heights = bind(adult_hierarchies(folder=DATA), load_adult(DATA))
+    heights = heights_of(adult_hierarchies(folder=DATA), load_adult(DATA))
     assert heights == dict(zip(ADULT_COLUMNS, (4, 1, 1, 2, 3, 2, 2, 2, 1), strict=True))
 
 
 @needs_adult
 def test_arx_hierarchies_cover_the_arx_sample():
-    heights = bind(adult_hierarchies("arx", folder=DATA), load_adult_arx(DATA))
+    heights = heights_of(adult_hierarchies("arx", folder=DATA), load_adult_arx(DATA))
     assert heights["age"] == 4
     assert tuple(heights) == ADULT_COLUMNS

@@ -27,7 +27,7 @@ from indistinct.reproduce.datasets import (
     patients_hierarchies,
 )
 from indistinct.reproduce.datasets._sampling import BLOCK, RESOLUTION, Shares
-from indistinct.tables.domain import Domain
+from references.generated import distinct_vectors, heights_of
 
 CARDINALITIES = dict(zip(CENSUS_COLUMNS, (74, 2, 5, 7, 16, 41, 8, 14, 2), strict=True))
 
@@ -43,22 +43,6 @@ def mutual_information(table: pa.Table, left: str, right: str) -> float:
     expected = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
     seen = joint > 0
     return float((joint[seen] * np.log(joint[seen] / expected[seen])).sum())
-
-
-def distinct_vectors(table: pa.Table, columns: tuple[str, ...]) -> int:
-    return table.select(columns).group_by(list(columns)).aggregate([]).num_rows
-
-
-def bind(hierarchies, table: pa.Table) -> dict[str, int]:
-    """Return the height of each hierarchy over the table's values."""
-    heights = {}
-    for column, hierarchy in hierarchies.items():
-        values = table[column].unique().drop_null()
-        if isinstance(values.type, pa.DictionaryType):
-            values = values.cast(values.type.value_type)
-        domain = Domain(column, values.take(pc.sort_indices(values)), missing=table[column].null_count > 0)
-        heights[column] = hierarchy.bind(domain).height
-    return heights
 
 
 @pytest.fixture(scope="module")
@@ -181,7 +165,7 @@ class TestCensus:
             assert shares.max() > 2 * shares.min()
 
     def test_hierarchies_cover_with_the_published_heights(self, census):
-        heights = bind(census_hierarchies(), census)
+        heights = heights_of(census_hierarchies(), census)
         assert heights == dict(zip(CENSUS_COLUMNS, (4, 1, 1, 2, 3, 2, 2, 2, 1), strict=True))
 
 
@@ -221,7 +205,7 @@ class TestPatients:
         assert mean["cancer"] > 4 * mean["flu"]
 
     def test_hierarchies_cover(self, patients):
-        heights = bind(patients_hierarchies(), patients)
+        heights = heights_of(patients_hierarchies(), patients)
         assert heights["age"] == 4
         assert heights["sex"] == 1
         assert heights["zipcode"] == 5
@@ -297,5 +281,5 @@ class TestSynthetic:
         assert mutual_information(cheap, "price", "cost") > 0.1
 
     def test_lands_end_hierarchies_cover_with_the_published_heights(self):
-        heights = bind(lands_end_hierarchies(), generate_lands_end(50_000, seed=1))
+        heights = heights_of(lands_end_hierarchies(), generate_lands_end(50_000, seed=1))
         assert list(heights.values()) == [5, 3, 1, 1, 4, 1, 4, 1]

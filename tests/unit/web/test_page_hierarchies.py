@@ -34,8 +34,8 @@ from indistinct.web.tasks.hierarchies import (
     complete_hierarchy,
     export_hierarchy,
     import_hierarchy,
+    outline,
     preview,
-    suggest_hierarchy,
     survey,
 )
 from indistinct.web.tree_edits import (
@@ -245,7 +245,7 @@ def test_bands_that_are_not_published_are_told():
 )
 def test_a_preview_is_what_the_taxonomy_says(policy, column, hierarchy):
     desk, policy = Desk(), having(policy, **{column: hierarchy})
-    fit, shown = survey(desk, policy, [column])[column], preview(desk, policy, column)
+    fit, shown = survey(desk, policy, [column])[column], preview(desk, policy, column, hierarchy)
     values = desk.kept[next(key for key in desk.kept if key[0] == "column values")][0]
     taxonomy, texts = hierarchy.bind(values), values.texts()
     assert fit.message == ""
@@ -265,7 +265,7 @@ def test_values_that_are_not_covered_are_shown_and_can_be_added(policy):
     assert (fit.uncovered, set(fit.strangers)) == (2, {"Malmo", "Lund"})
     assert fit.message
     assert not {"Malmo", "Lund"} & set(fit.message.split())
-    labels = {value: labels for _, value, _, labels in preview(desk, policy, "city").values}
+    labels = {value: labels for _, value, _, labels in preview(desk, policy, "city", policy.hierarchies["city"]).values}
     assert labels["Oslo"] == ("Norway", "*")
     assert labels["Lund"] == (None, None)
     whole = having(policy, city=complete_hierarchy(desk, policy, "city"))
@@ -274,10 +274,22 @@ def test_values_that_are_not_covered_are_shown_and_can_be_added(policy):
     assert complete_hierarchy(desk, order, "disease") == Hierarchy.order(["flu", "cold", "ulcer"])
 
 
+def test_an_outline_takes_a_value_through_the_levels_now_and_as_suggested(policy):
+    found = outline(Desk(), having(policy, city=tree_of(NORDIC), day=Hierarchy.dates(["year"])), ["city", "day", "age"])
+    assert found["city"].now == ("Lund", "Sweden", "*")
+    assert found["city"].advised == ("Lund", "*")
+    assert found["day"].now[1] == found["day"].now[0][:4], "a value that is there, not a missing one"
+    assert found["age"].now == ("40",)
+    assert found["age"].advised == ("40", "40-41", "40-49", "*")
+    empty = outline(Desk(), having(policy, city=tree_of(NORDIC[:2])), ["city"])["city"]
+    assert empty.now == ("Lund",), "a value that is not covered has no label"
+    assert empty.fit.uncovered == 2
+
+
 def test_a_hierarchy_of_the_wrong_kind_is_told_without_a_preview(policy):
     desk, policy = Desk(), having(policy, city=Hierarchy.intervals([5]))
     assert "need a column of kind number" in survey(desk, policy, ["city"])["city"].message
-    assert preview(desk, policy, "city").meanings == ()
+    assert preview(desk, policy, "city", Hierarchy.intervals([5])).meanings == ()
 
 
 def test_every_kind_begins_with_something_that_fits(policy):
@@ -307,8 +319,8 @@ def test_a_tree_begins_with_the_levels_that_there_are(policy):
 
 
 def test_the_suggestion_is_the_library_s(policy):
-    assert suggest_hierarchy(Desk(), policy, "age") == Hierarchy.intervals([2, 10])
-    assert suggest_hierarchy(Desk(), policy, "day") == Hierarchy.dates()
+    assert outline(Desk(), policy, ["age"])["age"].advice == Hierarchy.intervals([2, 10])
+    assert outline(Desk(), policy, ["day"])["day"].advice == Hierarchy.dates()
 
 
 @pytest.mark.parametrize("column", ["age", "zip", "city", "day"])
@@ -323,7 +335,7 @@ def test_what_is_exported_comes_back(policy, tmp_path, column):
     policy = having(policy, **made)
     found = import_hierarchy(desk, policy, column, export_hierarchy(desk, policy, column, tmp_path / "out" / "h.csv"))
     assert found.notes == ()
-    before, after = preview(desk, policy, column), preview(desk, having(policy, **{column: found.hierarchy}), column)
+    before, after = (preview(desk, policy, column, each) for each in (policy.hierarchies[column], found.hierarchy))
     assert before.values == after.values
     again = policy_from_toml(policy_to_toml(having(policy, **{column: found.hierarchy})), base=policy.base)
     assert again.hierarchies[column] == found.hierarchy

@@ -36,14 +36,14 @@ def test_every_role_is_told_in_a_few_words(role: Role) -> None:
 def test_every_promise_is_told_in_words_and_spelled(name: str) -> None:
     words, _, spelled = promise_in_words(f"{name}:k=3").partition(" (")
     assert " " in words
-    assert spelled == f"{name}:k=3)"
-    assert promise_in_words("of-another-package:x=1") == "of-another-package:x=1"
+    assert spelled == f"{name}, k = 3)"
+    assert promise_in_words("of-another-package:x=1") == "of-another-package, x = 1"
 
 
 def test_one_is_not_told_as_nobody_stands_alone() -> None:
     for spelled in ("k-anonymity:k=1", "k-map:k=1", "alpha-k:sensitive=disease,alpha=0.5,k=1"):
         assert "alone" not in promise_in_words(spelled)
-    assert promise_in_words("k-anonymity:k=1") == "No protection (k-anonymity:k=1)"
+    assert promise_in_words("k-anonymity:k=1") == "No protection (k-anonymity, k = 1)"
 
 
 def test_every_figure_of_the_strip_says_what_it_is(tmp_path: Path) -> None:

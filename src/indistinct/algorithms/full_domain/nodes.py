@@ -88,10 +88,23 @@ class FullDomain:
         """
         if not self.problem.model.needs_labels:
             return classes_to_drop(self.problem.model, rolled.classes, enough=enough)
+        if rolled.levels in self._dropped:
+            return self._dropped[rolled.levels]
         began = time.perf_counter()
         dropped = classes_to_drop(self.problem.model, self.judged(rolled), enough=enough)
         self._announce(time.perf_counter() - began)
+        if enough is None or rolled.classes.members_of(dropped) <= enough:
+            self._dropped.clear()
+            self._dropped[rolled.levels] = dropped
         return dropped
+
+    @cached_property
+    def _dropped(self) -> dict[Node, Codes]:
+        """The node for which it was last found out which classes go: a search asks again for the one it returns.
+
+        Classes of a node come in the order of their first cells, from whatever node they were rolled up.
+        """
+        return {}
 
     @cached_property
     def _announced(self) -> list[float]:
@@ -103,9 +116,11 @@ class FullDomain:
         if seconds > LONG and not self._announced:
             self._announced.append(seconds)
             steps = sum(self.lattice.heights) + 1
-            told = f"a check takes about {seconds:.0f} s; from raw to top are {steps:,} steps"
-            LOG.info("%s, and the lattice has %d nodes", told, self.lattice.size)
-            enter(f"searching ({told})")
+            whole = seconds * steps
+            long = f"{whole / 60:,.0f} min" if whole > 120 else f"{whole:.0f} s"
+            announced = f"a check takes about {seconds:.0f} s, {steps:,} of them, from raw to top, about {long}"
+            LOG.info("%s; the lattice has %d nodes", announced, self.lattice.size)
+            enter(f"searching ({announced})")
 
     def judged(self, rolled: RolledUp) -> Classes:
         """Return the classes of a node with their labels, for a model that asks for these."""

@@ -14,6 +14,7 @@ from indistinct.engines.base import BY_PART, EVERY_RECODING, BeyondMemory, Sink
 from indistinct.engines.duckdb.opening import (
     bytes_in_memory,
     can_open,
+    draw_duck,
     is_database,
     is_relation,
     open_duck,
@@ -85,6 +86,12 @@ class DuckDB:
     def written(self, file: Path, *, name: Path, schema: pa.Schema) -> DuckTable:
         """Return a file that was just written, read where it lies."""
         return open_written(file, name, schema, memory=int(FOR_DUCKDB * self.memory))
+
+    @needs_memory("drawing a sample")
+    @own_words
+    def draw(self, source: DuckTable, share: float, *, person: Sequence[str]) -> DuckTable:
+        """Return a sample in a file without a name, which is gone when the table is."""
+        return draw_duck(source, share, person=person, memory=int(FOR_DUCKDB * self.memory))
 
     @needs_memory("counting cells")
     @own_words

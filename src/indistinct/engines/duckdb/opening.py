@@ -2,6 +2,7 @@
 
 import re
 import sys
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import cache, partial
@@ -12,6 +13,7 @@ import pyarrow as pa
 
 from indistinct.engines.base import DatabaseTable, PublishedFile, as_written, place_of
 from indistinct.engines.duckdb.source import BATCH, SOURCE, DuckTable, quote_name
+from indistinct.engines.sampling import draw_of, drawn_rows
 from indistinct.errors import InputError, MissingExtraError, ParameterError
 from indistinct.machine.arrays import workers
 from indistinct.machine.spill import create_nameless, directory_of_process, disk_errors
@@ -186,11 +188,41 @@ def _parquet(files: tuple[Path, ...], reading: Reading, duckdb: Any, memory: int
     return DuckTable(connection, relation, schemas[0], rows, files, reading)
 
 
+def draw_duck(table: DuckTable, share: float, *, person: Sequence[str], memory: int) -> DuckTable:
+    """Return a sample of a table in a Parquet file without a name; what nobody drawn has is not in it."""
+    spool = create_nameless("sample.parquet")
+    try:
+        with require_unchanged(table.stamps):
+            draw = draw_of(share, table.rows, partial(table.batches, person), person=person)
+            rows = (_plain(batch) for batch in drawn_rows(table.batches(table.columns), draw))
+            _write_blocks(rows, _plain(table.arrow.empty_table()).schema, spool.path)
+        made = _parquet((spool.path,), Reading(), _import_duckdb(), memory)
+    except BaseException:
+        spool.close()
+        raise
+    return replace(
+        made,
+        spool=spool,
+        reading=table.reading,
+        files=table.files,
+        stamps=table.stamps,
+        left_out=table.left_out,
+        samples=table.samples,
+        notes=table.notes,
+    )
+
+
+def _plain(rows: pa.Table) -> pa.Table:
+    """Return rows with text as it is: a file would keep every value of a dictionary."""
+    plain = pa.schema([(each.name, getattr(each.type, "value_type", each.type)) for each in rows.schema])
+    return rows.cast(plain)
+
+
 def _spool_cells(found: InBlocks, duckdb: Any, memory: int) -> DuckTable:
     """Return a table whose cells are converted, in a Parquet file without a name that is gone when the table is."""
     spool = create_nameless("rows.parquet")
     try:
-        _write_blocks(found, spool.path)
+        _write_blocks(found.blocks(), found.schema, spool.path)
         table = _parquet((spool.path,), found.reading, duckdb, memory)
         _check_doubtful(found, table)
         found.check_forms()
@@ -200,7 +232,7 @@ def _spool_cells(found: InBlocks, duckdb: Any, memory: int) -> DuckTable:
     return replace(table, spool=spool)
 
 
-def _write_blocks(found: InBlocks, path: Path) -> None:
+def _write_blocks(blocks: Iterable[pa.Table], schema: pa.Schema, path: Path) -> None:
     """Write the cells of a table to a Parquet file, some blocks at a time."""
     import pyarrow.parquet as pq
 
@@ -208,9 +240,9 @@ def _write_blocks(found: InBlocks, path: Path) -> None:
     rows = 0
     with ExitStack() as stack:
         with disk_errors():
-            writer = pq.ParquetWriter(path, found.schema, compression="lz4")
+            writer = pq.ParquetWriter(path, schema, compression="lz4")
         stack.callback(_close, writer)
-        for block in found.blocks():
+        for block in blocks:
             kept.append(block)
             rows += block.num_rows
             report_rows(rows)

@@ -2,6 +2,7 @@
 
 import logging
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -11,6 +12,7 @@ import pyarrow as pa
 from indistinct.engines.base import EVERY_RECODING, DatabaseTable, PublishedFile, Sink
 from indistinct.engines.memory.count import count_table
 from indistinct.engines.memory.publish import publish_table
+from indistinct.engines.memory.sampling import draw_table
 from indistinct.frequencies.count import Counted, Request
 from indistinct.machine.memory import needs_memory
 from indistinct.machine.randomness import Secret
@@ -55,6 +57,11 @@ class Memory:
         if isinstance(source, PublishedFile):
             return open_table(source.place, reading=reading, published=True, memory=self.memory)
         return open_table(source, reading=None if is_table(source) else reading, memory=self.memory)
+
+    @needs_memory("drawing a sample")
+    def draw(self, source: Table, share: float, *, person: Sequence[str]) -> Table:
+        """Return a table of the rows that were drawn."""
+        return draw_table(source, share, person=person)
 
     @needs_memory("counting cells")
     def count(self, source: Table, request: Request) -> Counted:

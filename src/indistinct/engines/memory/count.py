@@ -67,7 +67,7 @@ def published_columns_of(table: pa.Table, request: Request, *, counts: Codes | N
         return None
     codes = dict(zip(names, spread(lambda name: codes_of(name, table[name]), names, rows=len(table)), strict=True))
     if request.person:
-        owners = join_columns(_person(table, request, counts)).codes.astype(np.int64)
+        owners = join_columns(encode_people(table, request.person, counts)).codes.astype(np.int64)
         return singled_out(codes, owners, members=int(owners.max(initial=-1)) + 1, people=True)
     owners = np.arange(len(table))
     rows = len(table) if counts is None else int(counts.sum())
@@ -117,7 +117,7 @@ def keys_of_request(
     keys: dict[Key, Encoded] = {}
     pairs: dict[Key, tuple[Codes, Codes]] = {}
     asked = any(PERSON in key for key in request.keys)
-    told_apart = _person(table, request, counts) if asked else []
+    told_apart = encode_people(table, request.person, counts) if asked else []
     person = join_columns(told_apart) if asked else None
     for key in request.keys:
         if person is None or key[0] != PERSON:
@@ -129,12 +129,13 @@ def keys_of_request(
     return keys, pairs, people_alike(told_apart)
 
 
-def _person(table: pa.Table, request: Request, counts: Codes | None) -> list[Encoded]:
-    for name in request.person:
+def encode_people(table: pa.Table, person: Sequence[str], counts: Codes | None = None) -> list[Encoded]:
+    """Return the columns that tell people apart; raise where one is missing."""
+    for name in person:
         if table[name].null_count:
             absent = table[name].is_null().to_numpy()
             raise nobody(name, int(absent.sum() if counts is None else counts[absent].sum()))
-    return [encode_column(name, table[name]) for name in request.person]
+    return [encode_column(name, table[name]) for name in person]
 
 
 def people_alike(columns: list[Encoded]) -> int | None:

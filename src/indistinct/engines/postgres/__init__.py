@@ -16,6 +16,7 @@ from indistinct.engines.finding import Learned
 from indistinct.engines.groups import Fetch, Groups
 from indistinct.engines.memory.count import count_table
 from indistinct.engines.memory.publish import publish_table
+from indistinct.engines.memory.sampling import draw_table
 from indistinct.engines.partitions import publish_rows
 from indistinct.engines.postgres.source import HELD, PostgresTable, open_database
 from indistinct.frequencies.count import Counted, Request
@@ -31,8 +32,8 @@ __all__ = ["Postgres"]
 
 LOG = logging.getLogger("indistinct.count")
 # Of the memory that a run may take, a partition of rows that is being shuffled has so much, and rows that are held from
-# counting to publishing have so much.
-FOR_PARTITION, FOR_ROWS = 0.1, 0.1
+# counting to publishing have so much. Those of a sample, which are nowhere else, may take so much.
+FOR_PARTITION, FOR_ROWS, FOR_SAMPLE = 0.1, 0.1, 0.4
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,13 @@ class Postgres:
     def written(self, file: Path, *, name: Path, schema: pa.Schema) -> Source | None:
         """Return None: a file is read back as everybody reads it."""
         return None
+
+    @needs_memory("drawing a sample")
+    def draw(self, source: PostgresTable | Table, share: float, *, person: Sequence[str]) -> Source:
+        """Return a sample that this process holds."""
+        if not isinstance(source, PostgresTable):
+            return draw_table(source, share, person=person)
+        return source.draw(share, person=person, most=int(FOR_SAMPLE * self.memory))
 
     @needs_memory("counting cells")
     def count(self, source: PostgresTable | Table, request: Request) -> Counted:

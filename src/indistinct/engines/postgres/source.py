@@ -11,7 +11,8 @@ from indistinct.engines.base import DatabaseTable
 from indistinct.engines.groups import Groups, alone_in_groups, once_in_groups
 from indistinct.engines.postgres.columns import Column, as_read, columns_of, quote_name
 from indistinct.engines.postgres.session import Session, connect
-from indistinct.errors import InputError, ParameterError
+from indistinct.engines.sampling import draw_of, drawn_rows
+from indistinct.errors import InputError, OutOfMemoryError, ParameterError
 from indistinct.frequencies.encode import group_rows
 from indistinct.machine.arrays import Codes
 from indistinct.recoding.transformations import Transformed
@@ -36,8 +37,8 @@ class PostgresTable(SourceDetails):
     """A table that is read whenever it is needed, always in the state that it had when it was opened.
 
     `relation` is what stands behind FROM, `name` that of the table if it is one. The session holds the snapshot:
-    `close` it, or use the source in a `with` block, so that the server can forget old rows. `learned` is for the
-    engine alone.
+    `close` it, or use the source in a `with` block, so that the server can forget old rows. `drawn` are the rows of a
+    sample, which this process holds. `learned` is for the engine alone.
     """
 
     session: Session
@@ -47,6 +48,7 @@ class PostgresTable(SourceDetails):
     reading: Reading = field(default_factory=Reading)
     name: str | None = None
     transformation: Transformed | None = None
+    drawn: tuple[pa.Table, ...] | None = None
     learned: dict[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -59,8 +61,9 @@ class PostgresTable(SourceDetails):
         self.close()
 
     def close(self) -> None:
-        """End the session; the table cannot be read any more."""
-        self.session.close()
+        """End the session, which is that of the table of a sample: the table cannot be read any more."""
+        if self.drawn is None:
+            self.session.close()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -92,7 +95,7 @@ class PostgresTable(SourceDetails):
     def hold(self, columns: Sequence[str], most: int) -> None:
         """Read some columns of all rows, to be grouped here and read again, unless they take more than `most` bytes."""
         tables, size = list[pa.Table](), 0
-        if CODE * self.rows * len(columns) > most or not set(columns) <= set(self.columns):
+        if self.drawn is not None or CODE * self.rows * len(columns) > most or not set(columns) <= set(self.columns):
             return
         for table in self.batches(columns):
             tables.append(table)
@@ -103,6 +106,8 @@ class PostgresTable(SourceDetails):
 
     def _select_held(self, columns: Sequence[str]) -> list[pa.Table] | None:
         """Return the rows that are held, None if some columns are not among theirs."""
+        if self.drawn is not None:
+            return [self._published(each.select(list(columns))) for each in self.drawn]
         tables: list[pa.Table] = self.learned.get(HELD, [])
         return [each.select(list(columns)) for each in tables if set(columns) <= set(each.column_names)] or None
 
@@ -136,7 +141,7 @@ class PostgresTable(SourceDetails):
 
     def alone(self, column: str) -> int:
         """Return how many rows have a value in a column that no other row has."""
-        if self.transformation is not None and column in self.transformation.changes:
+        if self.drawn is not None or (self.transformation is not None and column in self.transformation.changes):
             return alone_in_groups(self.groups, column)
         name, cells = quote_name(column), self._cells(self._wanted([column]))
         once = f"SELECT 1 FROM {cells} WHERE {name} IS NOT NULL GROUP BY {name} HAVING count(*) = 1"  # noqa: S608
@@ -144,11 +149,31 @@ class PostgresTable(SourceDetails):
 
     def once(self, columns: Sequence[str]) -> int:
         """Return how many rows have a combination of values that no other row has; missing is a value."""
-        if self.transformation is not None and set(columns) & set(self.transformation.changes):
+        if self.drawn is not None or (
+            self.transformation is not None and set(columns) & set(self.transformation.changes)
+        ):
             return once_in_groups(self.groups, columns)
         names, cells = ", ".join(map(quote_name, columns)), self._cells(self._wanted(columns))
         once = f"SELECT 1 FROM {cells} GROUP BY {names} HAVING count(*) = 1"  # noqa: S608
         return int(self.session.query(f"SELECT count(*) AS n FROM ({once}) AS once")["n"][0].as_py())  # noqa: S608
+
+    def draw(self, share: float, *, person: Sequence[str], most: int) -> "PostgresTable":
+        """Return a sample whose rows this process holds, in `most` bytes.
+
+        The database need not give rows in the same order twice, and keeps no copy: it would know who was drawn.
+        """
+        draw = draw_of(share, self.rows, lambda: self.batches(person), person=person)
+        known = [column for column in self.fields if column.arrow is not None]
+        drawn, size = [_empty(known)], 0
+        for rows in drawn_rows(self.batches([column.name for column in known]), draw):
+            drawn.append(rows)
+            size += rows.nbytes
+            if size > most:
+                raise OutOfMemoryError(
+                    f"a sample of {share:g} takes more than {most // 10**6:,} MB, which `memory` has for it",
+                    hint="allow more `memory`, draw fewer, or save the table as Parquet for the engine duckdb",
+                )
+        return replace(self, rows=sum(map(len, drawn)), drawn=tuple(drawn), name=None, learned={})
 
     def table(self) -> pa.Table:
         """Return the whole table in memory."""

@@ -2,6 +2,7 @@
 
 import logging
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -9,17 +10,17 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from indistinct.engines import groups
-from indistinct.engines.base import EVERY_RECODING, BeyondMemory, Sink
+from indistinct.engines.base import BY_PART, EVERY_RECODING, BeyondMemory, Sink
 from indistinct.engines.finding import Learned
 from indistinct.engines.levels import Room
-from indistinct.engines.spark.passes import SparkLevels, estimate_distinct
+from indistinct.engines.spark.passes import SparkLevels, estimate_distinct, open_folder
 from indistinct.engines.spark.publish import MOST_ROWS, publish_frame
+from indistinct.engines.spark.sampling import draw_frame
 from indistinct.engines.spark.session import driver_bytes, most_bytes, session_for
 from indistinct.engines.spark.source import (
     SparkTable,
     bytes_of_groups,
     is_spark_frame,
-    open_folder,
     open_spark,
     parquet_files,
 )
@@ -29,6 +30,7 @@ from indistinct.machine.randomness import Secret
 from indistinct.machine.stages import enter
 from indistinct.recoding.outputs import Assignment
 from indistinct.tables import Reading
+from indistinct.tables.several import require_unchanged
 
 __all__ = ["Spark"]
 
@@ -47,7 +49,7 @@ class Spark:
     how much is held at once of a table whose cells do not fit; without it that follows from the driver's memory.
     """
 
-    supports: ClassVar[frozenset[str]] = EVERY_RECODING
+    supports: ClassVar[frozenset[str]] = EVERY_RECODING | {BY_PART}
 
     memory: int | None = None
     name: str = "spark"
@@ -84,8 +86,12 @@ class Spark:
         if cells <= most:
             return None
         widest = dict(sorted(values.items(), key=lambda each: -each[1])[:3])
-        levels = SparkLevels(source, self.room or _room(source, len(request.quasi)), source.learned)
+        levels = self.levels(source, len(request.quasi))
         return BeyondMemory(cells, bytes_of_groups(cells, columns), most_bytes(source.session), widest, levels)
+
+    def levels(self, source: SparkTable, columns: int) -> SparkLevels:
+        """Return passes over the rows of a table with so many quasi-identifiers."""
+        return SparkLevels(source, self.room or _room(source, columns), source.learned)
 
     def size_of(self, source: Any) -> int:
         """Return 0: what lives on a cluster is never read into memory."""
@@ -95,13 +101,19 @@ class Spark:
         """Return what was just written, read back by Spark; None for a single file, which everybody reads."""
         return open_folder(file, session_for(self.memory), schema) if file.is_dir() else None
 
+    @needs_memory("drawing a sample")
+    def draw(self, source: SparkTable, share: float, *, person: Sequence[str]) -> SparkTable:
+        """Return a sample that workers hold until it is closed."""
+        return draw_frame(source, share, person=person)
+
     @needs_memory("counting cells")
     def count(self, source: SparkTable, request: Request) -> Counted:
         """Return the cells of a table: its groups, collected once."""
         began = time.perf_counter()
         if not request.published:
             enter("counting")
-        counted, learned = count_source(source, request)
+        with require_unchanged(source.stamps):
+            counted, learned = count_source(source, request)
         cells, seconds = counted.frequencies, time.perf_counter() - began
         LOG.info("counted %d rows: %d cells of %d columns; %.3f s", source.rows, len(cells), len(cells.names), seconds)
         source.learned["rows"] = learned
@@ -110,7 +122,8 @@ class Spark:
     @needs_memory("publishing rows")
     def publish(self, source: SparkTable, assignment: Assignment, sink: Sink, *, secret: Secret) -> None:
         """Give a sink the published tables; one that takes folders lets workers write them."""
-        publish_frame(source, assignment, sink, secret=secret, learned=source.learned.get("rows"))
+        with require_unchanged(source.stamps):
+            publish_frame(source, assignment, sink, secret=secret, learned=source.learned.get("rows"))
 
 
 def _room(source: SparkTable, columns: int) -> Room:

@@ -4,6 +4,7 @@ Rows go to the task of their part, which finishes it; finished parts wait on the
 to the task of a range of what classes show, which unites and writes it. The driver sees summaries alone.
 """
 
+import hashlib
 import logging
 import pickle
 import time
@@ -101,12 +102,14 @@ class PartWork:
     def finish_parts(self, batches: Iterable[pa.RecordBatch], _partition: int) -> Iterator[pa.RecordBatch]:
         """Yield the classes of parts, piece by piece, and at the end of a task what is told of its parts."""
         for task, contents in by_number(batches):
-            rows = coded_texts(join_tables([pa.ipc.open_stream(each).read_all() for each in contents]))
+            # Parcels come in any order; where a worker is lost, Spark wants what is made of them once more, bit by bit.
+            ordered = sorted(contents, key=_digest_of)
+            rows = coded_texts(join_tables([pa.ipc.open_stream(each).read_all() for each in ordered]))
             told = []
             for made in finish_several(rows, np.flatnonzero(self.tasks == task).tolist(), self.finish):
                 own = made.classes
                 told.append(Told(int(own.sizes.sum()), made.summary, own.shown.schema, own.columns, sample_words(own)))
-                for first, last in pairwise([0, *piece_ends(own, PIECE)]):
+                for first, last in pairwise([0, *piece_ends(own, PIECE)] if len(own) else []):
                     yield _pack_made(task, _pack(own.slice(first, last)), None)
             told[0] = replace(told[0], read=len(rows))
             yield _pack_made(task, None, pickle.dumps(told, pickle.HIGHEST_PROTOCOL))
@@ -242,6 +245,8 @@ def _tasks(sizes: Codes, most: int) -> Codes:
 
 def sample_words(classes: ClassRows) -> tuple[tuple[str, int], ...]:
     """Return some words of classes in order, at even distances, and how many rows lie from each to the next."""
+    if not len(classes):  # no row of a part is published
+        return ()
     starts = starts_of(classes.sizes)
     wanted = np.linspace(0, starts[-1], SAMPLES, endpoint=False)
     firsts = np.unique(np.minimum(np.searchsorted(starts, wanted), len(classes) - 1))
@@ -266,6 +271,10 @@ def coded_texts(table: pa.Table) -> pa.Table:
         for column in table.columns
     ]
     return pa.table(columns, names=table.column_names) if columns else table
+
+
+def _digest_of(content: pa.Buffer) -> bytes:
+    return hashlib.blake2b(content, digest_size=16).digest()
 
 
 def _pack(classes: ClassRows) -> bytes:

@@ -9,17 +9,19 @@ import time
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import partial, reduce
 from itertools import chain, groupby
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
 from indistinct.engines import part_rows
-from indistinct.engines.base import Sink
-from indistinct.engines.levels import PartedRows, Room, RowPasses, nothing_known
+from indistinct.engines.base import Sink, as_written
+from indistinct.engines.class_batches import Look
+from indistinct.engines.levels import PartedRows, Room, RowPasses, nothing_known, rows_of_parts
 from indistinct.engines.part_rows import Keep, Parting
 from indistinct.engines.spark.estimating import Smallest, merge_smallest, smallest_words
 from indistinct.engines.spark.files import Pieces
@@ -27,7 +29,7 @@ from indistinct.engines.spark.parcels import PARCEL, PARCELS, PARCELS_OF_SPARK, 
 from indistinct.engines.spark.parts import publish_parts
 from indistinct.engines.spark.sending import Sender
 from indistinct.engines.spark.session import settings_of, shorten_errors
-from indistinct.engines.spark.source import SparkTable
+from indistinct.engines.spark.source import SparkTable, read_files
 from indistinct.engines.spark.worker import read_rows
 from indistinct.frequencies.levels import (
     ColumnValues,
@@ -46,6 +48,7 @@ from indistinct.frequencies.value import Key
 from indistinct.machine.arrays import Codes
 from indistinct.machine.randomness import Secret
 from indistinct.tables.domain import Domain
+from indistinct.tables.several import require_unchanged
 
 LOG = logging.getLogger("indistinct.levels")
 # Answers that the driver adds up itself; where there may be more, workers add up some of them first.
@@ -190,8 +193,8 @@ def ask_rows(source: SparkTable, columns: Sequence[str], question: Question, mer
 class SparkLevels:
     """A table on a cluster that is passed over again and again; `learned` takes how its rows find their class."""
 
-    by_part: ClassVar[bool] = True
-    """Whether a release can be made part by part, so that classes need not fit together."""
+    by_others: ClassVar[bool] = True
+    """Whether other processes finish parts."""
 
     source: SparkTable
     room: Room
@@ -220,7 +223,15 @@ class SparkLevels:
         secret: Secret,
     ) -> None:
         """Let workers make a release part by part; see `parts.publish_parts`."""
-        publish_parts(self.source, parting, finish, keep, done, sink, secret=secret, most=self.room.cells)
+        with require_unchanged(self.source.stamps):
+            publish_parts(self.source, parting, finish, keep, done, sink, secret=secret, most=self.room.cells)
+
+    def rows_of_parts(self, tree: KeyTree, columns: tuple[KeyColumn, ...], parts: int) -> Codes:
+        """Return how many rows each part has."""
+        question = partial(_count_parts, tree, columns, parts)
+        names = tuple(column.name for column in columns)
+        found: Codes = ask_rows(self.source, names, question, partial(np.sum, axis=0), what="rows of parts")
+        return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -290,6 +301,23 @@ class SparkParts:
         yield from (answer for _, answer in sorted(unpack_answers(made.to_batches()), key=lambda each: each[0]))
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class WrittenTable(SparkTable):
+    """A release that workers have just written, whose rows stand in an order: every task reads a stretch of them."""
+
+    def look_at_stretches(self, columns: Sequence[str], look: Look) -> list[Any]:
+        """Return what workers make of stretches of rows; no row comes to the driver."""
+        found: list[Any] = ask_rows(self, columns, partial(_look_at_rows, look), _list_all, what="classes")
+        return found
+
+
+def open_folder(folder: Path, session: Any, schema: pa.Schema) -> WrittenTable:
+    """Return a folder of a table with the columns of `schema` that was just written, as Spark reads it."""
+    table = read_files(session, sorted(folder.resolve().glob("*.parquet")))
+    known = {each.name: getattr(table, each.name) for each in fields(table)}
+    return WrittenTable(**{**known, "arrow": as_written(table.arrow, schema)})
+
+
 def estimate_distinct(source: SparkTable, columns: Sequence[str]) -> tuple[int, dict[str, int]]:
     """Return how many combinations of values some columns have, and how many values each of them, about."""
     known = [Smallest.nothing() for _ in range(len(columns) + 1)]
@@ -304,6 +332,10 @@ def _ask_pass(
     return getattr(RowPasses(rows, columns, keys), method)(*arguments)
 
 
+def _count_parts(tree: KeyTree, columns: tuple[KeyColumn, ...], parts: int, rows: TaskRows) -> Codes:
+    return rows_of_parts(rows, tree, columns, parts)
+
+
 def _ask_values(known: dict[str, ColumnValues], rows: TaskRows) -> dict[str, ColumnValues]:
     names = tuple(known)
     for batch in rows.batches(names):
@@ -315,6 +347,14 @@ def _ask_distinct(known: list[Smallest], rows: TaskRows) -> list[Smallest]:
     for batch in rows.batches(rows.columns):
         known = smallest_words(known, batch)
     return known
+
+
+def _look_at_rows(look: Look, rows: TaskRows) -> list[Any]:
+    return [look(rows.batches(rows.columns))]
+
+
+def _list_all(several: Sequence[list[Any]]) -> list[Any]:
+    return list(chain.from_iterable(several))
 
 
 def _merge_values(several: Sequence[dict[str, ColumnValues]]) -> dict[str, ColumnValues]:

@@ -184,6 +184,11 @@ def _in_short(what: str, told: str, pyspark: Any) -> IndistinctError:
             hint=f"install indistinct where workers run, and name that Python in {PYTHON} before the session starts, "
             "or for spark-submit in spark.pyspark.python",
         )
+    if "indeterminate output" in told:
+        return InputError(
+            f"a worker was lost, and rows came otherwise when they were read again: Spark could not {what}",
+            hint="run it again on Parquet files, or on a frame that gives the same rows each time (`persist`)",
+        )
     if "No space left on device" in told:
         return spill_error(full=True)
     if "maxResultSize" in told:

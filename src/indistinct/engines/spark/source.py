@@ -2,15 +2,14 @@
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from indistinct.engines.base import as_written, place_of
-from indistinct.engines.class_batches import NotInOrderError
+from indistinct.engines.base import place_of
 from indistinct.engines.groups import Groups
 from indistinct.engines.spark.files import NUMBER, Piece, Pieces, find_pieces, unite_groups, unite_parcels
 from indistinct.engines.spark.parcels import PARCELS_OF_SPARK, PART, part_frame, unpack_parcels
@@ -18,7 +17,7 @@ from indistinct.engines.spark.session import import_pyspark, most_bytes, session
 from indistinct.engines.spark.types import arrow_schema, spark_schema, types_to_send
 from indistinct.errors import InputError, ParameterError
 from indistinct.tables.domain import Kind, kind_of
-from indistinct.tables.several import PARQUET, files_of, kind_of_file
+from indistinct.tables.several import PARQUET, Stamp, files_of, kind_of_file
 from indistinct.tables.value import Reading, SourceDetails, Table, choose, is_table
 
 # What a group takes at least: its number, and as much for each column.
@@ -34,7 +33,8 @@ class SparkTable(SourceDetails):
     """A table that is read whenever it is needed; `arrow` is what its columns are in Arrow.
 
     The columns of `frame` are called `c0`, `c1` and so on, because Spark takes names for one that differ in case.
-    `pieces` are what workers read themselves of files, None where Spark reads. `learned` is for the engine alone.
+    `pieces` are what workers read themselves of files, None where Spark reads. `stamps` say what files were when they
+    were opened, and `learned` is for the engine alone.
     """
 
     frame: Any
@@ -43,6 +43,7 @@ class SparkTable(SourceDetails):
     pieces: tuple[Piece, ...] | None = None
     path: Path | None = None
     reading: Reading = field(default_factory=Reading)
+    stamps: tuple[Stamp, ...] = ()
     learned: dict[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -179,20 +180,6 @@ class SparkTable(SourceDetails):
             return int(counted.where(counted["count"] == 1).count())
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class WrittenTable(SparkTable):
-    """A table that was just written, whose files the driver sees: it reads their rows in the order of their names."""
-
-    def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
-        """Return some columns of all rows, batch by batch."""
-        pieces = self.pieces_of(columns)
-        if pieces is None:
-            raise NotInOrderError  # Spark must read them, and gives them in any order
-        for piece in pieces.pieces:
-            for batch in pieces.read_piece(piece):
-                yield pa.Table.from_batches([batch]).rename_columns(list(columns))
-
-
 def bytes_of_groups(groups: int, columns: Sequence[str]) -> int:
     """Return how many bytes groups of some columns take at least."""
     return groups * BYTES_OF_VALUE * (len(columns) + 1)
@@ -245,7 +232,7 @@ def open_spark(source: Any, reading: Reading, *, memory: int | None) -> SparkTab
     if not files:
         return None
     # A copy without a name is a link to what this process holds open: followed to its end, it leads nowhere.
-    table = _read_files(session_for(memory), files, reading.columns)
+    table = read_files(session_for(memory), files, reading.columns)
     return _with_text(replace(table, path=files[0] if len(files) == 1 else None), reading)
 
 
@@ -256,23 +243,17 @@ def parquet_files(source: Any) -> tuple[Path, ...]:
     return files if all(kind_of_file(path) in PARQUET and path.is_file() for path in files) else ()
 
 
-def open_folder(folder: Path, session: Any, schema: pa.Schema) -> SparkTable:
-    """Return a folder of a table with the columns of `schema` that was just written, as Spark reads it."""
-    table = _read_files(session, sorted(folder.resolve().glob("*.parquet")))
-    known = {each.name: getattr(table, each.name) for each in fields(table)}
-    return WrittenTable(**{**known, "arrow": as_written(table.arrow, schema)})
-
-
-def _read_files(session: Any, files: Sequence[Path], columns: Sequence[str] = ()) -> SparkTable:
+def read_files(session: Any, files: Sequence[Path], columns: Sequence[str] = ()) -> SparkTable:
     """Return Parquet files, in the types that Spark reads, of which workers read the rows where that is the same."""
     places = [path.absolute() for path in files]
+    stamps = tuple(map(Stamp.of, places))
     with shorten_errors("read the table as Parquet"):
         frame = session.read.parquet(*[path.as_uri() for path in places])
     short, arrow = _short_frame(frame, columns)
     pieces = find_pieces(places, arrow, session)
     if pieces is None:
-        return _counted(short, arrow)
-    return SparkTable(short, arrow, sum(piece.rows for piece in pieces), pieces)
+        return replace(_counted(short, arrow), stamps=stamps)
+    return SparkTable(short, arrow, sum(piece.rows for piece in pieces), pieces, stamps=stamps)
 
 
 def _read(session: Any, places: Sequence[str], columns: Sequence[str] = ()) -> SparkTable:

@@ -3,13 +3,14 @@
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 
 from indistinct.engines import memory_engine
 from indistinct.engines.base import Engine, Source, transformed_source
-from indistinct.engines.class_batches import Listed, NotInOrderError, classes_in_order
+from indistinct.engines.class_batches import judge_in_order
 from indistinct.errors import InputError, SchemaError, VerificationError
 from indistinct.figures import kind_of
 from indistinct.frequencies.count import Counted, Request
@@ -40,7 +41,7 @@ from indistinct.release.verification.evidence import (
     require_rows,
 )
 from indistinct.release.verification.population import CountedPopulation, population_by_class
-from indistinct.release.verification.verify import AMBIGUOUS, LINKED, judge_classes, verify
+from indistinct.release.verification.verify import AMBIGUOUS, LINKED, add_judged, judge_classes, verify
 from indistinct.release.writing.files import StagedTables, table_path
 from indistinct.release.writing.formats import is_text_file, read_as_written
 from indistinct.release.writing.staging import digest_of
@@ -222,8 +223,9 @@ class Check:
             require_columns(hidden, main.columns)
         person = self.schema.person if people else ()
         request = Request(schema.quasi, tuple(keys), self._orders(keys), person=person, published=True)
-        if rows and isinstance(main, Listed) and self._judges_some_at_a_time(keys, rows):
-            judged = self._judge_by_class(main, request, coarse=coarse)
+        if rows and self._judges_some_at_a_time(keys, rows):
+            judge = partial(_judge_some, self.reference, self.model, coarse)
+            judged = judge_in_order(main, request, judge, partial(add_judged, self.model))
             if judged is not None:
                 return schema, Evidence(NOTHING, rows, self.reference, coarse=coarse, judged=judged)
         counted = self.engine.count(main, request) if rows else NOTHING
@@ -241,17 +243,6 @@ class Check:
         """Return whether classes are judged as a large table lists them, without all of them in memory."""
         alone = self.assignment is None and self.model.traits.class_wise and not self.model.needs_population
         return self.by_class or (alone and rows >= MANY_ROWS and not any(PERSON in key for key in keys))
-
-    def _judge_by_class(self, main: Listed, request: Request, *, coarse: bool) -> JudgedClasses | None:
-        """Return what the model says of classes that stand in order, some at a time; None where they do not."""
-        judged = JudgedClasses()
-        try:
-            for counted in classes_in_order(main, request):
-                some = Evidence(counted, counted.frequencies.rows, self.reference, coarse=coarse)
-                judged = judge_classes(some, self.model, judged)
-        except NotInOrderError:
-            return None
-        return judged
 
     def _shown_keys(self, columns: Sequence[str], *, people: bool) -> list[Key]:
         """Return what the model looks at, as far as a table shows it; people where it has their pseudonyms."""
@@ -294,6 +285,11 @@ class Check:
 
     def _orders(self, keys: Sequence[Key]) -> Mapping[str, Hierarchy]:
         return {name: hierarchy for name, hierarchy in self.hierarchies.items() if (name,) in keys}
+
+
+def _judge_some(reference: Counted | None, model: Model, coarse: bool, counted: Counted) -> JudgedClasses:
+    """Return what a model says of some classes of a release, beside its original."""
+    return judge_classes(Evidence(counted, counted.frequencies.rows, reference, coarse=coarse), model)
 
 
 def _log(certificate: Certificate) -> None:

@@ -95,18 +95,20 @@ def verify(
     )
 
 
-def judge_classes(evidence: Evidence, model: Model, before: JudgedClasses | None = None) -> JudgedClasses:
-    """Return what the parts of a model say of counted classes, and of those that were judged `before`."""
+def judge_classes(evidence: Evidence, model: Model) -> JudgedClasses:
+    """Return what the parts of a model say of counted classes."""
     said, persons = [_judge(part, evidence) for part in model.parts()], evidence.persons(model)
     sizes = evidence.sizes if persons is None else np.diff(persons.indptr)
-    smallest = int(sizes.min()) if len(sizes) else 0
-    if before is None or not before.classes:
-        return JudgedClasses(len(sizes), smallest, tuple(said))
+    return JudgedClasses(len(sizes), int(sizes.min()) if len(sizes) else 0, tuple(said))
+
+
+def add_judged(model: Model, one: JudgedClasses, two: JudgedClasses) -> JudgedClasses:
+    """Return what a model that judges every class by itself says of some classes and of others together."""
     both = [
-        (_added(part, one, other), tuple(dict.fromkeys([*told, *more])))
-        for part, (one, told), (other, more) in zip(model.parts(), before.parts, said, strict=True)
+        (_added(part, mine, theirs), tuple(dict.fromkeys([*told, *more])))
+        for part, (mine, told), (theirs, more) in zip(model.parts(), one.parts, two.parts, strict=True)
     ]
-    return JudgedClasses(before.classes + len(sizes), min(before.smallest, smallest), tuple(both))
+    return JudgedClasses(one.classes + two.classes, min(one.smallest, two.smallest), tuple(both))
 
 
 def _added(model: Model, one: Judgement, two: Judgement) -> Judgement:

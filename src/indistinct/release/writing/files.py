@@ -40,8 +40,9 @@ from indistinct.tables.fetched import origin_of
 from indistinct.tables.input_files import read_ordinary
 
 LOG = logging.getLogger("indistinct.write")
-# Formats with one dictionary or one width for a whole column, which nobody has before the last batch.
-WHOLE_COLUMNS = (".arrow", ".feather", ".ipc", *PROGRAMS)
+# Formats that are written, and read again to be judged, batch by batch. Others have one dictionary or one width for a
+# whole column, which nobody has before the last batch, or are sheets, which are read at once.
+IN_BATCHES = (".csv", ".tsv", ".parquet", ".pq")
 # Formats in which a text ends at a NUL, or that are then no text.
 NO_NUL = (".csv", ".tsv", *PROGRAMS)
 # Names of what may be a folder of files as well.
@@ -71,7 +72,7 @@ class StagedTables:
         target = table_path(self.path, name)
         if isinstance(batches, list):
             self.tables[name] = pa.concat_tables(batches)
-        elif target.suffix.lower() in WHOLE_COLUMNS:
+        elif target.suffix.lower() not in IN_BATCHES:
             raise OutputError(
                 f"{target} cannot be written batch by batch", hint="write Parquet or CSV, or use the engine memory"
             )

@@ -29,9 +29,11 @@ from indistinct.tables.several import LABELLED
 from indistinct.tables.sheets import read_sheet
 from indistinct.tables.value import Labels, Reading, Table
 
-# Rows of a Parquet file that are written together, and how often a value must occur there for codes to pay; a few
-# values are always written as codes.
+# Rows of a Parquet file that are written together at most, and how often a value must occur there for codes to pay; a
+# few values are always written as codes.
 ROW_GROUP, REPEATED, FEW = 1 << 20, 4, 1 << 12
+# Bytes of a table that are written together, about, and rows at least.
+GROUP_BYTES, FEWEST_ROWS = 1 << 24, 1 << 12
 
 Write = Callable[[Iterator[pa.Table], Path, Writing], None]
 
@@ -99,7 +101,8 @@ def write_parquet(batches: Iterator[pa.Table], place: Path, writing: Writing) ->
     first = next(batches)
     # Statistics of dictionary columns cost more than the rest of the file.
     measured = [field.name for field in first.schema if not isinstance(field.type, pa.DictionaryType)]
-    plain = [name for name in first.column_names if _hardly_repeats(first[name])]
+    rows = _rows_together(first)
+    plain = [name for name in first.column_names if _hardly_repeats(first[name], rows)]
     coded = [name for name in first.column_names if name not in plain]
     kinds = [pa.string() if field.name in plain else field.type for field in first.schema]
     schema = pa.schema([pa.field(name, kind) for name, kind in zip(first.column_names, kinds, strict=True)])
@@ -109,9 +112,39 @@ def write_parquet(batches: Iterator[pa.Table], place: Path, writing: Writing) ->
     with pq.ParquetWriter(place, schema, **options) as writer:
         if told is not None:
             writer.add_key_value_metadata({"ARROW:schema": b64encode(told.serialize()).decode("ascii")})
-        for table in chain([first], batches):
-            for start in range(0, max(len(table), 1), ROW_GROUP):
-                writer.write_table(table.slice(start, ROW_GROUP).cast(schema))
+        typed = (table.cast(schema) for table in chain([first], batches))
+        for group in _row_groups(typed, rows, writing.labels):
+            writer.write_table(group)
+
+
+def _rows_together(first: pa.Table) -> int:
+    """Return how many rows a group has: a power of two, by what rows of the first batch take."""
+    fitting = GROUP_BYTES * max(len(first), 1) // max(first.nbytes, 1)
+    return min(max(1 << max(fitting.bit_length() - 1, 0), FEWEST_ROWS), ROW_GROUP)
+
+
+def _row_groups(batches: Iterator[pa.Table], rows: int, labels: Mapping[str, Labels]) -> Iterator[pa.Table]:
+    """Yield a table in groups of so many rows, the last one smaller; one without rows if there are none.
+
+    Batches may have any size. As groups they would tell in which parts the table was made.
+    """
+    parts, held, some = list[pa.Table](), 0, False
+    for batch in batches:
+        start = 0
+        while held + len(batch) - start >= rows:
+            parts.append(batch.slice(start, rows - held))
+            yield _as_one(parts, labels)
+            start, parts, held, some = start + rows - held, [], 0, True
+        if start < len(batch) or not (parts or some):
+            parts.append(batch.slice(start))
+            held += len(batch) - start
+    if parts and (held or not some):
+        yield _as_one(parts, labels)
+
+
+def _as_one(parts: Sequence[pa.Table], labels: Mapping[str, Labels]) -> pa.Table:
+    """Return parts of a table as one, with one dictionary for each column of text."""
+    return parts[0] if len(parts) == 1 else publishable(pa.concat_tables(parts), labels).cast(parts[0].schema)
 
 
 def _schema_told(schema: pa.Schema, labels: Mapping[str, Labels]) -> pa.Schema | None:
@@ -128,11 +161,11 @@ def _schema_told(schema: pa.Schema, labels: Mapping[str, Labels]) -> pa.Schema |
     return pa.schema(fields) if special else None
 
 
-def _hardly_repeats(column: pa.ChunkedArray) -> bool:
-    """Return whether a dictionary is so large that writing it into every row group costs more than it saves."""
+def _hardly_repeats(column: pa.ChunkedArray, rows: int) -> bool:
+    """Return whether a dictionary is so large that writing it into every group of rows costs more than it saves."""
     if not isinstance(column.type, pa.DictionaryType) or column.num_chunks != 1:
         return False
-    values, groups = len(column.chunk(0).dictionary), -(-len(column) // ROW_GROUP)
+    values, groups = len(column.chunk(0).dictionary), -(-len(column) // rows)
     return values > FEW and groups * values * REPEATED > len(column)
 
 

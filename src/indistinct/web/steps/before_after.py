@@ -10,6 +10,7 @@ from indistinct.web.picking import first_of, pages, table_html
 from indistinct.web.sessions import job_of
 from indistinct.web.standing import RELEASED
 from indistinct.web.tasks.classes import ROWS, class_page
+from indistinct.web.tasks.exploring import arrow
 from indistinct.web.tasks.published import all_distances, column_picture
 from indistinct.web.worker import TaskError
 
@@ -17,8 +18,8 @@ ORDER, FIRST, COLUMN = "rows-order", "rows-page", "column"
 DISTANCES = "distances"
 """Under this name a session keeps how far a release is from the original."""
 ORDERS = {
-    "release": "all classes, as they are published",
-    "smallest": "the smallest classes first",
+    "release": "all groups, as they are published",
+    "smallest": "the smallest groups first",
     "suppressed": "only rows that are left out",
 }
 
@@ -54,11 +55,10 @@ async def draw_rows(screen: Screen) -> None:
     if shown["of"] and not shown["rows"]:  # there are fewer rows than in the release of before
         screen.choices[FIRST] = first_of(screen, FIRST, of=shown["of"], step=ROWS)
         shown = await screen.session.ask(class_page, *found, by=order, first=screen.choices[FIRST])
-    word = "bucket" if shown["buckets"] else "class"
-    several = f"{word}s" if shown["buckets"] else "classes"
+    word = "bucket" if shown["buckets"] else "group"
+    least = f"{number(shown['smallest'])} people" if shown["people"] else plural(shown["smallest"], "row")
     parts.say(
-        f"{plural(shown['classes'], word, several)}; the smallest has {plural(shown['smallest'], 'row')}; "
-        f"{plural(shown['suppressed'], 'row')} left out."
+        f"{plural(shown['classes'], word)}; the smallest has {least}; {plural(shown['suppressed'], 'row')} left out."
     )
     if shown["buckets"]:
         parts.say("Values are published by bucket. Which of them belong together inside a bucket is hidden.")
@@ -70,23 +70,31 @@ async def draw_rows(screen: Screen) -> None:
 
 
 def rows_html(shown: dict[str, Any], *, word: str) -> str:
-    """Return a page of rows as a table: classes are shaded in turn, and what is left out says so."""
+    """Return a page of rows as a table: groups are shaded in turn, and what is left out says so.
+
+    A column that is published under its name has one cell a row, with what becomes of it.
+    """
     unit = ["people"] if shown["people"] else []
-    headings = [word, "rows", *unit, *shown["before"], *(f"{name} " for name in shown["after"])]
+    apart = [place for place, name in enumerate(shown["after"]) if name not in shown["before"]]
+    after_of = {name: place for place, name in enumerate(shown["after"]) if name in shown["before"]}
+    headings = [word, "rows", *unit, *shown["before"], *(f"{shown['after'][place]} " for place in apart)]
     rows, marked, shaded, last = [], [], False, None
-    for place, row in enumerate(shown["rows"]):
+    for index, row in enumerate(shown["rows"]):
         shaded = shaded if row["class"] == last or last is None else not shaded
         last = row["class"]
         if shaded:
-            marked.append(place)
+            marked.append(index)
         people = [] if not unit else [number(row["people"]) if row["people"] is not None else "–"]
         left_out = not row["class"]
-        after = ["left out", *row["after"][1:]] if left_out and row["after"] else row["after"]
-        name = "–" if left_out else number(row["class"])
-        rows.append([name, "–" if left_out else number(row["size"]), *people, *row["before"], *after])
-    over = [("", 2 + len(unit)), ("published" if shown["buckets"] else "before", len(shown["before"]))]
-    over += [("in the bucket, apart" if shown["buckets"] else "after", len(shown["after"]))] if shown["after"] else []
-    caption = f"Published rows by {word}" if shown["buckets"] else "Rows before and after, by class"
+        cells = [
+            before if left_out or name not in after_of else arrow(before, row["after"][after_of[name]])
+            for name, before in zip(shown["before"], row["before"], strict=True)
+        ]
+        group = "left out" if left_out else number(row["class"])
+        size = "–" if left_out else number(row["size"])
+        rows.append([group, size, *people, *cells, *(row["after"][place] for place in apart)])
+    caption = f"Published rows by {word}" if shown["buckets"] else f"Rows before → after, by {word}"
+    over = [("", 2 + len(unit) + len(shown["before"])), ("in the bucket, apart", len(apart))] if apart else []
     return table_html(caption, headings, rows, right=("rows", "people"), marked=marked, above=over)
 
 

@@ -17,7 +17,6 @@ from indistinct.web.deciding import (
     KEPT,
     path_in,
     with_importance,
-    with_levels,
     with_pseudonym,
     with_transformation,
 )
@@ -35,6 +34,12 @@ WAYS = {
     "clear": "cleared",
 }
 INSTEAD = {"": "nothing: it is dropped", "random": "random numbers", "key": "pseudonyms under a key"}
+IMPORTANCE = {
+    "0.3": "less than others",
+    "1": "as much as others",
+    "3": "more than others",
+    "10": "much more than others",
+}
 FIRST: dict[str, Any] = {"truncate": "month", "level": 1, "clear": "all"}
 """What a way begins with."""
 BY_TYPE = {"number": "numbers", "date": "truncate"}
@@ -57,30 +62,25 @@ def draw_publishing(screen: Screen, column: Mapping[str, Any], key: str) -> None
 
 
 def _weight(screen: Screen, name: str, key: str) -> None:
-    """Draw how much a quasi-identifier matters, and between which levels it is published."""
-    bounds = dict(screen.policy.levels.bounds).get(name)
-    screen.field(
+    """Ask how much a quasi-identifier matters, and say where its levels are bounded."""
+    now = screen.policy.importance.of(name)
+
+    def take(value: str) -> None:
+        screen.change(with_importance(screen.policy, name, float(value)))
+
+    screen.choice(
         "Importance",
-        f"{screen.policy.importance.of(name):g}",
-        lambda text: screen.change(with_importance(screen.policy, name, parse_number(text or "1", "importance"))),
+        {**IMPORTANCE, **({} if f"{now:g}" in IMPORTANCE else {f"{now:g}": f"{now:g} times as much as others"})},
+        f"{now:g}",
+        take,
         name=f"importance-{key}",
-        about=f"{name}: importance",
-        part=lambda policy: policy.importance.of(name),
-        hint="1 is as much as any other column; with 3 a search rather changes others.",
-        inputmode="decimal",
-        autocomplete="off",
+        hint="A search rather makes columns coarser that matter less.",
     )
-    if name in screen.policy.used_hierarchies:
-        screen.field(
-            "Levels of its hierarchy",
-            "" if bounds is None else spell_bounds(bounds),
-            lambda text: screen.change(with_levels(screen.policy, name, text)),
-            name=f"levels-{key}",
-            about=f"{name}: levels",
-            part=lambda policy: dict(policy.levels.bounds).get(name),
-            hint="Such as 1..3: not finer than level 1, not coarser than level 3. Empty sets no bound.",
-            autocomplete="off",
-        )
+    with parts.tag("p", classes="hint"):
+        bounds = dict(screen.policy.levels.bounds).get(name)
+        told = "" if bounds is None else f"It is published on levels {spell_bounds(bounds)}. "
+        parts.tag("span", f"{told}Between which levels it may be published is said in ")
+        parts.link("hierarchies", "/hierarchies")
 
 
 def way_of(transformation: Transformation | None) -> str:

@@ -33,6 +33,10 @@ from indistinct.web.worker import TaskError
 SHOWN, MOST_LISTED = 24, 30
 """Columns that are shown together."""
 USUAL_K = 5
+DOUBT = (
+    "Neither name nor values say for certain what these are, or you changed them. In doubt a column counts as known to "
+    "others, which is safer. Is one of them rather what must not be learnt, such as a diagnosis? Then say so."
+)
 MEANING = {
     Role.IDENTIFIER: "points at a person: dropped",
     Role.PERSON: "tells people apart who have several rows: dropped, and people are counted",
@@ -80,6 +84,8 @@ async def draw(screen: Screen) -> None:
         shown = [each for each in ordered[first : first + SHOWN] if each in some]
         if shown:
             parts.heading(title)
+            if some is doubtful:
+                parts.say(DOUBT, kind="hint")
             with parts.tag("div", classes="lines"):
                 for column in shown:
                     _line(screen, column, ids[column["name"]], looked, places)
@@ -208,7 +214,7 @@ def _risk(found: Standing, quasi: Sequence[str]) -> None:
     few = f"{percent(found.few / found.members if found.members else 0.0)} of the {found.unit}"
     parts.say(
         f"{few} are in groups of fewer than {found.k}; there are {plural(found.classes, 'group')}. "
-        "A search makes the quasi-identifiers coarser until this ends.",
+        "A search makes these columns coarser until this ends.",
         kind="hint",
     )
 

@@ -1,6 +1,6 @@
 """The step `explore`: one picture of solutions from safer to finer, rows before and after, and an expert's views."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from indistinct.web.steps.before_after import draw_column, draw_rows
 from indistinct.web.steps.publishing import take_change
 from indistinct.web.steps.solutions import draw_lattice_view
 from indistinct.web.steps.verdict_box import draw_verdict, release_of
-from indistinct.web.tasks.exploring import Solution, Solutions, arrow, key_of_solutions
+from indistinct.web.tasks.exploring import LEFT_OUT, Solution, Solutions, arrow, key_of_solutions
 
 PLACE, EXPERT, COLUMN = "solution-place", "expert", "one-column"
 
@@ -115,11 +115,7 @@ def _draw_panel(screen: Screen, found: Solutions, at: int, _show: Callable[[int]
         warning = _weaker(screen, found, chosen)
         if warning:
             parts.notice(warning, kind="warning")
-        rows = [
-            [arrow(before, after) for before, after in zip(one, two, strict=True)]
-            if len(one) == len(two) else [*two, *[""] * (len(one) - len(two))]
-            for one, two in zip(found.before, chosen.after, strict=True)
-        ]  # fmt: skip
+        rows = [show_row(one, two) for one, two in zip(found.before, chosen.after, strict=True)]
         parts.table("Some rows, before → after", list(found.columns), rows).classes("cells")
         if not chosen.own:
             more = own is not None and chosen.loss > own.loss
@@ -128,6 +124,20 @@ def _draw_panel(screen: Screen, found: Solutions, at: int, _show: Callable[[int]
                 take = screen.on(lambda: take_change(screen, with_solution(screen.policy, chosen)), at="take-solution")
                 parts.button(text, take, name="take-solution", disabled=screen.cannot_begin())
             screen.problem("take-solution")
+
+
+def show_row(before: Sequence[str], after: Sequence[str]) -> list[str]:
+    """Return what becomes of a row, cell by cell; one that is left out says so once.
+
+    >>> show_row(["88", "male"], ["80-89", "male"]), show_row(["88", "male"], ["left out", ""])
+    (['88 → 80-89', 'male'], ['88 → left out', 'male'])
+    """
+    if len(before) != len(after):
+        return [*after, *[""] * (len(before) - len(after))]
+    gone = after[0] == LEFT_OUT and not any(after[1:])
+    return [
+        one if gone and place else arrow(one, two) for place, (one, two) in enumerate(zip(before, after, strict=True))
+    ]
 
 
 def with_solution(policy: Any, solution: Solution) -> Any:

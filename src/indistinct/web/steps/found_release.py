@@ -1,14 +1,18 @@
 """What a search found: whether the promise holds, what was published, what was lost, and why this algorithm."""
 
+import re
+from collections.abc import Iterator
 from typing import Any
 
 from indistinct.figures import number, percent, plural
+from indistinct.metrics import SHARES
 from indistinct.models.registry import parse_model_or_none
-from indistinct.models.words import MODEL_WORDS
+from indistinct.models.words import MODEL_WORDS, list_names
 from indistinct.release.verification.verify import SETS_SHARED, TRANSFORMED
 from indistinct.spelling import arguments_of, name_of
 from indistinct.web import parts
 from indistinct.web.algorithm_words import title_of_spelled
+from indistinct.web.blocks import draw_list
 
 Made = dict[str, Any]
 # What is checked beside the models that were asked for.
@@ -17,6 +21,8 @@ CHECKED = {
     TRANSFORMED: "Columns are rounded or cleared as declared",
 }
 
+# Where the spelling of a parameter begins.
+PARAMETER = re.compile(r"[:,](?=[a-z_]+=)")
 # What k = 1 leaves of promises about classes: every class has somebody in it.
 OF_ONE = {"k-anonymity": "No protection", "k-map": "No protection", "alpha-k": "No value is too likely"}
 
@@ -40,7 +46,7 @@ def facts_of(made: Made) -> list[tuple[str, str]]:
     unit = "people" if people else "rows"
     shown, of = (made["people"], made["original_people"]) if people else (made["rows"], made["original_rows"])
     gone = made["suppressed_people"] if people else made["suppressed_rows"]
-    groups = ("class", "classes") if made["form"] is None else ("bucket", "buckets")
+    groups = ("group", "groups") if made["form"] is None else ("bucket", "buckets")
     told = [("Found by", title_of_spelled(made["algorithm"]))]
     if people:
         told.append(("Rows", f"{made['rows']:,} of {made['original_rows']:,}"))
@@ -54,18 +60,19 @@ def facts_of(made: Made) -> list[tuple[str, str]]:
 
 
 def promise_in_words(spelled: str) -> str:
-    """Return a promise as a few words with its spelling; one without words is spelled alone.
+    """Return a promise as a few words with its name and figures; one without words has these alone.
 
     >>> promise_in_words("k-anonymity:k=11")
-    'Nobody stands alone (k-anonymity:k=11)'
+    'Nobody stands alone (k-anonymity, k = 11)'
     >>> promise_in_words("k-anonymity:k=1")
-    'No protection (k-anonymity:k=1)'
+    'No protection (k-anonymity, k = 1)'
     """
     name, model = name_of(spelled), parse_model_or_none(spelled)
+    told = ", ".join([name, *(each.replace("=", " = ", 1) for each in PARAMETER.split(spelled)[1:])])
     if model is not None and name in OF_ONE and arguments_of(model)["k"] == 1:
-        return f"{OF_ONE[name]} ({spelled})"
+        return f"{OF_ONE[name]} ({told})"
     words = CHECKED.get(name) or (MODEL_WORDS[name].title.partition(" (")[0] if name in MODEL_WORDS else "")
-    return f"{words} ({spelled})" if words else spelled
+    return f"{words} ({told})" if words else told
 
 
 def _verdicts(made: Made) -> None:
@@ -94,9 +101,25 @@ def _losses(made: Made) -> None:
         return
     lost = "detail lost"
     ordered = sorted(made["column_losses"].items(), key=lambda item: -item[1])
+    gone = [name for name, loss in ordered if percent(loss) == percent(1.0)]
+    if gone:
+        _warn_of_columns(gone)
     parts.table(
         "What each column loses", ["column", lost], [(name, percent(loss)) for name, loss in ordered], right=(lost,)
     )
+
+
+def _warn_of_columns(gone: list[str]) -> None:
+    """Say which columns are published without one value, and where that can be changed."""
+    verb = "say" if len(gone) > 1 else "says"
+    with (
+        parts.notice(f"{list_names(gone)} {verb} nothing any more: not one value is published.", kind="warning"),
+        parts.tag("p", classes="hint"),
+    ):
+        parts.tag("span", "More stays where fewer columns count as known to others, or more rows are left out. ")
+        parts.link("Go to columns", "/columns")
+        parts.tag("span", " ")
+        parts.link("Go to privacy", "/privacy")
 
 
 def _why(made: Made) -> None:
@@ -106,7 +129,7 @@ def _why(made: Made) -> None:
     with parts.tag("details", id="why"):
         parts.tag("summary", "Why this algorithm was chosen")
         parts.say("Each was judged by what it loses, or keeps.")
-        shares = why["metric"] in ("loss", "gcp", "ncp")
+        shares = why["metric"] in SHARES
         tried = [each for each in why["attempts"] if each.get("loss") is not None]
         best = sorted(tried, key=lambda each: each["loss"] * (1 if why["better"] == "lower" else -1))
         parts.table(
@@ -122,9 +145,35 @@ def _why(made: Made) -> None:
             ],
             right=("detail lost" if shares else why["metric"], "groups"),
         )
-        with parts.tag("ul"):
-            for each in made["reasons"]:
-                parts.tag("li", as_sentence(each))
+        draw_list(list(reasons_in_words(why)))
+
+
+def reasons_in_words(why: Made) -> Iterator[str]:
+    """Yield what limits a release: what could not be tried, how good it is, and what easier settings would give."""
+    spell = percent if why["metric"] in SHARES else number
+    for each in why["attempts"]:
+        if each["loss"] is None:
+            yield f"{title_of_spelled(each['algorithm'])}: not tried, because it {each['reason'].rstrip('.')}."
+    proof = why.get("proof")
+    if proof is not None and proof["proven"]:
+        yield f"It is proven that nothing of this kind is better: {plural(proof['nodes'], 'choice')} were weighed."
+    elif proof is not None:
+        yield (
+            f"The search was stopped after {proof['nodes']:,} choices: at most {percent(proof['gap'])} could be gained."
+        )
+    yield from map(as_sentence, why.get("notes", ()))
+    most = sorted(why["columns"].items(), key=lambda item: -item[1])[:3]
+    if sum(why["columns"].values()) > 0:
+        named = list_names([f"{name} ({percent(share)})" for name, share in most if share > 0])
+        yield f"Of all that is lost, most is lost in {named}."
+    for each in why["changes"]:
+        setting = f"{each['setting'][:1].upper()}{each['setting'][1:]}"
+        told = (
+            "would lose the same"
+            if each["loss"] == each["before"]
+            else (f"would give {spell(each['loss'])} instead of {spell(each['before'])}")
+        )
+        yield f"{setting}, {title_of_spelled(each['algorithm'])} {told}."
 
 
 def as_sentence(text: str) -> str:

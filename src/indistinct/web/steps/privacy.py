@@ -21,10 +21,10 @@ from indistinct.web.deciding import models_for
 from indistinct.web.findings import find_in_columns
 from indistinct.web.frame import Screen
 from indistinct.web.parameter_fields import build_draft, draw_fields, draw_value
-from indistinct.web.parameters import FieldError, default_texts, parameters_of
+from indistinct.web.parameters import FieldError, default_texts, parameters_of, write_text
 from indistinct.web.sessions import Session
 from indistinct.web.standing import INSPECTED
-from indistinct.web.steps.opening import STARTER, allowed_path
+from indistinct.web.steps.opening import STARTER, WHO, allowed_path
 from indistinct.web.steps.verdict_box import draw_findings
 from indistinct.web.worker import TaskError
 
@@ -77,7 +77,7 @@ def _models(screen: Screen) -> None:
     parts.heading("What must hold")
     looked, starter = screen.session.result(INSPECTED), screen.session.result(STARTER)
     draw_findings(screen, find_in_columns(policy, looked, starter), name="decide")
-    with parts.tag("div", classes="cards"):
+    with parts.tag("div", classes="cards promises"):
         for place, model in enumerate(policy.models):
             words = words_of(type(model))
             with parts.tag("section", classes="card", id=f"model-{place}"):
@@ -207,7 +207,11 @@ def _form(screen: Screen, adding: dict[str, Any]) -> None:
             )
             parts.link("Go to columns", "/columns")
             return
-        draw_fields(screen, wanted, adding["texts"], adding["texts"].__setitem__, prefix=NEW, labels=words.labels)
+
+        def write(name: str, text: Any) -> None:
+            adding["texts"] = write_text(adding["texts"], name, text)
+
+        draw_fields(screen, wanted, adding["texts"], write, prefix=NEW, labels=words.labels)
         if NEW in screen.errors:
             parts.problem(screen.errors[NEW])
         with parts.tag("div", classes="actions"):
@@ -405,8 +409,9 @@ def _profile(screen: Screen, name: str, profile: Profile) -> None:
     models = models_for(profile, policy, looked)
     held = policy.about.profile == name
     with parts.tag("section", classes="card profile chosen" if held else "card profile"):
-        parts.heading(f"{name.capitalize()}{': chosen' if held else ''}", level=3)
-        parts.say((profile.__doc__ or "").strip().partition("\n")[0])
+        title, about = WHO.get(name, (name.capitalize(), (profile.__doc__ or "").strip().partition("\n")[0]))
+        parts.heading(f"{title} ({name}){': chosen' if held else ''}", level=3)
+        parts.say(about)
         with parts.details("What it asks, and who says so", screen.choices, name=f"limits-{name}"):
             with parts.tag("ul"):
                 for what, limit, source in limits_in_words(profile):

@@ -6,6 +6,7 @@ from typing import Any
 
 from indistinct.algorithms.base import Algorithm
 from indistinct.algorithms.registry import EVERY_ALGORITHM
+from indistinct.models.words import list_names, promise_for_one
 from indistinct.web import parts
 from indistinct.web.algorithm_words import algorithms_by_kind, obstacles, words_of_algorithm
 from indistinct.web.frame import Screen
@@ -14,6 +15,7 @@ from indistinct.web.parameters import build_value, default_texts, parameters_of
 from indistinct.web.sessions import job_of
 from indistinct.web.standing import RELEASED
 from indistinct.web.steps.found_release import draw_release
+from indistinct.web.steps.privacy import members_of, suppression_in_words
 from indistinct.web.steps.publishing import SEARCHING, begin_search, promises_nothing
 from indistinct.web.steps.remedies import remedies_for
 from indistinct.web.steps.verdict_box import draw_verdict
@@ -28,8 +30,46 @@ async def draw(screen: Screen) -> None:
         with parts.tag("div", classes="actions"):
             parts.link("Go on to the release", "/release", classes="main")
             parts.link("Compare with other solutions", "/explore", classes="button")
-    elif made is not None:
+        draw_release(made)
+        wrong = "search" in screen.errors or screen.session.refusal((screen.step.name, "algorithm")) is not None
+        with parts.details("Search in another way", screen.choices, name="another-way", start=bool(wrong)):
+            _draw_search(screen, fresh=True)
+        return
+    if made is not None:
         parts.notice("Something was changed since this search.", kind="warning", hint="Search again for a new release.")
+    _draw_request(screen)
+    _draw_search(screen, fresh=False)
+    if made is not None:
+        draw_release(made)
+
+
+def _draw_request(screen: Screen) -> None:
+    """Say what is searched for, in words, and where each of it is decided."""
+    policy = screen.policy
+    models = policy.models if policy.algorithm.promise() is None else (*policy.models, policy.algorithm.promise())
+    told = [
+        ("Made coarser", list_names(policy.schema.quasi) or "no column", "columns"),
+        ("What must hold", " ".join(promise_for_one(each, policy.schema) for each in models) or "nothing", "privacy"),
+        (
+            "Left out",
+            suppression_in_words(policy.suppression, *members_of(screen.session)).partition(". ")[0],
+            "privacy",
+        ),
+    ]
+    with parts.tag("section", classes="card asked", id="asked", aria_label="What is searched for"):
+        parts.heading("What is searched for", level=3)
+        with parts.tag("dl", classes="facts"):
+            for label, words, step in told:
+                with parts.tag("div"):
+                    parts.tag("dt", label)
+                    with parts.tag("dd"):
+                        parts.tag("span", f"{words.rstrip('.')}. ")
+                        parts.link("Change", f"/{step}").props["aria-label"] = f"Change: {label.lower()}"
+
+
+def _draw_search(screen: Screen, *, fresh: bool) -> None:
+    """Draw the choice of an algorithm, what stands in its way, and the button that begins."""
+    session = screen.session
     _algorithm(screen)
     empty = promises_nothing(screen.policy)
     if empty:
@@ -50,8 +90,6 @@ async def draw(screen: Screen) -> None:
         )
     screen.problem("search")
     _remedies(screen)
-    if made is not None:
-        draw_release(made)
 
 
 def _algorithm(screen: Screen) -> None:
@@ -68,7 +106,7 @@ def _algorithm(screen: Screen) -> None:
     if not parameters_of(type(algorithm), screen.policy.schema):
         return
     shown = screen.choices.get("settings", False) or screen.session.refusal((screen.step.name, "algorithm"))
-    with parts.details("Settings of this algorithm", screen.choices, name="settings", start=bool(shown)):
+    with parts.details("Expert: settings of this algorithm", screen.choices, name="settings", start=bool(shown)):
         draw_value(
             screen,
             algorithm,

@@ -100,7 +100,7 @@ def class_page(
         "first": first,
         "of": of,
         "classes": len(found.sizes),
-        "smallest": int(found.sizes.min()) if len(found.sizes) else 0,
+        "smallest": int((found.sizes if found.people is None else found.people).min()) if len(found.sizes) else 0,
         "suppressed": len(found.order) - found.published,
     }
 

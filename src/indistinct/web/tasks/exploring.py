@@ -38,6 +38,8 @@ from indistinct.web.tasks.searching import losses_of
 from indistinct.web.tasks.tables import table_of
 from indistinct.web.worker import Desk
 
+LEFT_OUT = "left out"
+"""What stands in place of the labels of a row that is not published."""
 MOST_NODES = 20_000
 """More nodes are refused unless a steward asks for more."""
 # So many rows are shown before and after, and so many places of nodes in a picture; a smaller dot hides behind others.
@@ -350,7 +352,7 @@ def _labels_of(found: Sorted, rows: Codes) -> tuple[tuple[str, ...], ...]:
     classes = np.searchsorted(ends, places[rows], side="right")
     there = [int(each) for each in classes if each < len(found.sizes)]
     labels = dict(zip(there, found.labels(there), strict=True)) if there else {}
-    nothing = ("left out", *[""] * (len(found.headings) - 1))
+    nothing = (LEFT_OUT, *[""] * (len(found.headings) - 1))
     return tuple(tuple(labels.get(int(each), nothing)) for each in classes)
 
 

@@ -29,7 +29,7 @@ MOST_STRANGERS = 50
 """So many values that are not covered are shown."""
 FREQUENT, ENDS = 6, 3
 """So many of the most frequent values are shown, and of the smallest and the largest."""
-# So many values and hierarchies of columns are kept, and twice as many as there are columns beside them.
+# So many values and hierarchies of columns are kept, and three times as many as there are columns beside them.
 KEPT = 64
 # About so many cut points begin a hierarchy.
 FIRST_CUTS = 8
@@ -49,6 +49,19 @@ class Fit:
     hint: str | None = None
     uncovered: int = 0
     strangers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """A column in short: how its hierarchy fits, what is suggested for it, and what becomes of a frequent value.
+
+    `now` and `advised` are that value and its label on each level, as declared and as suggested.
+    """
+
+    fit: Fit
+    advice: Hierarchy
+    now: tuple[str, ...]
+    advised: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,27 +94,47 @@ class _Bound:
 
 def survey(desk: Desk, policy: Policy, columns: Sequence[str]) -> dict[str, Fit]:
     """Return how the hierarchies of some columns fit; a column without one has its values and nothing else."""
-    return {name: _fit_column(desk, policy, name).fit for name in columns}
+    return {name: _fit_column(desk, policy, name, policy.hierarchies.get(name)).fit for name in columns}
 
 
-def preview(desk: Desk, policy: Policy, column: str) -> Preview:
-    """Return what the hierarchy of a column makes of its most frequent, smallest and largest values."""
+def outline(desk: Desk, policy: Policy, columns: Sequence[str]) -> dict[str, Outline]:
+    """Return some columns in short."""
+    return {name: _outline_column(desk, policy, name) for name in columns}
+
+
+def _outline_column(desk: Desk, policy: Policy, column: str) -> Outline:
     domain, counts = _values(desk, policy, column)
-    bound = _fit_column(desk, policy, column)
+    advice = suggest(domain)
+    now, advised = (_fit_column(desk, policy, column, each) for each in (policy.hierarchies.get(column), advice))
+    return Outline(now.fit, advice, _example(domain, counts, now), _example(domain, counts, advised))
+
+
+def _example(domain: Domain, counts: Codes, bound: "_Bound") -> tuple[str, ...]:
+    """Return the most frequent value and its label on each level; nothing where no value is there."""
+    present = int(domain.missing)
+    if present == len(domain):
+        return ()
+    code = present + int(np.argmax(counts[present:]))
+    text = domain.decode(np.array([code], dtype=np.int64)).cast(pa.string())[0].as_py()
+    taxonomy, row = bound.taxonomy, int(bound.codes[code])
+    if taxonomy is None or row < 0:
+        return (text,)
+    return text, *(_label(taxonomy, row, level) or "" for level in _above(taxonomy))
+
+
+def preview(desk: Desk, policy: Policy, column: str, hierarchy: Hierarchy | None) -> Preview:
+    """Return what a hierarchy makes of the most frequent, smallest and largest values of a column."""
+    domain, counts = _values(desk, policy, column)
+    bound = _fit_column(desk, policy, column, hierarchy)
     taxonomy, chosen = bound.taxonomy, _chosen(domain, counts)
     texts = domain.decode(np.array([code for _, code in chosen], dtype=np.int64)).cast(pa.string()).to_pylist()
-    meanings = () if taxonomy is None else level_meanings(taxonomy, policy.hierarchies[column])[1:]
+    meanings = () if taxonomy is None else level_meanings(taxonomy, hierarchy)[1:]
     shown = []
     for (why, code), text in zip(chosen, texts, strict=True):
         place = int(bound.codes[code])
         labels = () if taxonomy is None else tuple(_label(taxonomy, place, level) for level in _above(taxonomy))
         shown.append((why, text or "", int(counts[code]), labels))
     return Preview(meanings, tuple(shown))
-
-
-def suggest_hierarchy(desk: Desk, policy: Policy, column: str) -> Hierarchy:
-    """Return the hierarchy that the library suggests for a column."""
-    return suggest(_values(desk, policy, column)[0])
 
 
 def begin_hierarchy(desk: Desk, policy: Policy, column: str, *, kind: str) -> Hierarchy:
@@ -120,7 +153,8 @@ def begin_hierarchy(desk: Desk, policy: Policy, column: str, *, kind: str) -> Hi
         case "order":
             made = Hierarchy.order(_few(domain))
         case "tree":
-            made = _tree(domain, _fit_column(desk, policy, column), policy.hierarchies.get(column))
+            declared = policy.hierarchies.get(column)
+            made = _tree(domain, _fit_column(desk, policy, column, declared), declared)
         case _:
             made = Hierarchy.suppression()
     taxonomy = made.bind(domain)
@@ -131,7 +165,8 @@ def begin_hierarchy(desk: Desk, policy: Policy, column: str, *, kind: str) -> Hi
 
 def complete_hierarchy(desk: Desk, policy: Policy, column: str) -> Hierarchy:
     """Return the tree or the order of a column with those of its values that it did not cover, each as it is."""
-    hierarchy, bound = policy.hierarchies[column], _fit_column(desk, policy, column)
+    hierarchy = policy.hierarchies[column]
+    bound = _fit_column(desk, policy, column, hierarchy)
     texts = _values(desk, policy, column)[0].texts()
     strangers = [texts[code] or "" for code in np.flatnonzero(bound.codes < 0).tolist()]
     table = table_of_values(hierarchy)
@@ -157,7 +192,8 @@ def import_hierarchy(desk: Desk, policy: Policy, column: str, path: Path) -> Imp
 def export_hierarchy(desk: Desk, policy: Policy, column: str, path: Path) -> Path:
     """Write the hierarchy of a column as `import_hierarchy` reads it, and return where."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    rows = _rows(_values(desk, policy, column)[0], _fit_column(desk, policy, column), policy.hierarchies[column])
+    hierarchy = policy.hierarchies[column]
+    rows = _rows(_values(desk, policy, column)[0], _fit_column(desk, policy, column, hierarchy), hierarchy)
     with path.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file, delimiter=";").writerows(rows)
     return path
@@ -175,8 +211,7 @@ def _values(desk: Desk, policy: Policy, column: str) -> tuple[Domain, Codes]:
     return found
 
 
-def _fit_column(desk: Desk, policy: Policy, column: str) -> _Bound:
-    hierarchy = policy.hierarchies.get(column)
+def _fit_column(desk: Desk, policy: Policy, column: str, hierarchy: Hierarchy | None) -> _Bound:
     domain, _ = _values(desk, policy, column)
     key = _key_of_fit(policy, column, hierarchy)
     found: _Bound = desk.keep(key, lambda: _fit_domain(hierarchy, domain), most=_most_kept(policy))
@@ -184,8 +219,8 @@ def _fit_column(desk: Desk, policy: Policy, column: str) -> _Bound:
 
 
 def _most_kept(policy: Policy) -> int:
-    """Return how much is kept: a page shows all columns at once, however many there are."""
-    return KEPT + 2 * len(policy.schema.columns)
+    """Return how much is kept: a page shows all columns at once, each with its values, as they are and as suggested."""
+    return KEPT + 3 * len(policy.schema.columns)
 
 
 def _key_of_fit(policy: Policy, column: str, hierarchy: Hierarchy | None) -> tuple[Any, ...]:

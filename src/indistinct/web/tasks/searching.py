@@ -101,7 +101,6 @@ def _figures(release: Release) -> dict[str, Any]:
         "original_people": None if certificate.people is None else certificate.people.original,
         "suppressed_people": None if certificate.people is None else certificate.people.suppressed,
         "reusable": parse_algorithm(certificate.algorithm or "auto").traits.reusable,
-        "reasons": [] if release.explanation is None else list(release.explanation.reasons()),
     }
 
 

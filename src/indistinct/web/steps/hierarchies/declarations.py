@@ -1,13 +1,13 @@
 """What a steward types into fields as the declaration of a hierarchy, in the form in which a policy has it."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from indistinct.algorithms.base import Algorithm
-from indistinct.figures import plural
+from indistinct.figures import number, plural
 from indistinct.hierarchy import (
     CutPoints,
     Dates,
@@ -37,7 +37,7 @@ class Builder:
 
 
 BUILDERS = {
-    NONE: Builder("None", "No coarser values are declared; the algorithm decides what becomes of values."),
+    NONE: Builder("No levels", "No coarser values are declared: the search decides what becomes of values."),
     "intervals": Builder(
         "Intervals of equal width", "Each number becomes the interval that it lies in.", (Kind.NUMBER,)
     ),
@@ -75,27 +75,49 @@ def describe_hierarchy(hierarchy: Hierarchy | None) -> str:
     """Return a declaration in a few words.
 
     >>> describe_hierarchy(Hierarchy.intervals([5, 10]))
-    'intervals of 5, 10'
+    'ranges of 5, then 10'
     """
     match hierarchy:
         case None:
-            return "none"
+            return "no levels"
         case Intervals():
-            start = f" from {hierarchy.origin:g}" if hierarchy.origin else ""
-            return f"intervals of {spell_numbers(hierarchy.widths)}{start}"
+            start = f", from {hierarchy.origin:g}" if hierarchy.origin else ""
+            return f"ranges of {_in_turn(map(number, hierarchy.widths))}{start}"
         case CutPoints():
-            return f"cut points on {plural(len(hierarchy.cuts), 'level')}"
+            return f"ranges that you cut, on {plural(len(hierarchy.cuts), 'level')}"
         case Dates():
-            return ", ".join(hierarchy.levels)
+            return f"the {_in_turn(hierarchy.levels)}"
         case Masking():
-            return f"masking from the {hierarchy.side}"
+            return f"characters hidden from the {hierarchy.side}, one more on each level"
         case Order():
-            return f"order of {plural(len(hierarchy.values), 'value')}"
+            return f"{plural(len(hierarchy.values), 'value')} in an order, neighbours joined"
         case Explicit():
             source = f", from {Path(hierarchy.path).name}" if hierarchy.form == "file" and hierarchy.path else ""
-            return f"tree of {plural(len(hierarchy.rows), 'value')}{source}"
+            return f"groups of {plural(len(hierarchy.rows), 'value')}{source}"
         case _:
-            return "suppression"
+            return "as it is, or not at all"
+
+
+def helps(advice: Hierarchy, declared: Hierarchy | None) -> bool:
+    """Return whether a suggestion is worth taking: suppression is what a column without levels has already.
+
+    >>> helps(Hierarchy.suppression(), None), helps(Hierarchy.masking(), None)
+    (False, True)
+    """
+    return advice != declared and not (declared is None and builder_of(advice) == "suppression")
+
+
+def _in_turn(levels: Iterable[str]) -> str:
+    return ", then ".join(levels)
+
+
+def show_path(labels: Sequence[str]) -> str:
+    """Return what becomes of a value, level by level; a level that changes nothing is not repeated.
+
+    >>> show_path(["34", "30-34", "30-39", "30-39", "*"])
+    '34 → 30-34 → 30-39 → *'
+    """
+    return " → ".join(label for label, before in zip(labels, [None, *labels], strict=False) if label != before)
 
 
 def with_option(hierarchy: Hierarchy, key: str, value: Any) -> Hierarchy:
@@ -192,23 +214,23 @@ def columns_with_hierarchies(policy: Policy) -> dict[str, str]:
 
 def remark(algorithm: Algorithm, hierarchy: Hierarchy | None, *, kind: str, quasi: bool) -> str:
     """Return what an algorithm makes of the hierarchy of a column, where that is not what somebody would expect."""
-    traits, name = algorithm.traits, algorithm.name
+    traits = algorithm.traits
     if not quasi:
         return ""
     if traits.buckets:
-        return f"{name} keeps values as they are, so that it publishes no hierarchy." if hierarchy else ""
+        return "The search keeps values as they are, so that it publishes no levels." if hierarchy else ""
     if traits.ranges and kind != Kind.TEXT and (hierarchy is None or not hierarchy.categorical):
         if hierarchy is None:
-            return f"The algorithm {name} makes ranges of its own for this column: nothing needs to be done here."
+            return "The search makes ranges that fit this column: nothing needs to be done here."
         return (
-            f"The algorithm {name} makes ranges of its own for this column and does not publish these; figures of "
-            "loss alone look at them. An algorithm over levels, such as optimal, publishes them."
+            "The search makes ranges that fit this column, and does not publish these levels; figures of loss alone "
+            "look at them. Whoever asks for the same groups for everybody gets them."
         )
     if hierarchy is not None:
         return ""
     if traits.hierarchies:
-        return f"Without a hierarchy {name} publishes a value of this column as it is, or not at all."
-    return f"Without a hierarchy {name} joins values of this column to sets, such as {{a, b}}."
+        return "Without levels a value of this column is published as it is, or not at all."
+    return "Without levels values of this column are joined to sets, such as {a, b}."
 
 
 def with_hierarchy(

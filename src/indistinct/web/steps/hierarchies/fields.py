@@ -7,6 +7,7 @@ from typing import Any
 from indistinct.hierarchy import CutPoints, Dates, Hierarchy, Intervals, Masking, Order
 from indistinct.hierarchy.builders import declared_order
 from indistinct.web import parts
+from indistinct.web.deciding import with_levels
 from indistinct.web.frame import Screen
 from indistinct.web.steps.hierarchies.declarations import (
     UNITS,
@@ -176,7 +177,11 @@ def with_unit(hierarchy: Dates, unit: str, wanted: bool) -> Hierarchy:
 
 
 def decide(screen: Screen, column: str, hierarchy: Hierarchy | None, *, keep: Collection[str] = ()) -> None:
-    """Put a hierarchy into the policy; what the tab had chosen about the old one is gone but for what it shall keep."""
-    screen.change(replace(screen.policy, hierarchies=with_hierarchy(screen.policy.hierarchies, column, hierarchy)))
+    """Put a hierarchy into the policy; what the tab had chosen about the old one is gone but for what it shall keep.
+
+    Bounds of its levels stay with a tree that is edited, and go with one that is replaced.
+    """
+    changed = replace(screen.policy, hierarchies=with_hierarchy(screen.policy.hierarchies, column, hierarchy))
+    screen.change(changed if keep else with_levels(changed, column, ""))
     kept = {name: value for name, value in screen.choices.items() if name in keep}
     screen.choices = {**kept, COLUMN: column}

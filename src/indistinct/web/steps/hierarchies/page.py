@@ -1,16 +1,18 @@
-"""The step `hierarchies`: a list of columns, and for one of them its builder, a preview, and files in and out."""
+"""The step `hierarchies`: a line for each column, and for one of them its builder, a preview, and files in and out."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from nicegui import ui
 
 from indistinct.figures import number, plural
-from indistinct.hierarchy import table_of_values
+from indistinct.hierarchy import Hierarchy, table_of_values
+from indistinct.recoding.levels import spell_bounds
 from indistinct.web import parts
+from indistinct.web.deciding import with_levels
 from indistinct.web.files import DOWNLOADS, key_of_downloads, safe_name, uploaded_path
 from indistinct.web.frame import Screen
-from indistinct.web.standing import INSPECTED
 from indistinct.web.steps.hierarchies.declarations import (
     BUILDERS,
     NONE,
@@ -18,22 +20,25 @@ from indistinct.web.steps.hierarchies.declarations import (
     builders_for,
     columns_with_hierarchies,
     describe_hierarchy,
+    helps,
     remark,
-    with_hierarchy,
+    show_path,
 )
 from indistinct.web.steps.hierarchies.editor import draw_tree
 from indistinct.web.steps.hierarchies.fields import COLUMN, decide, draw_fields
 from indistinct.web.tasks.hierarchies import (
     Fit,
     Imported,
+    Outline,
+    Preview,
     begin_hierarchy,
     complete_hierarchy,
     export_hierarchy,
     import_hierarchy,
+    outline,
     preview,
-    suggest_hierarchy,
 )
-from indistinct.web.tasks.hierarchies import survey as survey_columns
+from indistinct.web.worker import TaskError
 
 MISSING = "(missing)"
 TOLD = "told"
@@ -41,111 +46,137 @@ TOLD = "told"
 
 
 async def draw(screen: Screen) -> None:
-    """Draw the columns, and everything about the chosen one."""
+    """Draw a line for each column, and everything about the one that is unfolded."""
     columns = columns_with_hierarchies(screen.policy)
     if not columns:
         parts.notice("No column is recoded.", hint="Give a column the role quasi-identifier first.")
         parts.link("Go back to columns", "/columns", classes="main")
         return
-    column = screen.choices.get(COLUMN)
-    if column not in columns:
-        column = screen.choices[COLUMN] = next(iter(columns))
-    # Values of the others were counted when the table was opened.
-    fits = {name: fit for name, fit in counted_before(screen.session.result(INSPECTED)).items() if name in columns}
-    sought = [name for name in columns if name == column or name in screen.policy.hierarchies or name not in fits]
-    fits |= await screen.session.ask(survey_columns, screen.policy, sought)
-    await _draw_all_suggestions(screen, columns)
-    _draw_list(screen, columns, fits)
-    with parts.tag("section", aria_labelledby="chosen"):
-        await _draw_column(screen, column, fits[column], quasi=column in screen.policy.schema.quasi)
+    outlines = await screen.session.ask(outline, screen.policy, tuple(columns))
+    _draw_all_suggestions(screen, outlines)
+    with parts.tag("div", classes="lines"):
+        for index, (name, use) in enumerate(columns.items()):
+            await _draw_line(screen, index, name, use=use, about=outlines[name])
+    parts.say("A frequent value is shown on each level; * is a value that is not published.", kind="hint")
 
 
-async def _draw_all_suggestions(screen: Screen, columns: dict[str, str]) -> None:
+def _draw_all_suggestions(screen: Screen, outlines: dict[str, Outline]) -> None:
     """Offer to give every column what is suggested for it, and to go on."""
-    advice = {name: await screen.session.ask(suggest_hierarchy, screen.policy, name) for name in columns}
-    others = {name: each for name, each in advice.items() if each != screen.policy.hierarchies.get(name)}
+    policy = screen.policy
+    others = {name: each.advice for name, each in outlines.items() if helps(each.advice, policy.hierarchies.get(name))}
 
     def take() -> None:
-        hierarchies = dict(screen.policy.hierarchies)
-        for name, each in others.items():
-            hierarchies = with_hierarchy(hierarchies, name, each)
-        screen.change(replace(screen.policy, hierarchies=hierarchies))
+        changed = replace(policy, hierarchies={**policy.hierarchies, **others})
+        for name in others:  # levels are counted anew
+            changed = with_levels(changed, name, "")
+        screen.change(changed)
 
-    if not screen.policy.algorithm.traits.hierarchies:
-        parts.say("You asked for ranges that fit the table: most columns need nothing here.", kind="hint")
+    needed = policy.algorithm.traits.hierarchies
+    if not needed:
+        parts.say(
+            "You asked for the least loss: the search makes ranges that fit the table. It follows levels for texts "
+            "only, such as postal codes, so that nothing needs to be done here."
+        )
+    elif others:
+        parts.say(f"{plural(len(others), 'column has', 'columns have')} not what is suggested: {', '.join(others)}.")
+    else:
+        parts.say(f"All {len(outlines)} columns have what is suggested. A suggestion is where to begin: you decide.")
     with parts.tag("div", classes="actions"):
+        go_first = bool(others) and needed
         if others:
-            screen.button(f"Use all suggestions ({', '.join(others)})", take, name="all-suggestions")
-        else:
-            parts.tag("span", "Every column has what is suggested.", classes="hint")
-        parts.link("Go on to privacy", "/privacy", classes="main")
+            screen.button("Use all suggestions", take, name="all-suggestions", main=go_first)
+        parts.link("Go on to privacy", "/privacy", classes="button" if go_first else "main")
     screen.problem("all-suggestions")
 
 
-def counted_before(inspection: dict[str, Any] | None) -> dict[str, Fit]:
-    """Return what a first look at the table found of each column.
-
-    >>> counted_before({"columns": [{"name": "sex", "type": "text", "distinct": 2, "missing": 55}]})["sex"].distinct
-    3
-    """
-    columns = [] if inspection is None else inspection["columns"]
-    return {each["name"]: Fit(each["type"], each["distinct"] + (each["missing"] > 0)) for each in columns}
-
-
-def _draw_list(screen: Screen, columns: dict[str, str], fits: dict[str, Fit]) -> None:
-    with parts.tag("div", classes="wide", role="region", tabindex="0", aria_label="Columns"), parts.tag("table"):
-        parts.tag("caption", "Choose a column to see and change its hierarchy")
-        with parts.tag("thead"), parts.tag("tr"):
-            for name in ("Column", "Role", "Hierarchy", "Different values, level by level", "State"):
-                parts.tag("th", name, scope="col")
-        with parts.tag("tbody"):
-            for place, (name, use) in enumerate(columns.items()):
-                _draw_line(screen, place, name, use=use, fit=fits[name])
+async def _draw_line(screen: Screen, index: int, name: str, *, use: str, about: Outline) -> None:
+    """Draw a column as one line with its levels in words; opened, it shows its builder and a preview."""
+    at, unfolded = f"column-{index}", screen.choices.get(COLUMN) == name
+    with parts.tag("section", classes="line", aria_labelledby=at):
+        with parts.tag("div", classes="line-head levels"):
+            box = parts.button(name, screen.on(lambda: _unfold(screen, "" if unfolded else name), at=at), name=at)
+            box.classes("unfolds")
+            box.props["aria-expanded"] = "true" if unfolded else "false"
+            _draw_words(screen, name, use=use, about=about)
+            _draw_taking(screen, index, name, about)
+        if unfolded:
+            with parts.tag("div", classes="line-body"):
+                await _draw_column(screen, name, about)
 
 
-def _draw_line(screen: Screen, place: int, name: str, *, use: str, fit: Fit) -> None:
-    chosen, hierarchy = screen.choices[COLUMN] == name, screen.policy.hierarchies.get(name)
+def _draw_words(screen: Screen, name: str, *, use: str, about: Outline) -> None:
+    """Say what becomes of a column, with a value that goes through its levels, and what is wrong with them."""
+    hierarchy, fit = screen.policy.hierarchies.get(name), about.fit
     told = remark(screen.policy.algorithm, hierarchy, kind=fit.kind, quasi=name in screen.policy.schema.quasi)
-    with parts.tag("tr", classes="marked" if chosen else ""):
-        with parts.tag("th", scope="row"):
-            box = parts.button(name, screen.on(lambda: _choose(screen, name), at=f"column-{place}"))
-            box.props["id"], box.props["aria-pressed"] = f"column-{place}", "true" if chosen else "false"
-        parts.tag("td", use)
-        parts.tag("td", describe_hierarchy(hierarchy))
-        parts.tag("td", " → ".join(map(number, fit.sizes or (fit.distinct,))))
+    with parts.tag("div", classes="ladder"):
+        if name not in screen.policy.schema.quasi:
+            parts.tag("span", use, classes="badge")
+        if hierarchy is None:
+            parts.tag("span", told or "No levels are declared.")
+            if helps(about.advice, None):
+                parts.tag("span", f"Suggested: {_in_words(about.advice, about.advised)}", classes="hint")
+            else:
+                parts.tag("span", "Unfold it to put values into groups that belong together.", classes="hint")
+            return
+        parts.tag("span", _in_words(hierarchy, about.now))
         if fit.message:
-            parts.tag(
-                "td", f"{plural(fit.uncovered, 'value')} not covered" if fit.uncovered else "wrong", classes="bad"
-            )
-        else:
-            parts.tag("td", "not published" if told and hierarchy is not None else "")
+            wrong = f"{plural(fit.uncovered, 'value')} not covered" if fit.uncovered else fit.message
+            parts.tag("span", wrong, classes="badge bad")
+        elif told:
+            parts.tag("span", "not published: ranges that fit are", classes="badge")
 
 
-def _choose(screen: Screen, column: str) -> None:
+def _in_words(hierarchy: Hierarchy, path: Sequence[str]) -> str:
+    words = describe_hierarchy(hierarchy)
+    return f"{words[:1].upper()}{words[1:]}: {show_path(path)}" if len(path) > 1 else words
+
+
+def _draw_taking(screen: Screen, index: int, name: str, about: Outline) -> None:
+    """Offer the suggestion for one column, where it has another hierarchy."""
+    if not helps(about.advice, screen.policy.hierarchies.get(name)):
+        parts.tag("span", "as suggested", classes="hint")
+        return
+
+    def take() -> None:
+        unfolded = screen.choices.get(COLUMN)
+        decide(screen, name, about.advice)
+        if unfolded != name:
+            screen.choices[COLUMN] = unfolded
+
+    screen.button("Use the suggestion", take, name=f"take-{index}", label=f"Use the suggestion for {name}")
+
+
+def _unfold(screen: Screen, column: str) -> None:
     screen.choices = {COLUMN: column}
 
 
-async def _draw_column(screen: Screen, column: str, fit: Fit, *, quasi: bool) -> None:
-    hierarchy = screen.policy.hierarchies.get(column)
-    parts.tag("h2", column, id="chosen")
-    told = remark(screen.policy.algorithm, hierarchy, kind=fit.kind, quasi=quasi)
-    if told:
+async def _draw_column(screen: Screen, column: str, about: Outline) -> None:
+    hierarchy, fit = screen.policy.hierarchies.get(column), about.fit
+    told = remark(screen.policy.algorithm, hierarchy, kind=fit.kind, quasi=column in screen.policy.schema.quasi)
+    if told and hierarchy is not None:
         parts.notice(told)
+    seen = about.advice if hierarchy is None else hierarchy
+    shown = await screen.session.ask(preview, screen.policy, column, seen)
     with parts.tag("div", classes="sides builder"):
         with parts.tag("div"):
-            await _draw_builder(screen, column, fit)
+            _draw_builder(screen, column, fit)
+            if hierarchy is not None and shown.meanings and not told and column in screen.policy.schema.quasi:
+                _draw_bounds(screen, column, ("as it is", *shown.meanings))
+            _draw_files(screen, column)
         with parts.tag("div"):
-            await _draw_preview(screen, column, fit)
+            if fit.message:
+                _draw_wrong(screen, column, fit)
+            _draw_preview(shown, fit, suggested=hierarchy is None)
     table = table_of_values(hierarchy)
     if table is not None:
         draw_tree(screen, column, table)
 
 
-async def _draw_builder(screen: Screen, column: str, fit: Fit) -> None:
+def _draw_builder(screen: Screen, column: str, fit: Fit) -> None:
     hierarchy = screen.policy.hierarchies.get(column)
     chosen = builder_of(hierarchy)
     screen.choice(
-        "Kind of hierarchy",
+        "How values become coarser",
         builders_for(fit.kind, chosen),
         chosen,
         lambda kind: _begin(screen, column, kind),
@@ -153,21 +184,36 @@ async def _draw_builder(screen: Screen, column: str, fit: Fit) -> None:
         hint=BUILDERS[chosen].meaning,
     )
     draw_fields(screen, column, hierarchy)
-    advice = await screen.session.ask(suggest_hierarchy, screen.policy, column)
-    with parts.tag("div", classes="actions"):
-        if advice != hierarchy:
-            screen.button(
-                f"Use the suggestion: {describe_hierarchy(advice)}",
-                lambda: decide(screen, column, advice),
-                name="suggestion",
-                at="builder",
-            )
-        else:
-            parts.tag("span", "This is what is suggested.", classes="hint")
-        if hierarchy is not None:
+
+
+def _draw_bounds(screen: Screen, column: str, levels: Sequence[str]) -> None:
+    """Ask between which levels the column is published."""
+    top = len(levels) - 1
+    least, most = screen.policy.levels.of(column, top)
+    options = {str(level): f"level {level}: {words}" for level, words in enumerate(levels)}
+
+    def take(lowest: int, highest: int) -> None:
+        if lowest > highest:
+            raise TaskError("no level is left", hint="the finest level must not be coarser than the coarsest")
+        bounds = "" if (lowest, highest) == (0, top) else spell_bounds((lowest, None if highest == top else highest))
+        screen.change(with_levels(screen.policy, column, bounds))
+
+    with parts.details("Levels that may be published", screen.choices, name="bounds", start=(least, most) != (0, top)):
+        screen.choice(
+            "Not finer than", options, str(least), lambda value: take(int(value), min(most, top)), name="finest"
+        )
+        screen.choice(
+            "Not coarser than", options, str(min(most, top)), lambda value: take(least, int(value)), name="coarsest"
+        )
+
+
+def _draw_files(screen: Screen, column: str) -> None:
+    start = "import" in screen.errors or bool(screen.choices.get(TOLD))
+    with parts.details("From a file, or to a file", screen.choices, name="files", start=start):
+        _draw_import(screen, column)
+        if column in screen.policy.hierarchies:
             screen.button("Export as CSV", lambda: _export(screen, column), name="export")
-    screen.problem("export")
-    _draw_import(screen, column)
+            screen.problem("export")
 
 
 async def _begin(screen: Screen, column: str, kind: str) -> None:
@@ -175,10 +221,8 @@ async def _begin(screen: Screen, column: str, kind: str) -> None:
     decide(screen, column, made)
 
 
-async def _draw_preview(screen: Screen, column: str, fit: Fit) -> None:
-    if fit.message:
-        _draw_wrong(screen, column, fit)
-    shown = await screen.session.ask(preview, screen.policy, column)
+def _draw_preview(shown: Preview, fit: Fit, *, suggested: bool) -> None:
+    """Draw what becomes of some values, or would become of them as suggested."""
     headings = [
         "Value",
         "Why",
@@ -195,7 +239,8 @@ async def _draw_preview(screen: Screen, column: str, fit: Fit) -> None:
         for why, value, count, labels in shown.values
     ]
     some = "" if len(rows) == fit.distinct else ", some of them"
-    parts.table(f"What becomes of {plural(fit.distinct, 'value')}{some}", headings, rows, right=["Rows"])
+    does = "What the suggestion would make of" if suggested else "What becomes of"
+    parts.table(f"{does} {plural(fit.distinct, 'value')}{some}", headings, rows, right=["Rows"])
 
 
 def _draw_wrong(screen: Screen, column: str, fit: Fit) -> None:
