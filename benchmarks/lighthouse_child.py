@@ -38,7 +38,10 @@ def main() -> None:
 
 
 def _measure(setting: str, table: "pd.DataFrame", k: int, names: tuple[str, ...]) -> None:
-    """Print a setting, k, the share of starred cells of some columns, rows dropped, rows changed and CPU seconds."""
+    """Print a setting, k, the share of starred cells of some columns, rows dropped and changed, CPU seconds, and years.
+
+    Years are the mean width of a class's ages: it publishes their mean, and rows that publish the same are a class.
+    """
     from project_lighthouse_anonymize.gtrees import make_flat_default_gtree  # type: ignore[import-not-found]
     from project_lighthouse_anonymize.wrappers.k_anonymize import k_anonymize  # type: ignore[import-not-found]
 
@@ -56,7 +59,12 @@ def _measure(setting: str, table: "pd.DataFrame", k: int, names: tuple[str, ...]
     taken = time.process_time() - began
     starred = sum((made[name].notna() & ~made[name].isin(known[name])).sum() for name in names)
     share = starred / (len(made) * len(names))
-    print(setting, k, f"{share:.4f}", len(table) - len(made), int(quality["n_generalized"]), f"{taken:.1f}", flush=True)
+    ages = table["age"].iloc[made["id"]].to_numpy()
+    shown = made[list(table.columns)].astype(str).agg("|".join, axis=1).to_numpy()
+    classes = table.iloc[: len(ages)].assign(age=ages, shown=shown).groupby("shown")["age"]
+    width = (classes.transform("max") - classes.transform("min")).mean()
+    figures = (len(table) - len(made), int(quality["n_generalized"]), f"{taken:.1f}", f"{width:.2f}")
+    print(setting, k, f"{share:.4f}", *figures, flush=True)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from indistinct.reproduce.scoreboards import (
     SDNIST,
     LighthouseFigures,
     NistScores,
+    mean_width,
     publish_adult,
     share_of_stars,
     stars_with_dropped,
@@ -51,8 +52,8 @@ def lighthouse_lines() -> Iterator[Line]:
     for (setting, k), theirs in (measured or recorded).items():
         table, names = tables[setting]
         began = time.process_time()
-        release = publish_adult(table, k, names).table
-        taken = time.process_time() - began
+        made = publish_adult(table, k, names)
+        taken, release = time.process_time() - began, made.table
         what, stars = f"{setting}, k = {k}", share_of_stars(release, names)
         every = (
             _count_dropped(stars, table, release.num_rows),
@@ -60,6 +61,7 @@ def lighthouse_lines() -> Iterator[Line]:
         )
         yield Line(f"{what}: % of names starred", 100 * stars, peer, 100 * theirs.stars, None)
         yield Line(f"{what}: the same, dropped rows as stars", 100 * every[0], peer, 100 * every[1], 1)
+        yield Line(f"{what}: years of age", mean_width(made, "age"), peer, theirs.years, None)
         yield Line(f"{what}: CPU seconds", taken, peer, theirs.cpu, 1)
 
 
@@ -76,8 +78,9 @@ def run_lighthouse() -> Settings:
     printed = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout
     found = {}
     for line in printed.splitlines():
-        setting, k, stars, dropped, changed, cpu = line.split()
-        found[setting, int(k)] = LighthouseFigures(float(stars), int(dropped), int(changed), float(cpu))
+        setting, k, stars, dropped, changed, cpu, years = line.split()
+        figures = LighthouseFigures(float(stars), int(dropped), int(changed), float(cpu), float(years))
+        found[setting, int(k)] = figures
     return found
 
 

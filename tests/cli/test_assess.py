@@ -46,6 +46,16 @@ def test_both_sides(run, patients, roles, release):
         assert part in words
 
 
+def test_a_release_with_stars_tells_the_count_of_sdcmicro_beside_its_classes(run, tmp_path):
+    path = tmp_path / "starred.csv"
+    path.write_text("a,b\nx,*\nx,y\nz,y\nz,y\n")
+    found = run("assess", path, "--quasi", "a,b")
+    words = " ".join(found.out.split())
+    assert "the smallest of 1 row" in words
+    assert "where a star matches everything, each row fits at least 2 rows; that is no promise" in words
+    assert json.loads(run("assess", path, "--quasi", "a,b", "--json").out)["fewest_compatible"] == 2
+
+
 def test_a_policy_tells_roles(run, patients, release, tmp_path):
     policy = tmp_path / "policy.toml"
     policy.write_text(

@@ -134,6 +134,17 @@ def test_a_clean_file_has_no_result_and_a_relative_address(run, repository, tmp_
     assert only["artifacts"][0]["location"]["uri"] == "releases/clean.csv"
 
 
+def test_a_log_replaces_nothing_that_is_read(run, repository, tmp_path):
+    release, original = repository / "clean.csv", tmp_path / "original.csv"
+    original.write_bytes(release.read_bytes())
+    before = release.read_bytes()
+    for place in (release, original):
+        ran = run("scan", release, "--original", original, "--sarif", place)
+        assert ran.code == 1
+        assert "the output would replace the input" in ran.err
+        assert place.read_bytes() == before
+
+
 def test_the_action_scans_a_repository_with_planted_leaks(repository, tmp_path):
     """The step of the action runs as a runner would run it, with its inputs in the environment."""
     action = yaml.safe_load((ROOT / "action.yml").read_text())

@@ -126,6 +126,15 @@ def test_workers_write_parquet_alone_and_a_failure_leaves_nothing_behind(frame, 
 
 
 @needs_java
+@pytest.mark.parametrize("scheme", ["hdfs", "s3a", "abfss", "file"])
+def test_an_address_is_refused_before_any_work_and_nothing_is_left_there(frame, tmp_path, scheme):
+    with pytest.raises(OutputError, match=f"not to an address that begins with {scheme}://") as refused:
+        ind.anonymize(frame, SCHEMA, model=MODEL, algorithm="mondrian", output=f"{scheme}://{tmp_path}/release.parquet")
+    assert "a path that driver and workers share" in refused.value.hint
+    assert list(tmp_path.iterdir()) == []
+
+
+@needs_java
 def test_a_frame_goes_to_spark_and_stays_there(frame, tmp_path, table):
     assert chosen_engine(frame).name == "spark"
     opened = ind.open(frame)

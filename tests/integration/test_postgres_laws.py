@@ -16,7 +16,7 @@ from indistinct.errors import InfeasibleError, ParameterError, SchemaError
 from indistinct.frequencies.count import Request
 from indistinct.tables import Reading
 from indistinct.testing.strategies import Sample, recodings, samples
-from references.engine_runs import JOBS, KEYS, PEOPLE, arrays_of, rows_of, run
+from references.engine_runs import JOBS, KEYS, PEOPLE, arrays_of, require_stars_alike, rows_of, run
 from references.publishing import MEMORY, publish
 
 few = settings(deadline=None, max_examples=8)
@@ -115,6 +115,10 @@ def test_it_publishes_as_memory_does(database, data):
     theirs = publish(recoding, sample.table, schema=sample.schema, engine=MEMORY)
     assert mine.table.column_names == theirs.table.column_names
     assert rows_of(mine.table) == rows_of(theirs.table)
+
+
+def test_it_stars_the_same_cells(database):
+    require_stars_alike(MEMORY, database)
 
 
 @pytest.mark.parametrize(("algorithm", "model", "people"), JOBS)

@@ -1,6 +1,8 @@
-"""Releases in a PostgreSQL database: whole or not at all, one publisher at a time, and with few rights."""
+"""Releases in a PostgreSQL database: whole or not at all, one publisher at a time, with few rights and little room."""
 
 import json
+import os
+import subprocess
 import threading
 
 import pyarrow as pa
@@ -191,6 +193,92 @@ def test_no_session_is_left_open(server, visits, place):
     with pytest.raises(ind.InfeasibleError):
         publish(visits, place, k=1000, overwrite=True)
     assert sessions_of(server) == before
+
+
+# Room
+
+
+@pytest.fixture(scope="module")
+def many(server):
+    """More visits than a small disk holds."""
+    server.upload(generate_patients(30_000, seed=2), "clinic.many")
+    return ind.DatabaseTable(server.url, "clinic.many")
+
+
+@pytest.fixture
+def small_disk(server):
+    """A disk of two megabytes with a tablespace."""
+    folder = server.folder / "small"
+    folder.mkdir()
+    mounted = (
+        os.geteuid() == 0
+        and not subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=2m,mode=0777", "tmpfs", folder], check=False, capture_output=True
+        ).returncode
+    )
+    if not mounted:
+        folder.rmdir()
+        pytest.skip("a small disk can be made by the root of a system alone")
+    try:
+        owner = server.folder.stat()
+        os.chown(folder, owner.st_uid, owner.st_gid)
+        server.run(f"CREATE TABLESPACE small LOCATION '{folder}'")
+        yield folder
+        server.run("DROP TABLE IF EXISTS clinic.release", "DROP TABLESPACE small")
+    finally:
+        subprocess.run(["umount", "--lazy", folder], check=True)
+        folder.rmdir()
+
+
+def bytes_used(folder):
+    told = os.statvfs(folder)
+    return (told.f_blocks - told.f_bfree) * told.f_frsize
+
+
+def address_with(server, **settings):
+    """Return the address of the database for sessions with some settings."""
+    return server.address(options="%20".join(f"-c%20{name}%3D{value}" for name, value in settings.items()))
+
+
+def test_a_full_disk_of_the_server_leaves_the_old_release_and_nothing_else(server, visits, many, small_disk):
+    there = ind.DatabaseTable(address_with(server, default_tablespace="small"), "clinic.release")
+    server.run("DROP TABLE IF EXISTS clinic.release, clinic.release_sensitive")
+    before = tables_of(server)
+    with pytest.raises(ind.OutputError, match="the disk of the server is full"):
+        publish(many, there)
+    assert tables_of(server) == before
+    first = publish(visits, there)
+    used = bytes_used(small_disk)
+    with pytest.raises(ind.OutputError, match="the disk of the server is full"):
+        publish(many, there, overwrite=True)
+    assert ind.verify(there, SCHEMA, "k-anonymity:k=5").rows == first.certificate.rows == 400
+    assert tables_of(server) == {*before, "release"}
+    assert sessions_of(server) == 0
+    server.run("CHECKPOINT")  # files of tables that came to nothing go then at the latest
+    assert bytes_used(small_disk) <= used
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"temp_tablespaces": "small"}, "the disk of the server is full"),
+        ({"temp_file_limit": "512"}, "writes more to disk for a while than it may"),
+    ],
+)
+def test_what_is_sorted_on_disk_finds_no_room_there(server, many, place, small_disk, settings, words, monkeypatch):
+    """A view that sorts a large table does so on disk; our sessions give it far more memory than this."""
+    monkeypatch.setitem(sessions.SETTINGS, "work_mem", "64kB")
+    before = tables_of(server)
+    source = ind.DatabaseTable(
+        address_with(server, **settings), None, "SELECT * FROM clinic.many ORDER BY name || repeat('-', 90)"
+    )
+    with pytest.raises(ind.InputError, match=words) as told:
+        publish(source, place)
+    assert "person" not in str(told.value)
+    assert tables_of(server) == before
+    assert sessions_of(server) == 0
+    server.run("CHECKPOINT")
+    assert bytes_used(small_disk) < 1 << 16
 
 
 # Rights

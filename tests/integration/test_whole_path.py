@@ -118,6 +118,108 @@ def test_from_upload_to_a_release_that_the_command_line_verifies(page, tmp_path,
     assert saved.read_bytes() == release.read_bytes()
 
 
+COUNT = (
+    "document.addEventListener('click', (event) => { const it = event.target; "
+    "if (event.isTrusted && (it.matches('input') || !it.closest('label'))) "
+    "sessionStorage.clicks = Number(sessionStorage.clicks ?? 0) + 1; }, true);"
+)
+"""Counts what is pressed in the browser, over all pages of a tab. A label presses its field, which counts."""
+
+
+@pytest.fixture
+def clicks(page):
+    """What returns how often the steward clicked so far."""
+    told = page.chrome.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": COUNT})
+    page.chrome.refresh()
+    page.find("file")
+    page.script("sessionStorage.clicks = 0")
+    yield lambda: int(page.script("return sessionStorage.clicks"))
+    page.script("sessionStorage.removeItem('clicks')")
+    page.chrome.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", told)
+
+
+def answer_and_find(page):
+    """Answer both questions, find a release, and settle what is asked by the first button until it passes."""
+    for name in ("who-public", "shape-least"):
+        page.click(name)
+        page.wait(name, lambda name=name: page.find(name).is_selected() and page.find("undo").is_enabled())
+    go_on(page, "columns")
+    page.wait("who stands out", lambda: page.has("standing"))
+    while page.has("decide-0-0"):
+        before = page.find("step").text
+        page.click("decide-0-0")
+        page.wait("what was settled", lambda before=before: page.find("step").text != before)
+        page.drawn()
+    page.click("find")
+    page.wait("a release", lambda: "k reached" in standing(page), patience=120)
+    settled(page)
+    while "FAILS" in verdict(page):
+        before = page.find("verdict").text
+        page.click("verdict-0-0")
+        page.wait("another release", lambda before=before: page.find("verdict").text != before)
+        page.drawn()
+        settled(page)
+    go_on(page, "release")
+    page.click("take-table")
+
+
+@pytest.mark.parametrize(("table", "most"), [(None, 8), (hospital, 12)])
+def test_a_new_user_needs_few_clicks(page, clicks, tmp_path, table, most):
+    saves = {"behavior": "allow", "downloadPath": str(tmp_path / "saved")}
+    page.chrome.execute_cdp_cmd("Browser.setDownloadBehavior", saves)
+    chosen = 0
+    if table is None:
+        page.click("demo")
+    else:
+        page.upload(table(tmp_path))
+        chosen = 2  # the field, and the file in the list that the system shows
+    page.wait_for("Rows 1 to")
+    page.drawn()
+    answer_and_find(page)
+    assert "passes the profile public" in verdict(page)
+    assert wait_for(lambda: list((tmp_path / "saved").glob("*-release.csv")), "the download")
+    assert 4 < clicks() + chosen <= most, f"{clicks() + chosen} clicks"
+
+
+def test_a_value_is_seen_on_its_levels_and_all_suggestions_take_one_click(page):
+    page.demo()
+    page.at("hierarchies")
+    assert "02100 → 0210* → 021** → 02*** → 0**** → *" in page.text
+    assert not page.has("builder"), "nothing is unfolded at first"
+    page.click("all-suggestions")
+    page.wait("all of them", lambda: not page.has("all-suggestions"))
+    assert "69 → 65-69 → 60-69 → 60-79 → *" in page.text
+    page.click("column-2")
+    page.find("builder")
+    page.click("bounds")
+    page.choose("finest", "2")
+    page.wait("the bound", lambda: page.value("finest") == "2")
+    page.choose("coarsest", "1")
+    assert "no level is left" in page.error_at("coarsest")
+    for width in (1280, 390):
+        page.looks(width=width, dark=width == 390)
+        assert page.barriers() == []
+    page.looks()
+    page.click("as-code")
+    assert 'levels = "2.."' in page.find("code-policy").text
+
+
+def test_sets_of_columns_are_ticked(page):
+    page.demo()
+    page.at("privacy")
+    page.choose("add-model", "subset-anonymity")
+    for box in ("new-sets-0-0", "new-sets-0-1", "new-sets-1-2"):  # as fast as somebody clicks
+        page.click(box)
+    page.wait("the third", lambda: page.has("new-sets-2-0") and page.find("new-sets-1-2").is_selected())
+    assert page.value("new-size") == "", "sets take the place of their size"
+    for width in (1280, 390):
+        page.looks(width=width, dark=width == 390)
+        assert page.barriers() == []
+    page.looks()
+    page.click("add")
+    page.wait_for("Whoever knows age and sex, or zipcode of a person is left with at least 5 rows.")
+
+
 def test_nothing_is_green_beside_a_column_that_points_at_everybody(page, tmp_path):
     page.upload(patients(tmp_path))
     page.wait_for("Rows 1 to")

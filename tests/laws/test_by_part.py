@@ -109,6 +109,41 @@ def test_another_table_under_a_recoding_by_parts(data, tmp_path_factory):
 
 @few
 @given(data=st.data())
+def test_values_that_the_first_table_did_not_have(data, tmp_path_factory):
+    """Ranges cover new numbers, and sets what they list: other rows are suppressed, as memory does."""
+    rng, folder = np.random.default_rng(data.draw(st.integers(0, 1000))), tmp_path_factory.mktemp("parts")
+    missing = rng.random(600) < data.draw(st.sampled_from([0.0, 0.1]))
+    table = pa.table(
+        {
+            "x": rng.normal(size=600),
+            "beds": pa.array(rng.integers(0, 9, 600) * 3, mask=missing[::-1]),
+            "ward": pa.array(rng.choice(["a", "b", "c", "d"], 600), mask=missing),
+            "disease": rng.choice(["flu", "gout"], 600),
+        }
+    )
+    names = rng.choice(["a", "c", "d", "m", "z"], 600, p=[0.3, 0.3, 0.3, 0.05, 0.05])
+    other = table.set_column(2, "ward", pa.array(names, mask=rng.random(600) < 0.02))
+    beds = pa.array(rng.integers(data.draw(st.sampled_from([0, -3])), 28, 600), mask=rng.random(600) < 0.02)
+    other = other.set_column(1, "beds", beds)
+    schema = ind.Schema(quasi=["x", "beds", "ward"], sensitive=["disease"])
+    options = {"model": "k-anonymity:k=3", "algorithm": "mondrian"}
+    memory = ind.anonymize(table, schema, engine="memory", seed=1, **options)
+    places = {"output": folder / "release.parquet", "save_recoding": folder / "recoding.json"}
+    again = folder / "again.parquet"
+    with pytest.MonkeyPatch.context() as patch:
+        by_levels(Room(150, 10, 100, 0), patch)
+        ind.anonymize(table, schema, engine="duckdb", seed=1, **places, **options)
+        assert "by-part" in places["save_recoding"].read_text()
+        found = ind.apply(places["save_recoding"], other, suppression=1.0, seed=1, engine="duckdb", output=again)
+        with pytest.raises(InfeasibleError, match="of which it does not cover"):
+            ind.apply(places["save_recoding"], other, engine="duckdb", output=folder / "none.parquet")
+    wanted = ind.apply(memory.recoding, other, suppression=1.0, seed=1)
+    assert rows_of(pq.read_table(again)) == rows_of(wanted.table)
+    assert found.certificate.suppressed_rows == wanted.certificate.suppressed_rows > 0
+
+
+@few
+@given(data=st.data())
 def test_what_adds_up_is_what_memory_measures(data, tmp_path_factory):
     table = data.draw(measurements())
     schema = ind.Schema(quasi=table.column_names[:-1], sensitive=["disease"])

@@ -23,6 +23,8 @@ STARTS = [
     "top-down-kaca",
     "mondrian",
     "mondrian:relaxed=true",
+    "mdav",
+    "mdav:split=false",
     "two-level:stub=true",
 ]
 

@@ -1,53 +1,62 @@
 """The fewest stars: the integer program against all partitions of the rows, and what a star means."""
 
+import math
+from functools import cache
+
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import indistinct as ind
 from indistinct.algorithms.full_domain import fewest_stars
 from indistinct.algorithms.full_domain.fewest_stars import Solution, StarTable, is_valid, solve
-from indistinct.algorithms.full_domain.stars import compatible_rows
-
-
-def partitions(rows):
-    """Yield every way to put rows into groups."""
-    if not rows:
-        yield []
-        return
-    first, *rest = rows
-    for groups in partitions(rest):
-        yield [[first], *groups]
-        for index, group in enumerate(groups):
-            yield [*groups[:index], [first, *group], *groups[index + 1 :]]
+from indistinct.algorithms.full_domain.stars import compatible_rows, fewest_compatible
 
 
 def least_cost(rows, weights, *, k, budget):
-    """Return what the best partition costs: in a group every column is starred in which its rows differ."""
-    best = sum(weights) * len(rows) + 1
-    for groups in partitions(rows):
-        small = [group for group in groups if len(group) < k]
-        if sum(map(len, small)) > budget or len(small) == len(groups):
-            continue
-        cost = sum(len(group) * sum(weights) for group in small)
-        for group in groups:
-            if len(group) >= k:
-                cost += len(group) * sum(
-                    w for w, column in zip(weights, zip(*group, strict=True), strict=True) if len(set(column)) > 1
-                )
-        best = min(best, cost)
-    return best
+    """Return what the best partition costs: in a group every column is starred in which its rows differ.
+
+    All partitions are looked at: of the rows that are left, the first is dropped, or any group that has it is made.
+    """
+    groups = {}
+    for group in range(1, 1 << len(rows)):
+        inside = [row for place, row in enumerate(rows) if group >> place & 1]
+        if len(inside) >= k:
+            differing = zip(weights, zip(*inside, strict=True), strict=True)
+            groups[group] = len(inside) * sum(w for w, column in differing if len(set(column)) > 1)
+
+    @cache
+    def least(left, drops, published):
+        if not left:
+            return 0 if published else math.inf
+        first = left & -left
+        best = sum(weights) + least(left ^ first, drops - 1, published) if drops else math.inf
+        rest = others = left ^ first
+        while True:
+            if (group := first | others) in groups:
+                best = min(best, groups[group] + least(left ^ group, drops, True))
+            if not others:
+                return best
+            others = (others - 1) & rest
+
+    return least((1 << len(rows)) - 1, budget, False)
+
+
+TEN = [(0, 0, 0), (0, 1, 2), (1, 1, 0), (2, 0, 1), (2, 2, 2), (1, 0, 2), (0, 2, 1), (1, 2, 0), (2, 1, 1), (0, 0, 2)]
 
 
 @settings(max_examples=40)
 @given(
-    rows=st.lists(st.tuples(*[st.integers(0, 2)] * 3), min_size=2, max_size=7),
+    rows=st.lists(st.tuples(*[st.integers(0, 2)] * 3), min_size=2, max_size=10),
     weights=st.tuples(*[st.sampled_from([1, 2, 3])] * 3),
     k=st.integers(2, 3),
     budget=st.integers(0, 2),
 )
+@example(rows=TEN, weights=(1, 1, 1), k=3, budget=0)
+@example(rows=TEN, weights=(3, 1, 2), k=3, budget=1)
+@example(rows=TEN, weights=(1, 2, 2), k=2, budget=2)
 def test_the_integer_program_finds_what_all_partitions_find(rows, weights, k, budget):
     if len(rows) < k:
         return
@@ -145,6 +154,20 @@ def test_a_starred_release_tells_the_count_of_sdcmicro_beside_its_own(search):
     assert told in str(release.explanation)
     assert release.explanation.to_json()["notes"] == [told]
     assert release.counters["stars"] == sum(row.count("*") for row in rows)
+
+
+@settings(max_examples=40)
+@given(st.lists(st.tuples(*[st.integers(0, 2)] * 3), min_size=1, max_size=12), st.data())
+def test_what_fits_is_counted_as_pairs_of_rows_are_compared(rows, data):
+    """Of values 0 to 2 a 2 is a star, and every row stands some times."""
+    values, counts = np.array(rows), np.array([data.draw(st.integers(1, 3)) for _ in rows])
+
+    def fits(one, other):
+        return all(a == b or 2 in (a, b) for a, b in zip(one, other, strict=True))
+
+    expected = [sum(int(n) for y, n in zip(rows, counts, strict=True) if fits(x, y)) for x in rows]
+    assert compatible_rows(values, values == 2, counts).tolist() == expected
+    assert fewest_compatible(values, values == 2, counts) == (min(expected) if (values == 2).any() else None)
 
 
 def test_fitting_k_rows_is_no_class_of_k_rows():

@@ -7,7 +7,7 @@ nothing with the roll-up on which the algorithms rest.
 import math
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -86,22 +86,28 @@ class LatticeTable:
         allowed = min(suppression, len(self.rows) - 1)
         return {node for node in self.nodes() if self.suppressed(node, model) <= allowed}
 
-    def precision(self, node: Node) -> Fraction:
-        """Return Sweeney's precision of a node without suppression, exactly."""
-        steps = [Fraction(level, height) for level, height in zip(node, self.heights, strict=True)]
-        return 1 - sum(steps, Fraction(0)) / len(steps)
+    def precision(self, node: Node, weights: Sequence[int] = ()) -> Fraction:
+        """Return Sweeney's precision of a node without suppression, exactly; a weighted mean where columns matter."""
+        matter = weights or (1,) * len(node)
+        steps = [w * Fraction(level, height) for level, height, w in zip(node, self.heights, matter, strict=True)]
+        return 1 - sum(steps, Fraction(0)) / sum(matter)
 
-    def scores(self, node: Node, model: Model, *, k: int = 1) -> dict[str, float]:
-        """Return every registered metric of a node whose broken classes are suppressed."""
+    def scores(self, node: Node, model: Model, *, k: int = 1, weights: Sequence[float] = ()) -> dict[str, float]:
+        """Return every registered metric of a node whose broken classes are suppressed.
+
+        `weights` say how much columns matter: means over columns are weighted then, and so are sums.
+        """
         vectors, outside = self.generalized(node), self.outside(node, model)
         classes = {vector: count for vector, count in Counter(vectors).items() if vector not in outside}
         rows, kept = len(self.rows), sum(classes.values())
         gone = rows - kept
+        matter = weights or (1.0,) * len(node)
         cells = [_Cells.of(self, place, node[place], vectors, outside) for place in range(len(node))]
-        width = rows * len(node)
+        width = rows * sum(matter)
         means = [sum(cell.losses) / rows for cell in cells]
-        ncp = math.fsum(x for cell in cells for x in cell.penalties)
-        steps = math.fsum(x for cell in cells for x in cell.steps)
+        lost = math.fsum(w * x for cell, w in zip(cells, matter, strict=True) for x in cell.losses)
+        ncp = math.fsum(w * x for cell, w in zip(cells, matter, strict=True) for x in cell.penalties)
+        steps = math.fsum(w * x for cell, w in zip(cells, matter, strict=True) for x in cell.steps)
         majority = sum(
             max(Counter(row["disease"] for row, shown in self._with(vectors) if shown == vector).values())
             for vector in classes
@@ -109,9 +115,9 @@ class LatticeTable:
         return {
             "discernibility": float(sum(count * count for count in classes.values()) + gone * rows),
             "average-class-size": kept / len(classes) / k if classes else math.inf,
-            "loss": math.fsum(x for cell in cells for x in cell.losses) / width,
-            "geometric-loss": math.prod(1 + mean for mean in means) ** (1 / len(means)) - 1,
-            "iloss": math.fsum(x for cell in cells for x in cell.excess),
+            "loss": lost / width,
+            "geometric-loss": math.prod((1 + x) ** (w / sum(matter)) for x, w in zip(means, matter, strict=True)) - 1,
+            "iloss": math.fsum(w * x for cell, w in zip(cells, matter, strict=True) for x in cell.excess),
             "ncp": ncp,
             "gcp": ncp / width,
             "precision": 1 - steps / width,

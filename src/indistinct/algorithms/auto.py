@@ -28,7 +28,6 @@ from indistinct.metrics import Metric, parse_metric
 from indistinct.metrics.base import counted_in_people
 from indistinct.metrics.weighted import weigh_metric
 from indistinct.models.base import All, Model
-from indistinct.recoding.assign import assign
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import Assignment
 from indistinct.recoding.summary import TreeForm
@@ -197,7 +196,7 @@ class _Trial:
 
     def note(self, algorithm: Algorithm, recoding: Recoding) -> None:
         """Note what an attempt loses."""
-        assignment = assign(self.problem.frequencies, recoding)
+        assignment = self.problem.assigned(recoding)
         loss = self.metric.value(counted_in_people(assignment))
         self.made.append((loss, algorithm, recoding, assignment))
         self.attempts.append(Attempt(spell(algorithm), loss, len(assignment.classes), assignment.suppressed_members))
@@ -280,7 +279,7 @@ class _Trial:
             recoding = find_in_parts(algorithm, problem)
         except InfeasibleError:
             return
-        loss = self.metric.value(counted_in_people(assign(problem.frequencies, recoding)))
+        loss = self.metric.value(counted_in_people(problem.assigned(recoding)))
         yield Change(spell(algorithm), setting, before, loss)
 
 

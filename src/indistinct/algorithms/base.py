@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -22,11 +22,13 @@ from indistinct.machine.memory import needs_memory
 from indistinct.metrics.importance import NO_IMPORTANCE, Importance
 from indistinct.metrics.loss import GeneralizedTuple
 from indistinct.models.base import Model
+from indistinct.recoding.assign import assign
 from indistinct.recoding.columns import QuasiColumn
-from indistinct.recoding.kinds import Recoding
+from indistinct.recoding.kinds import RecodedColumn, Recoding
 from indistinct.recoding.levels import LevelBounds
-from indistinct.recoding.outputs import Buckets
+from indistinct.recoding.outputs import Assignment, Buckets, PublishedColumn
 from indistinct.schema import Schema
+from indistinct.spelling import spell
 from indistinct.tables.domain import Domain
 
 LOG = logging.getLogger("indistinct.search")
@@ -50,6 +52,7 @@ class Problem:
     that only the population has; a search over the whole domain is given these. `importance` says which columns matter
     more than others: a search rather changes those that matter less. `levels` bound what columns are published as;
     `forest` names the columns whose hierarchy was cut off at the most level, so that its top has several nodes.
+    `lifting` is there where values of the table were united: what is found is measured by the table's own hierarchies.
     """
 
     frequencies: FrequencySet
@@ -66,6 +69,7 @@ class Problem:
     importance: Importance = NO_IMPORTANCE
     levels: LevelBounds = LevelBounds()  # noqa: RUF009 (a frozen value)
     forest: frozenset[str] = frozenset()
+    lifting: "Lifting | None" = None
 
     def seen_by(self, algorithm: "Algorithm") -> "Problem":
         """Return the problem as an algorithm sees it: with cells of the population that no row has, or without."""
@@ -104,9 +108,34 @@ class Problem:
         codes, levels = zip(*nodes, strict=True)
         return GeneralizedTuple(codes, levels)
 
+    def published(self, j: int, column: RecodedColumn) -> PublishedColumn:
+        """Return what a recoded column shows, as metrics measure it."""
+        lifted = column if self.lifting is None else self.lifting.lift_column(j, column)
+        return lifted.summary.published
+
+    def assigned(self, recoding: Recoding) -> Assignment:
+        """Return what a recoding makes of the table, as metrics measure it."""
+        if self.lifting is None:
+            return assign(self.frequencies, recoding)
+        return assign(self.lifting.original.frequencies, self.lifting.lift(recoding))
+
     def whole(self) -> Classes:
         """Return the whole table as one class."""
         return self.frequencies.classes.regroup(np.zeros(len(self.frequencies), dtype=np.int32), 1)
+
+
+class Lifting(Protocol):
+    """How what is found for united values is said of the values of the table."""
+
+    @property
+    def original(self) -> Problem:
+        """The problem before values were united."""
+
+    def lift(self, recoding: Recoding) -> Recoding:
+        """Return a recoding of the values of the table."""
+
+    def lift_column(self, j: int, found: RecodedColumn) -> RecodedColumn:
+        """Return a column of a recoding with the values of the table, and measured by its whole hierarchy."""
 
 
 def _find_node(taxonomy: Taxonomy, domain: Domain, value: Any) -> tuple[int, int]:
@@ -190,6 +219,11 @@ class Algorithm(CheckedArguments, ABC):
     def chooses(self) -> bool:
         """Whether it chooses among other algorithms, so that its name does not say how a recoding was found."""
         return False
+
+    @property
+    def weighs_columns(self) -> bool:
+        """Whether the search rather changes columns that matter less; where it does not, a release says so."""
+        return not self.traits.buckets
 
     def for_reuse(self) -> "Algorithm":
         """Return the search whose recodings suit other tables as far as it can find such."""
@@ -325,6 +359,11 @@ def unused_settings(
     if strange:
         told.append(
             f"the hierarchy of {_list_names(strange)} is not used: neither the search nor the model looks at it"
+        )
+    if problem.importance and not algorithm.weighs_columns:
+        told.append(
+            f"importance is not used: {spell(algorithm)} weighs no columns; optimal:metric=loss, datafly, mondrian and "
+            "cell-suppression do"
         )
     if suppression and not algorithm.traits.suppresses:
         told.append(f"suppression = {suppression} is not used: {algorithm.name} drops no rows")

@@ -7,7 +7,7 @@ their own, and what it finds is put together; such a part that breaks the model 
 budget. What is found is then said of the values of the table again.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -36,12 +36,20 @@ from indistinct.tables.domain import Domain
 
 def bounded_problem(problem: Problem, levels: LevelBounds) -> Problem:
     """Return a problem that knows the bounds of columns, and publishes these through their hierarchies."""
-    columns = tuple(
+    return replace(problem, columns=bounded_columns(problem.columns, levels), levels=levels)
+
+
+def bounded_columns(columns: Sequence[QuasiColumn], levels: LevelBounds) -> tuple[QuasiColumn, ...]:
+    """Return columns of which those that have bounds are published through their hierarchies; raise if none has such.
+
+    A column without a hierarchy has its values and the star.
+    """
+    through = tuple(
         QuasiColumn(column.domain, _taxonomy_of(column), tree=True) if column.name in levels.columns else column
-        for column in problem.columns
+        for column in columns
     )
-    levels.check({column.name: column.height for column in columns})
-    return replace(problem, columns=columns, levels=levels)
+    levels.check({column.name: column.height for column in through})
+    return through
 
 
 def find_within(algorithm: Algorithm, problem: Problem) -> Recoding:
@@ -53,7 +61,7 @@ def find_within(algorithm: Algorithm, problem: Problem) -> Recoding:
         return algorithm.find(problem)
     coarse = _Coarse.of(problem)
     try:
-        recoding = find_in_parts(algorithm, coarse.problem)
+        recoding = find_in_parts(algorithm, replace(coarse.problem, lifting=coarse))
     except InfeasibleError as error:
         raise _name_bounds(error, problem) from None
     return coarse.lift(recoding)
@@ -87,7 +95,8 @@ def find_in_parts(algorithm: Algorithm, problem: Problem) -> Recoding:
         mine = np.flatnonzero(parts == part)
         budget = left * int(whole.members[part]) // max(cells.members, 1)
         some = replace(problem, frequencies=_take(cells, mine), columns=rooted, suppression=budget, with_absent=None)
-        found.append((mine, _below_tops(algorithm.find(replace(some, forest=frozenset())), some, problem)))
+        alone = replace(some, forest=frozenset(), lifting=None)
+        found.append((mine, _below_tops(algorithm.find(alone), some, problem)))
     return _unite(cells, problem.columns, found)
 
 
@@ -216,32 +225,109 @@ def _concatenate(arrays: Sequence[pa.Array]) -> pa.Array:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class ColumnWithin:
+    """A column between two levels of its hierarchy: `coarse` as a search sees it, `original` as the table has it.
+
+    `codes` is what each value became, and `least` the level of the coarse values. Of a column without bounds both are
+    the same.
+    """
+
+    original: QuasiColumn
+    coarse: QuasiColumn
+    codes: Codes
+    least: int
+    bounded: bool
+
+    @classmethod
+    def of(cls, column: QuasiColumn, levels: LevelBounds) -> "ColumnWithin":
+        """Return a column within its bounds."""
+        coarse, codes = _column_within(column, levels.of(column.name, column.height))
+        return cls(column, coarse, codes, levels.least(column.name), column.name in levels.columns)
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether the hierarchy was cut off below its root, so that it has several top nodes."""
+        return self.bounded and self.coarse.taxonomy is not None and not self.coarse.taxonomy.rooted
+
+    @property
+    def rooted(self) -> QuasiColumn:
+        """The coarse column, with a root above its top nodes that no class below one of them reaches."""
+        return _with_root(self.coarse) if self.cut_off else self.coarse
+
+    def ranks(self) -> tuple[Codes, Codes]:
+        """Return the first and the last rank of the values of the table that are each coarse value."""
+        by_rank = self.codes[self.original.by_rank]
+        numbers = np.arange(int(by_rank.max(initial=-1)) + 1)
+        first, last = (np.searchsorted(by_rank, numbers, side=side) for side in ("left", "right"))
+        return first.astype(np.int32), (last - 1).astype(np.int32)
+
+    def lift(self, found: RecodedColumn) -> RecodedColumn:
+        """Return a column of a recoding with the values of the table, and measured by its whole hierarchy."""
+        if not self.bounded:
+            return found
+        column, shown = self.original, found.summary.published
+        if not self.least:
+            levels: PublishedColumn = replace(shown, size=column.size, height=column.height)
+            return replace(found, summary=replace(found.summary, published=levels))
+        first, last = self.ranks()
+        low, high = first[found.summary.low], last[found.summary.high]
+        ends = (column.positions[column.by_rank[low]], column.positions[column.by_rank[high]])
+        whole: tuple[Any, ...] = (column.span, column.size, column.height, False)
+        published = PublishedColumn(column.name, shown.outputs, *ends, shown.leaves, shown.levels + self.least, *whole)
+        members = found.summary.members
+        if members is not None:
+            members = _expand_sets(*members, first, last)
+        summary = replace(found.summary, published=published, low=low, high=high, members=members)
+        return replace(found, domain=column.domain, ranks=column.ranks, summary=summary)
+
+
+def lift_cuts(cuts: Cuts, columns: Mapping[int, ColumnWithin]) -> Cuts:
+    """Return cuts between coarse values as cuts between the last value of one and the first of the next.
+
+    `columns` are those that may have levels, by their axes.
+    """
+    cut, sets = cuts.cut.copy(), [] if cuts.members is None else np.split(cuts.members[1], cuts.members[0][1:-1])
+    for j, column in columns.items():
+        if column.least:
+            first, last = column.ranks()
+            here = cuts.axis == j
+            cut[here & (cut >= 0)] = last[cut[here & (cut >= 0)]]
+            for number in (-1 - cut[here & (cut < 0)]).tolist():
+                sets[number] = _expand_sets(np.array([0, len(sets[number])]), sets[number], first, last)[1]
+    members = cuts.members
+    if members is not None:
+        members = (np.concatenate([[0], np.cumsum([len(each) for each in sets])]), np.concatenate(sets))
+    return replace(cuts, cut=cut, members=members)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class _Coarse:
-    """A problem on its least levels: `codes` has, for each column, what each of its values became."""
+    """A problem on its least levels; `ids` has the coarse cell of each of its cells."""
 
     original: Problem
     problem: Problem
-    codes: tuple[Codes, ...]
+    columns: tuple[ColumnWithin, ...]
     ids: Codes
 
     @classmethod
     def of(cls, problem: Problem) -> "_Coarse":
         """Return a problem within its levels."""
-        made = [_column_within(column, problem.levels.of(column.name, column.height)) for column in problem.columns]
-        columns, codes = tuple(column for column, _ in made), tuple(each for _, each in made)
+        columns = tuple(ColumnWithin.of(column, problem.levels) for column in problem.columns)
+        codes = tuple(column.codes for column in columns)
         cells, ids = _merge_cells(problem.frequencies, codes)
         everywhere = None if problem.with_absent is None else _merge_cells(problem.with_absent, codes)[0]
-        forest = frozenset(
-            column.name
-            for column in columns
-            if column.name in problem.levels.columns and column.taxonomy is not None and not column.taxonomy.rooted
+        bare = replace(
+            problem,
+            frequencies=cells,
+            columns=tuple(column.coarse for column in columns),
+            with_absent=everywhere,
+            forest=frozenset(column.coarse.name for column in columns if column.cut_off),
         )
-        bare = replace(problem, frequencies=cells, columns=columns, with_absent=everywhere, forest=forest)
-        return cls(problem, bare, codes, ids)
+        return cls(problem, bare, columns, ids)
 
     def lift(self, recoding: Recoding) -> Recoding:
         """Return a recoding of coarse values as one of the values of the table."""
-        columns = tuple(map(self._lift_column, range(len(self.codes)), recoding.columns))
+        columns = tuple(column.lift(found) for column, found in zip(self.columns, recoding.columns, strict=True))
         cells = self.original.frequencies
         match recoding:
             case ByColumn():
@@ -249,10 +335,10 @@ class _Coarse:
                 if recoding.levels is not None:
                     least = self.original.levels.least
                     levels = {name: level + least(name) for name, level in recoding.levels.items()}
-                groups = tuple(group[codes] for group, codes in zip(recoding.groups, self.codes, strict=True))
+                groups = tuple(group[own.codes] for group, own in zip(recoding.groups, self.columns, strict=True))
                 return replace(recoding, columns=columns, groups=groups, levels=levels)
             case ByRegion():
-                return replace(recoding, columns=columns, cuts=self._lift_cuts(recoding))
+                return replace(recoding, columns=columns, cuts=lift_cuts(recoding.cuts, dict(enumerate(self.columns))))
             case ByCell():
                 class_ids = _class_of_each(recoding, self.problem.frequencies)[self.ids]
                 return replace(recoding, columns=columns, vectors=cells.vectors, class_ids=class_ids)
@@ -261,41 +347,9 @@ class _Coarse:
             case _:
                 raise AssertionError("buckets have no levels")
 
-    def _lift_column(self, j: int, found: RecodedColumn) -> RecodedColumn:
+    def lift_column(self, j: int, found: RecodedColumn) -> RecodedColumn:
         """Return a column of a recoding with the values of the table, and measured by its whole hierarchy."""
-        column, least = self.original.columns[j], self.original.levels.least(self.original.columns[j].name)
-        if column.name not in self.original.levels.columns:
-            return found
-        shown = found.summary.published
-        if not least:
-            levels: PublishedColumn = replace(shown, size=column.size, height=column.height)
-            return replace(found, summary=replace(found.summary, published=levels))
-        first, last = _ranks_of(self.codes[j], column)
-        low, high = first[found.summary.low], last[found.summary.high]
-        ends = (column.positions[column.by_rank[low]], column.positions[column.by_rank[high]])
-        whole: tuple[Any, ...] = (column.span, column.size, column.height, False)
-        published = PublishedColumn(column.name, shown.outputs, *ends, shown.leaves, shown.levels + least, *whole)
-        members = found.summary.members
-        if members is not None:
-            members = _expand_sets(*members, first, last)
-        summary = replace(found.summary, published=published, low=low, high=high, members=members)
-        return replace(found, domain=column.domain, ranks=column.ranks, summary=summary)
-
-    def _lift_cuts(self, recoding: ByRegion) -> Cuts:
-        """Return cuts between coarse values as cuts between the last value of one and the first of the next."""
-        cuts = recoding.cuts
-        cut, sets = cuts.cut.copy(), [] if cuts.members is None else np.split(cuts.members[1], cuts.members[0][1:-1])
-        for j, column in enumerate(self.original.columns):
-            if self.original.levels.least(column.name):
-                first, last = _ranks_of(self.codes[j], column)
-                here = cuts.axis == j
-                cut[here & (cut >= 0)] = last[cut[here & (cut >= 0)]]
-                for number in (-1 - cut[here & (cut < 0)]).tolist():
-                    sets[number] = _expand_sets(np.array([0, len(sets[number])]), sets[number], first, last)[1]
-        members = cuts.members
-        if members is not None:
-            members = (np.concatenate([[0], np.cumsum([len(each) for each in sets])]), np.concatenate(sets))
-        return replace(cuts, cut=cut, members=members)
+        return self.columns[j].lift(found)
 
     def _lift_pieces(self, recoding: ByRow) -> dict[str, Any]:
         """Return the pieces of coarse cells as pieces of the cells that they are made of, in their order."""
@@ -351,14 +405,6 @@ def _column_within(column: QuasiColumn, bounds: tuple[int, int]) -> tuple[QuasiC
 
 def _taxonomy_of(column: QuasiColumn) -> Taxonomy:
     return column.taxonomy or Suppression().bind(column.domain)
-
-
-def _ranks_of(codes: Codes, column: QuasiColumn) -> tuple[Codes, Codes]:
-    """Return the first and the last rank of each coarse value."""
-    by_rank = codes[column.by_rank]
-    numbers = np.arange(int(by_rank.max(initial=-1)) + 1)
-    first, last = (np.searchsorted(by_rank, numbers, side=side) for side in ("left", "right"))
-    return first.astype(np.int32), (last - 1).astype(np.int32)
 
 
 def _expand_sets(indptr: Codes, members: Codes, first: Codes, last: Codes) -> tuple[Codes, Codes]:

@@ -10,6 +10,7 @@ from indistinct.cli.flags import policy_of, reading_of
 from indistinct.cli.options import READING, ROLES, SCREEN, Flags, share_options
 from indistinct.cli.output import write_text
 from indistinct.cli.screen import grid, note, print_json, show
+from indistinct.figures import plural
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -34,11 +35,16 @@ def command(
 
     The file alone is enough; columns that show labels are explained. Roles, from a policy or from flags, choose the
     quasi-identifiers, and hierarchies list the values of their groups. Files of SPSS and Stata are read with their
-    value labels, and the codes of these stand beside them. No value of the original is told.
+    value labels, and the codes of these stand beside them. Nothing of the original is read; it is noted how
+    many values only a hierarchy has.
     """
     from indistinct.job.published import reading_of_release
-    from indistinct.study.codebook import intervals, text_of_codebook
+    from indistinct.release.writing.places import check_targets
+    from indistinct.study.codebook import check_form, intervals, text_of_codebook
 
+    if output is not None:
+        check_form(output.suffix)
+        check_targets([output], sources=[published], overwrite=overwrite)
     job = policy_of(published, flags, policy=policy, beside=READING)
     roles = job.schema if job.schema.columns else None
     reading = reading_of_release(job.input.reading, reading_of(flags))
@@ -47,7 +53,16 @@ def command(
         note("no column of the file shows a label: values stand for themselves")
     if output is not None:
         write_text(output, text_of_codebook(book, output.suffix), overwrite=overwrite)
-        note(f"{len(book):,} labels of {len(book.columns)} columns are explained in {output}")
+        labels, columns = plural(len(book), "label"), plural(len(book.columns), "column")
+        note(f"{labels} of {columns} {'is' if len(book) == 1 else 'are'} explained in {output}")
+    for column, unpublished in book.unpublished.items():
+        verbs = (
+            "stands in no cell of the file: it comes" if unpublished == 1 else "stand in no cell of the file: they come"
+        )
+        note(
+            f"{plural(unpublished, 'value')} of {column!r} {verbs} from the hierarchy; "
+            "give the codebook away only if that may be known"
+        )
     if flags.as_json:
         print_json(
             {"file": str(published), "codebook": None if output is None else str(output), "columns": book.to_json()}

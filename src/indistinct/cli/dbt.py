@@ -30,6 +30,7 @@ def command(
     """
     from indistinct.job.dbt_tests import dbt_tests
     from indistinct.job.policy.reading import read_policy
+    from indistinct.release.writing.places import check_targets
     from indistinct.tables import open_table
 
     columns = None if release is None else open_table(release, published=True).columns
@@ -37,6 +38,7 @@ def command(
     folder = output if output.name == "generic" else output / "generic"
     paths = {folder / f"{test.name}.sql": test for test in made.tests}
     folder.mkdir(parents=True, exist_ok=True)
+    check_targets(paths, sources=[], overwrite=overwrite)
     for path, test in paths.items():
         write_text(path, test.text, overwrite=overwrite)
     for spec, reason in made.not_written.items():

@@ -321,7 +321,7 @@ Release = Annotated[
         "--output",
         "-o",
         metavar="FILE",
-        help="Where to write: .csv, .tsv, .parquet or .arrow; or the address of a database.",
+        help="Where to write: .csv, .tsv, .parquet, .arrow, .xlsx, .sav, .dta or .xpt; or the address of a database.",
     ),
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace files that exist already.")]

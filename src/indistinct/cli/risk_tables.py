@@ -22,6 +22,7 @@ ALIKE = "the journalist's figures are the prosecutor's: "
 
 def parts(found: "Assessment", *, name: str) -> "Iterator[str | Table]":
     """Yield the figures of a table, most important first, and the verdict at last."""
+    from indistinct.algorithms.full_domain.stars import say_fewest_compatible
     from indistinct.study.assess.assessment import NO_POPULATION
 
     yield f"{name}: {_headline(found)}\n"
@@ -29,6 +30,9 @@ def parts(found: "Assessment", *, name: str) -> "Iterator[str | Table]":
     yield ""
     if found.risk.population.basis == NO_POPULATION:
         yield ALIKE + (NO_POPULATION if found.form is None else "buckets are not compared with a population")
+        yield ""
+    if found.risk.fewest_compatible is not None:
+        yield say_fewest_compatible(found.risk.fewest_compatible)
         yield ""
     if found.risk.columns:
         yield _columns(found)

@@ -36,6 +36,8 @@ def command(
     of suppressed rows anywhere in the bytes are found; no value is told. The original and the roles of its columns,
     from a policy or from flags, show more.
     """
+    if sarif is not None:
+        _check_log(sarif, [*published, *(path for path in (policy, original) if path is not None)])
     scans, failures = _scan_files(published, flags, policy, original)
     if sarif is not None:
         _write_sarif(sarif, scans, failures)
@@ -78,6 +80,13 @@ def _scan_files(
             failures[str(path)] = error.message
             note(f"{path} was not scanned: {error.message}")
     return scans, failures
+
+
+def _check_log(path: Path, sources: list[Path]) -> None:
+    """Raise before any work if a log would replace what is read."""
+    from indistinct.release.writing.places import check_targets
+
+    check_targets([path], sources=sources, overwrite=True)
 
 
 def _write_sarif(path: Path, scans: "dict[str, Scan]", failures: dict[str, str]) -> None:

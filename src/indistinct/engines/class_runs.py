@@ -46,12 +46,12 @@ class ClassRuns:
     types: dict[str, pa.DataType] = field(default_factory=dict)
 
     def add(self, part: ClassRows) -> None:
-        """Take a part."""
+        """Take a part, of which no class may be left."""
         self.columns = part.columns
         self.types = join_types(self.types, part.shown.schema)
         words = class_words(part.shown)
         own: list[Piece] = []
-        for first, last in pairwise([0, *piece_ends(part, PIECE)]):
+        for first, last in pairwise([0, *piece_ends(part, PIECE)] if len(part) else []):
             some = part.slice(first, last)
             content = pack_classes(some)
             with disk_errors():

@@ -101,6 +101,20 @@ class Levels:
         LOG.info("a pass over rows: values; %.3f s", time.perf_counter() - began)
         return found
 
+    def ask(
+        self,
+        _columns: Sequence[str],
+        question: Callable[[Rows], Answer],
+        _merge: Callable[[Sequence[Answer]], Answer],
+        *,
+        what: str,
+    ) -> Answer:
+        """Return what all rows tell; where they lie in several places, answers of these are merged."""
+        began = time.perf_counter()
+        found = question(self.source)
+        LOG.info("a pass over rows: %s; %.3f s", what, time.perf_counter() - began)
+        return found
+
     def passes(self, columns: tuple[KeyColumn, ...], keys: Mapping[Key, Domain]) -> "RowPasses":
         """Return passes over the rows, as keys of quasi-identifiers and codes of what a model looks at."""
         return RowPasses(self.source, columns, keys)

@@ -6,11 +6,13 @@ engines may run them one after the other, or beside each other and add up what c
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from indistinct.errors import InputError
+from indistinct.errors import InputError, UnseenValueError
 from indistinct.frequencies.encode import check_finite
 from indistinct.frequencies.value import Key
 from indistinct.machine.arrays import Codes, run_starts, starts_of
@@ -249,7 +251,9 @@ LAST = np.uint64((1 << 64) - 1)
 class KeyColumn:
     """A column as sort keys: the ranks of its codes where there is a `domain`, else a bit pattern of each value.
 
-    `kind` is the Arrow type that values have in a domain.
+    `kind` is the Arrow type that values have in a domain. Of another table values that the domain lacks may be
+    `strange`: their key is the last of all, and no rank. A number `between` two that are known has the rank of the
+    larger.
 
     >>> numbers = KeyColumn("height", pa.float64())
     >>> keys = numbers.keys(pa.chunked_array([[1.5, None, -0.0, 0.0, -2.0]]))
@@ -261,11 +265,18 @@ class KeyColumn:
     kind: pa.DataType
     domain: Domain | None = None
     ranks: Codes | None = None
+    strange: bool = False
+    between: bool = False
 
     def keys(self, cells: pa.ChunkedArray) -> Codes:
         """Return the key of every cell; raise `UnseenValueError` for a value outside the domain."""
         if self.domain is not None and self.ranks is not None:
-            return self.ranks[self.domain.encode(cells)].astype(np.uint64)
+            try:
+                return self.ranks[self.domain.encode(cells)].astype(np.uint64)
+            except UnseenValueError as error:
+                if not self.strange:
+                    raise
+                return self._keys_beside(cells, error.values)
         plain = plain_column(self.name, cells)
         numbers = plain.cast(_counting(self.kind))
         absent = numbers.is_null().to_numpy() if numbers.null_count else None
@@ -280,6 +291,22 @@ class KeyColumn:
         keys += np.uint64(1)
         if absent is not None:
             keys[absent] = MISSING
+        return keys
+
+    def _keys_beside(self, cells: pa.ChunkedArray, strangers: Sequence[Any]) -> Codes:
+        """Return the key of every cell, `LAST` for some that are not in the domain."""
+        if self.domain is None or self.ranks is None:
+            raise AssertionError("values are strange to a domain")
+        plain = plain_column(self.name, cells)
+        plain = plain.cast(plain.type.value_type) if isinstance(plain.type, pa.DictionaryType) else plain
+        unknown = pc.is_in(plain, value_set=pa.array(strangers, plain.type)).to_numpy()
+        keys = np.full(len(plain), LAST, dtype=np.uint64)
+        keys[~unknown] = self.ranks[self.domain.encode(plain.filter(pa.array(~unknown)))]
+        if self.between:
+            bits, new = KeyColumn(self.name, self.kind), np.flatnonzero(unknown & plain.is_valid().to_numpy())
+            known = bits.keys(pa.chunked_array([self.domain.values]))
+            found = np.searchsorted(known, bits.keys(plain.take(pa.array(new))))
+            keys[new] = np.where(found == len(known), LAST, (found + int(self.domain.missing)).astype(np.uint64))
         return keys
 
     def _ordered(self, numbers: Codes) -> Codes:

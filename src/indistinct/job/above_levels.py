@@ -19,6 +19,7 @@ from indistinct.engines.base import COARSER, BeyondMemory
 from indistinct.engines.finding import CellFinder, CoarseFinder, Learned
 from indistinct.engines.groups import Groups, count_groups
 from indistinct.engines.levels import Levels
+from indistinct.engines.partitions import Rows
 from indistinct.frequencies.count import Counted, Request
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet
@@ -30,6 +31,7 @@ from indistinct.machine.memory import needs_memory
 from indistinct.machine.stages import enter
 from indistinct.recoding.columns import QuasiColumn, columns_of
 from indistinct.recoding.kinds import ByColumn, Recoding
+from indistinct.recoding.levels import NO_LEVELS, LevelBounds
 from indistinct.tables.domain import Domain
 
 
@@ -55,13 +57,16 @@ def search_above_levels(beyond: BeyondMemory, request: Request, search: Search) 
         )
     domains = {name: level_domain(known[name], request) for name in names}
     columns = _tree_columns([domains[name] for name in request.quasi], search)
-    cells = _count_rows(levels, columns, [domains[name] for name in keyed], beyond)
+    search.levels.check({column.name: column.height for column in columns})
+    counting = Counting.of(columns, [domains[name] for name in keyed], search.levels, beyond.fits)
+    cells = levels.ask(counting.names, counting.count, counting.merge, what="cells on levels")
+    counting.require_fit(cells, beyond)
     counted = _as_counted(cells, columns, {name: domains[name] for name in keyed}, replace(request, domains=domains))
     vectors = counted.frequencies.vectors
     finder = CellFinder.of(counted.domains, vectors)
     entries = np.arange(len(vectors), dtype=np.int32)
     levels.learned["rows"] = Learned(vectors, CoarseFinder(finder, cells.representatives(columns)), entries)
-    warnings = (*search.check(counted), cells.in_words(columns))
+    warnings = (*search.check(counted), *cells.in_words(columns, search.levels))
     return _search_coarse(search, counted, columns, cells, warnings)
 
 
@@ -123,57 +128,106 @@ class CoarseCells:
             found.append(firsts[places.reshape(-1)].astype(np.int32))
         return tuple(found)
 
-    def in_words(self, columns: Sequence[QuasiColumn]) -> str:
-        """Return the levels above which was searched, as a certificate declares them."""
-        told = ", ".join(f"{column.name}={level}" for column, level in zip(columns, self.levels, strict=True) if level)
-        return f"the combinations of values do not fit in memory: released at or above these levels: {told}"
+    def in_words(self, columns: Sequence[QuasiColumn], asked: LevelBounds) -> tuple[str, ...]:
+        """Return the levels above which was searched, as a certificate declares them, unless they were asked for."""
+        found = {column.name: level for column, level in zip(columns, self.levels, strict=True)}
+        told = ", ".join(f"{name}={level}" for name, level in found.items() if level > asked.least(name))
+        words = f"the combinations of values do not fit in memory: released at or above these levels: {told}"
+        return (words,) if told else ()
 
 
-def _count_rows(
-    levels: Levels, columns: Sequence[QuasiColumn], keys: Sequence[Domain], beyond: BeyondMemory
-) -> CoarseCells:
-    """Return the rows counted on the finest levels that fit, in one pass."""
-    width, fits = len(columns) + len(keys), beyond.fits
-    nodes = [_taxonomy(column).ancestors for column in columns]
-    sizes = [*(len(column.domain) for column in columns), *(len(domain) for domain in keys)]
-    cells = CoarseCells([0] * len(columns), sizes, np.zeros((0, width), dtype=np.int32), np.zeros(0, dtype=np.int64))
-    domains = [*(column.domain for column in columns), *keys]
-    pending = 0
-    for batch in levels.source.batches(tuple(domain.column for domain in domains)):
-        codes = [domain.encode(batch[domain.column]).astype(np.int32) for domain in domains]
-        for j, level in enumerate(cells.levels):
-            codes[j] = nodes[j][codes[j], level]
-        grouping = group_rows(codes, sizes)
-        vectors = np.stack([each[grouping.first] for each in codes], axis=1)
-        cells.waiting.append((vectors, grouping.counts))
-        pending += len(vectors)
-        if pending > fits or len(cells.vectors) + pending > 2 * fits:
-            _unite_within(cells, nodes, fits, beyond)
-            pending = 0
-    _unite_within(cells, nodes, fits, beyond)
-    return cells
+@dataclass(frozen=True, slots=True, eq=False)
+class Counting:
+    """How rows are counted on the finest levels that fit: in one pass, and on a cluster by each task for its own rows.
 
+    `domains` are those of quasi-identifiers and then of what the model looks at. `nodes` has the node of each value of
+    a quasi-identifier on each level up to its most one, and `least` the levels to begin with. The next level follows
+    from `nodes` alone, and fewer rows never need a coarser one: it does not matter which rows a task has.
+    """
 
-def _unite_within(cells: CoarseCells, nodes: Sequence[Codes], fits: int, beyond: BeyondMemory) -> None:
-    """Unite cells, and go up while they are too many: the column with most labels first."""
-    cells.unite()
-    while len(cells.counts) > fits:
-        labels = [
-            int(own[:, level].max()) + 1 if level + 1 < own.shape[1] else 0
-            for own, level in zip(nodes, cells.levels, strict=True)
-        ]
-        j = int(np.argmax(labels))
-        if not labels[j]:
-            raise beyond.error(
-                f"; even as one combination the rows have more than {fits:,} different values that the model looks at",
-                hint="leave out sensitive columns, give them coarser values, or allow more `memory`",
-            )
-        level = cells.levels[j]
-        above = np.zeros(int(nodes[j][:, level].max()) + 1, dtype=np.int32)
-        above[nodes[j][:, level]] = nodes[j][:, level + 1]
-        cells.vectors[:, j] = above[cells.vectors[:, j]]
-        cells.levels[j] = level + 1
+    domains: tuple[Domain, ...]
+    nodes: tuple[Codes, ...]
+    least: tuple[int, ...]
+    fits: int
+
+    @classmethod
+    def of(cls, columns: Sequence[QuasiColumn], keys: Sequence[Domain], asked: LevelBounds, fits: int) -> "Counting":
+        """Return how rows are counted within the levels that were asked for."""
+        bounds = [asked.of(column.name, column.height) for column in columns]
+        nodes = [_taxonomy(column).ancestors[:, : most + 1] for column, (_, most) in zip(columns, bounds, strict=True)]
+        domains = (*(column.domain for column in columns), *keys)
+        return cls(domains, tuple(nodes), tuple(low for low, _ in bounds), fits)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that are read."""
+        return tuple(domain.column for domain in self.domains)
+
+    def count(self, rows: Rows) -> CoarseCells:
+        """Return the rows of a source, or of a task, on the finest levels that fit."""
+        cells, pending = self._nothing(), 0
+        for batch in rows.batches(self.names):
+            codes = [domain.encode(batch[domain.column]).astype(np.int32) for domain in self.domains]
+            for j, level in enumerate(cells.levels):
+                codes[j] = self.nodes[j][codes[j], level]
+            grouping = group_rows(codes, cells.sizes)
+            vectors = np.stack([each[grouping.first] for each in codes], axis=1)
+            cells.waiting.append((vectors, grouping.counts))
+            pending += len(vectors)
+            if pending > self.fits or len(cells.vectors) + pending > 2 * self.fits:
+                self._unite_within(cells)
+                pending = 0
+        self._unite_within(cells)
+        return cells
+
+    def merge(self, several: Sequence[CoarseCells]) -> CoarseCells:
+        """Return what several tasks counted, on the finest levels on which all of it fits."""
+        cells = self._nothing()
+        for other in several:
+            levels = [max(pair) for pair in zip(cells.levels, other.levels, strict=True)]
+            for own in (cells, other):
+                self._go_up(own, levels)
+            cells.waiting.append((other.vectors, other.counts))
+            self._unite_within(cells)
+        return cells
+
+    def _nothing(self) -> CoarseCells:
+        width, sizes = len(self.domains), [len(domain) for domain in self.domains]
+        nothing = np.zeros((0, width), dtype=np.int32), np.zeros(0, dtype=np.int64)
+        return CoarseCells(list(self.least), sizes, *nothing)
+
+    def _unite_within(self, cells: CoarseCells) -> None:
+        """Unite cells, and go up while they are too many: the column with most labels first, as far as it may go."""
         cells.unite()
+        while len(cells.counts) > self.fits:
+            labels = [
+                int(own[:, level].max()) + 1 if level + 1 < own.shape[1] else 0
+                for own, level in zip(self.nodes, cells.levels, strict=True)
+            ]
+            j = int(np.argmax(labels))
+            if not labels[j]:
+                return
+            self._go_up(cells, [level + (index == j) for index, level in enumerate(cells.levels)])
+            cells.unite()
+
+    def _go_up(self, cells: CoarseCells, levels: Sequence[int]) -> None:
+        """Say of cells the nodes on coarser levels."""
+        for j, level in enumerate(levels):
+            nodes, own = self.nodes[j], cells.levels[j]
+            above = np.zeros(int(nodes[:, own].max()) + 1, dtype=np.int32)
+            above[nodes[:, own]] = nodes[:, level]
+            cells.vectors[:, j] = above[cells.vectors[:, j]]
+        cells.levels = list(levels)
+
+    def require_fit(self, cells: CoarseCells, beyond: BeyondMemory) -> None:
+        """Raise where cells are too many even on the coarsest levels."""
+        if len(cells.counts) > self.fits:
+            bounded = any(int(own[:, -1].max()) for own in self.nodes)
+            raise beyond.error(
+                f"; even {'on the most levels' if bounded else 'as one combination'} the rows have more than "
+                f"{self.fits:,} different values that the model looks at",
+                hint="leave out sensitive columns, give them coarser values, or allow coarser levels or more `memory`",
+            )
 
 
 def _as_counted(
@@ -199,24 +253,28 @@ def _search_coarse(
     """Return what a search finds on the labels of some levels, said of the values of the table again."""
     model, counters = search.model.sampled(counted.frequencies.members), Counter(scans=1)
     problem = problem_of(counted, model, search.hierarchies, suppression=search.suppression, parts_rows=False)
-    problem = replace(problem, columns=tuple(columns), counters=counters)
-    coarse = coarse_problem(problem, cells.levels)
+    problem = replace(problem, columns=tuple(columns), counters=counters, importance=search.importance)
+    coarse = coarse_problem(problem, cells.levels, search.levels)
     enter("searching")
     recoding = run_search(search.algorithm, replace(coarse, progress=lambda share: search.progress(0.2 + 0.4 * share)))
     lifted = lift_recoding(recoding, columns, cells.levels)
     return Found(counted, problem, lifted, search.algorithm, model, warnings)
 
 
-def coarse_problem(problem: Problem, levels: Sequence[int]) -> Problem:
-    """Return a problem whose values are the nodes on some levels; losses are still those of the values below."""
+def coarse_problem(problem: Problem, levels: Sequence[int], asked: LevelBounds = NO_LEVELS) -> Problem:
+    """Return a problem whose values are the nodes on some levels; losses are still those of the values below.
+
+    What lies above the most levels that were `asked` for is cut off.
+    """
     found, vectors = [], problem.frequencies.vectors.copy()
     for j, (column, level) in enumerate(zip(problem.columns, levels, strict=True)):
         taxonomy = _taxonomy(column)
+        end = asked.of(column.name, column.height)[1] + 1
         nodes = taxonomy.ancestors[:, level]
         firsts = np.zeros(int(nodes.max()) + 1, dtype=np.int64)
         firsts[nodes[::-1]] = np.arange(len(nodes))[::-1]
         above = Taxonomy(
-            column.name, taxonomy.ancestors[firsts, level:], taxonomy.labels[level:], taxonomy.leaves[level:]
+            column.name, taxonomy.ancestors[firsts, level:end], taxonomy.labels[level:end], taxonomy.leaves[level:end]
         )
         found.append(QuasiColumn(Domain(column.name, pa.array(np.arange(len(firsts)))), above, tree=True))
         vectors[:, j] = nodes[vectors[:, j]]
@@ -227,6 +285,7 @@ def coarse_problem(problem: Problem, levels: Sequence[int]) -> Problem:
         problem,
         frequencies=FrequencySet(problem.frequencies.names, vectors[grouping.first], classes),
         columns=tuple(found),
+        forest=frozenset(each.name for each in found if each.name in asked.columns and not _taxonomy(each).rooted),
     )
 
 

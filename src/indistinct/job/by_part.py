@@ -57,6 +57,7 @@ def check_by_part(job: Job, plan: LevelPlan) -> None:
     largest = max((plan.top.rows[leaf] for leaf in plan.top.whole), default=0)
     refused = {
         "extent=region": plan.mondrian.extent == "region",
+        "levels and a recoding that is kept": bool(job.levels) and job.destination.save_recoding is not None,
         f"a class of {largest:,} rows that cannot be cut": largest > most,
         **_refused(job, plan.judge.model),
     }
@@ -301,7 +302,10 @@ def _level_columns(recoding: ByPart) -> tuple[LevelColumn, ...]:
         columns_of([each.domain for each in recoding.quasi], recoding.declared), recoding.quasi, strict=True
     ):
         kind = stored.domain.values.type
-        keys = KeyColumn(quasi.name, kind) if stored.keyed else KeyColumn(quasi.name, kind, quasi.domain, quasi.ranks)
+        keys = KeyColumn(quasi.name, kind)
+        if not stored.keyed:
+            between = quasi.ranged and not quasi.textual
+            keys = KeyColumn(quasi.name, kind, quasi.domain, quasi.ranks, strange=True, between=between)
         columns.append(LevelColumn(quasi, keys, stored.low, stored.high))
     return tuple(columns)
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 from indistinct.algorithms.partition.by_levels import Judge, Top
 from indistinct.algorithms.partition.finish_levels import Assembled, Ends, FinishedPart, assemble_parts, finish_part
 from indistinct.algorithms.partition.level_columns import LevelColumn
-from indistinct.frequencies.levels import MISSING, key_matrix
+from indistinct.frequencies.levels import LAST, MISSING, key_matrix
 from indistinct.frequencies.value import Classes, Key
 from indistinct.hierarchy import Hierarchy
 from indistinct.machine.arrays import Codes
@@ -162,7 +162,11 @@ def locate_rows(plan: PartPlan, made: Assembled, rows: pa.Table) -> tuple[Codes,
     for index, (column, known) in enumerate(zip(plan.quasi, made.some, strict=True)):
         own = keys[:, index]
         if column.has_domain:
-            ranks[:, index] = own
+            ranks[:, index] = np.where(own == LAST, 0, own)
+            inside &= own != LAST  # a name that the first table did not have
+            if column.keys.between:
+                known_alone = replace(column.keys, between=False)
+                exact[:, index] = known_alone.keys(rows[column.keys.name]) != LAST
             continue
         found = np.minimum(np.searchsorted(known, own), len(known) - 1)
         ranks[:, index], exact[:, index] = found, known[found] == own

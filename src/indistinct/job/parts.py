@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from indistinct.algorithms.base import Algorithm, Problem, Progress
 from indistinct.algorithms.explanation import Explanation
-from indistinct.algorithms.partition.by_levels import Judge, Top, cut_by_levels
+from indistinct.algorithms.partition.by_levels import Judge, Top, TopsBreakError, cut_by_levels
 from indistinct.algorithms.partition.finish_levels import (
     Assembled,
     FinishedPart,
@@ -27,20 +27,23 @@ from indistinct.algorithms.partition.finish_levels import (
 )
 from indistinct.algorithms.partition.level_columns import LevelColumn
 from indistinct.algorithms.partition.mondrian import Mondrian
+from indistinct.algorithms.within_levels import ColumnWithin, bounded_columns
 from indistinct.budget import Budget
 from indistinct.engines.base import COARSER, BeyondMemory
 from indistinct.engines.finding import Learned
 from indistinct.engines.levels import Levels, PartedRows, RegionFinder, RowPasses, share_files
 from indistinct.engines.memory.count import encoded_column
-from indistinct.errors import OutOfMemoryError
+from indistinct.errors import IndistinctError, InfeasibleError, OutOfMemoryError
 from indistinct.frequencies.count import Counted, Request
 from indistinct.frequencies.levels import MISSING, NOBODY, ColumnValues, KeyColumn, KeyTree, Segments
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Key
 from indistinct.hierarchy import Hierarchy
 from indistinct.machine.memory import give_memory_back, needs_memory
+from indistinct.metrics.importance import NO_IMPORTANCE, Importance
 from indistinct.models import Model
 from indistinct.recoding.columns import columns_of
 from indistinct.recoding.kinds import Recoding
+from indistinct.recoding.levels import NO_LEVELS, LevelBounds
 from indistinct.recoding.summary import Style
 from indistinct.tables.domain import Domain
 
@@ -72,6 +75,7 @@ class Search:
     """What is searched for, and how: `suppression` says how many rows, or people, may be dropped.
 
     `check` says what is to be said of a table that was counted, or raises; `progress` is told a share from 0 to 1.
+    `importance` and `levels` say which columns matter more, and how coarse each must and may be.
     """
 
     algorithm: Algorithm
@@ -80,6 +84,8 @@ class Search:
     suppression: Budget
     check: Callable[[Counted], tuple[str, ...]]
     progress: Progress
+    importance: Importance = NO_IMPORTANCE
+    levels: LevelBounds = NO_LEVELS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,7 +120,7 @@ class LevelPlan:
     @property
     def counted(self) -> Counted:
         """Return what is known of the whole table: its values, and no cell."""
-        domains = tuple(column.quasi.domain for column in self.columns)
+        domains = tuple(column.original.domain for column in self.columns)
         return Counted(domains, self.problem.frequencies, {each.column: each for each in self.keys.values()})
 
 
@@ -126,10 +132,17 @@ def plan_by_levels(beyond: BeyondMemory, request: Request, search: Search) -> Le
     """
     levels, mondrian = _required(beyond, request, search)
     judged = [name for key in request.keys for name in key]
-    names = [*judged, *(name for name, hierarchy in search.hierarchies.items() if hierarchy.categorical)]
+    names = [*judged, *search.levels.columns]
+    names += [name for name, hierarchy in search.hierarchies.items() if hierarchy.categorical]
     known = levels.values(tuple(dict.fromkeys([*request.quasi, *judged])), named=names)
     domains = {key: level_domain(known[key[0]], request) for key in request.keys}
-    columns = level_columns([known[name] for name in request.quasi], request, search.hierarchies)
+    columns = level_columns(
+        [known[name] for name in request.quasi],
+        request,
+        search.hierarchies,
+        importance=search.importance,
+        levels=search.levels,
+    )
     passes = levels.passes(tuple(column.keys for column in columns), domains)
     whole = count_whole(passes, domains, request)
     wanted, counters = search.model.sampled(whole.rows), Counter(scans=1)
@@ -143,7 +156,10 @@ def plan_by_levels(beyond: BeyondMemory, request: Request, search: Search) -> Le
     mondrian.require(problem)
     require_rooted(columns)
     wanted.check(whole)
-    top = cut_by_levels(passes, columns, judge, counters=counters)
+    try:
+        top = cut_by_levels(passes, columns, judge, counters=counters)
+    except TopsBreakError as error:
+        raise _tops_break(error, plan, beyond) from None
     search.progress(CUT)
     return replace(plan, top=top)
 
@@ -164,8 +180,8 @@ def search_by_levels(plan: LevelPlan) -> Found:
     del parts, cuts, behind
     give_memory_back(rows)
     counted = _counted(made, plan.keys)
-    _remember(plan.levels, made, passes)
-    quasi = columns_of(counted.domains, search.hierarchies)
+    _remember(plan.levels, made, columns)
+    quasi = bounded_columns(columns_of(counted.domains, search.hierarchies), search.levels)
     problem = replace(plan.problem, frequencies=counted.frequencies, columns=quasi)
     why = search.algorithm.explain_fallback(problem, made.recoding, plan.mondrian)
     return Found(counted, problem, made.recoding, plan.mondrian, plan.judge.model, plan.warnings, why)
@@ -183,6 +199,7 @@ def _required(beyond: BeyondMemory, request: Request, search: Search) -> tuple[L
         "missing=pattern": found.missing == "pattern",
         "a workload": found.workload is not None,
         f"numeric={found.numeric}": "mean" in found.numeric,
+        "extent=region and most levels": found.extent == "region" and search.levels.has_most,
         "people (role person)": any(PERSON in key for key in request.keys),
         "a population": request.population is not None or search.model.needs_population,
         "a model of several columns together": several,
@@ -217,19 +234,46 @@ def level_domain(values: ColumnValues, request: Request) -> Domain:
 
 
 def level_columns(
-    known: Sequence[ColumnValues], request: Request, hierarchies: Mapping[str, Hierarchy]
+    known: Sequence[ColumnValues],
+    request: Request,
+    hierarchies: Mapping[str, Hierarchy],
+    *,
+    importance: Importance = NO_IMPORTANCE,
+    levels: LevelBounds = NO_LEVELS,
 ) -> tuple[LevelColumn, ...]:
     """Return quasi-identifiers: with all their values if these are few, by keys if they have some."""
     domains = [_ends(each) if _by_keys(each) else level_domain(each, request) for each in known]
     columns = []
-    for quasi, values in zip(columns_of(domains, hierarchies), known, strict=True):
+    bounded = bounded_columns(columns_of(domains, hierarchies), levels)
+    for quasi, values in zip(bounded, known, strict=True):
+        weight = importance.of(values.name)
         if _by_keys(values):
             low = MISSING if values.missing else values.low
-            columns.append(LevelColumn(quasi, KeyColumn(values.name, values.kind), low, values.high))
+            columns.append(LevelColumn(quasi, KeyColumn(values.name, values.kind), low, values.high, weight))
+            continue
+        keys = KeyColumn(values.name, values.kind, quasi.domain, quasi.ranks)
+        if values.name in levels.columns:
+            columns.append(LevelColumn.bounded(ColumnWithin.of(quasi, levels), keys, weight))
         else:
-            keys = KeyColumn(values.name, values.kind, quasi.domain, quasi.ranks)
-            columns.append(LevelColumn(quasi, keys, 0, len(quasi.domain) - 1))
+            columns.append(LevelColumn(quasi, keys, 0, len(quasi.domain) - 1, weight))
     return tuple(columns)
+
+
+def _tops_break(error: TopsBreakError, plan: LevelPlan, beyond: BeyondMemory) -> IndistinctError:
+    """Return the error of a table of which some rows would have to go, because their most levels leave them too few."""
+    problem = plan.problem
+    if error.rows <= problem.suppression and problem.model.traits.monotone:
+        return beyond.error(
+            f"; {error.combinations:,} combinations of the coarsest labels that `levels` allow are too small, and a "
+            "search that goes level by level cannot suppress their rows",
+            hint="allow a coarser most level, or more `memory`",
+        )
+    return InfeasibleError(
+        f"within the levels {plan.search.levels}: {problem.model.spec()} cannot hold: {error.rows:,} rows stand below "
+        f"{error.combinations:,} combinations of the coarsest labels that are too small, and {problem.suppression:,} "
+        "may be suppressed",
+        hint="allow coarser labels",
+    )
 
 
 def _by_keys(values: ColumnValues) -> bool:
@@ -331,8 +375,8 @@ def _counted(made: Assembled, keys: Mapping[Key, Domain]) -> Counted:
     return Counted(domains, made.frequencies, known)
 
 
-def _remember(levels: Levels, made: Assembled, passes: RowPasses) -> None:
+def _remember(levels: Levels, made: Assembled, columns: Sequence[LevelColumn]) -> None:
     """Tell the engine how rows find their class when they are published."""
     domains = tuple(column.domain for column in made.recoding.columns)
-    finder = RegionFinder(domains, passes.columns, made.some, made.recoding.cuts)
+    finder = RegionFinder(domains, tuple(column.table_keys for column in columns), made.some, made.recoding.cuts)
     levels.learned["rows"] = Learned(made.frequencies.vectors, finder, made.cells)

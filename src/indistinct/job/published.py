@@ -1,16 +1,20 @@
 """A release with all that its policy says of it: the one place that spreads a policy over a release."""
 
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
 from indistinct.engines import open_source
+from indistinct.errors import InputError
 from indistinct.job.policy.reading import read_policy
 from indistinct.job.policy.value import Policy
+from indistinct.recoding.outputs import MAIN
 from indistinct.release.published import Knowledge, Published, describe_release, is_given
 from indistinct.release.verification.population import read_population
 from indistinct.schema import Schema
 from indistinct.tables.addresses import address_of
+from indistinct.tables.domain import Kind
 from indistinct.tables.value import Reading
 
 
@@ -53,7 +57,23 @@ def describe_by_policy(
     if isinstance(original, str | Path):
         engine, memory = given.get("engine") or "auto", given.get("memory")
         given["original"] = open_source(original, job.input.reading, engine=engine, memory=memory)[1]
-    return describe_release(release, schema or job.schema, trusting=trusting, **given)
+    found = describe_release(release, schema or job.schema, trusting=trusting, **given)
+    reading = given.get("reading") or Reading()
+    if reading.decimal is None and _writes_commas(found):
+        with suppress(InputError):  # its numbers are texts for another reason, which whoever compares them says
+            given["reading"] = replace(reading, decimal=",")
+            return describe_release(release, schema or job.schema, trusting=trusting, **given)
+    return found
+
+
+def _writes_commas(given: Published) -> bool:
+    """Return whether a release may write numbers with a comma: its original has numbers where it has texts."""
+    original, main = given.raw, given.tables.sources[MAIN]
+    if original is None or not given.tables.text:
+        return False
+    kept = (*given.schema.sensitive, *given.schema.insensitive)
+    shared = [name for name in kept if name in main.columns and name in original.columns]
+    return any(main.kinds[name] is Kind.TEXT and original.kinds[name] is Kind.NUMBER for name in shared)
 
 
 def knowledge_of(policy: Policy) -> Knowledge:

@@ -12,8 +12,8 @@ from indistinct.algorithms.explanation import Explanation
 from indistinct.algorithms.registry import parse_algorithm
 from indistinct.algorithms.within_levels import bounded_problem, find_within
 from indistinct.engines import check_support, closes_sources, using_source
-from indistinct.engines.base import Engine, Source, close_source, transform_source
-from indistinct.errors import InfeasibleError, ParameterError, VerificationError
+from indistinct.engines.base import DatabaseTable, Engine, Source, close_source, transform_source
+from indistinct.errors import InfeasibleError, OutputError, ParameterError, VerificationError
 from indistinct.frequencies.count import Counted, Request
 from indistinct.hierarchy import Hierarchy
 from indistinct.job.above_levels import can_search_above, search_above_levels
@@ -51,6 +51,7 @@ from indistinct.release.pseudonyms.making import check_pseudonyms, require_rows_
 from indistinct.release.release import Publication, Release
 from indistinct.release.verification.population import Population, count_beside, fit_beside, unused, using_population
 from indistinct.spelling import arguments_of, spell
+from indistinct.tables.addresses import address_of, scheme_of
 
 COUNTERS = ("checks", "scans", "rollups", "merges")
 
@@ -63,16 +64,27 @@ def run_job(job: Job) -> Release:
     """
     began = time.perf_counter()
     job = replace(job, pseudonyms=check_pseudonyms(job.pseudonyms, job.schema))
-    with (
-        using_source(job.table, job.reading, engine=job.engine, memory=job.memory) as (engine, table),
-        _using_sample(job, engine, table) as (job, source),
-    ):
-        if job.recoding is None:
-            release = _publish_by_search(job, engine, source, began=began)
-        else:
-            release = _publish_by_recoding(job, job.recoding, engine, source, began=began)
+    with using_source(job.table, job.reading, engine=job.engine, memory=job.memory) as (engine, table):
+        _check_place(job, engine)
+        with _using_sample(job, engine, table) as (job, source):
+            if job.recoding is None:
+                release = _publish_by_search(job, engine, source, began=began)
+            else:
+                release = _publish_by_recoding(job, job.recoding, engine, source, began=began)
     job.report(1.0)
     return release
+
+
+def _check_place(job: Job, engine: Engine) -> None:
+    """Raise before any work where workers of a cluster would write to an address: they rename files by their paths."""
+    output = job.destination.output
+    address = None if output is None or isinstance(output, DatabaseTable) else address_of(output)
+    if engine.name == "spark" and address is not None:
+        raise OutputError(
+            f"workers of Spark write a release to a path, and not to an address that begins with {scheme_of(address)}://",
+            hint="choose a path that driver and workers share, and copy the folder and its certificate from there; a "
+            "small release may go without an output, and then release.write(address)",
+        )
 
 
 @contextmanager
@@ -206,24 +218,14 @@ def _plan(opened: _OpenJob, algorithm: Algorithm, request: Request) -> tuple[Sea
     def check(counted: Counted) -> tuple[str, ...]:
         return (*check_kinds(counted, model, known=known), *unused(job.population, model))
 
-    search = Search(algorithm, model, opened.hierarchies, job.budget, check, job.report)
+    wanted = (job.importance, job.levels)
+    search = Search(algorithm, model, opened.hierarchies, job.budget, check, job.report, *wanted)
     beyond = opened.engine.cells_beyond_memory(source, request)
     if beyond is None:
         return search, None
-    _require_cells(job)
     if can_search_above(search):
         return search, search_above_levels(beyond, request, search)
     return search, plan_by_levels(beyond, request, search)
-
-
-def _require_cells(job: Job) -> None:
-    """Raise for what a search needs the cells of a table for, where these do not fit in memory."""
-    given = [name for name in ("importance", "levels") if getattr(job, name)]
-    if given:
-        raise ParameterError(
-            f"the cells of the table do not fit in memory, and {' and '.join(given)} need them",
-            hint="allow more memory, leave out quasi-identifiers, or make values coarser before",
-        )
 
 
 def _search(opened: _OpenJob, search: Search, plan: LevelPlan | Found | None, request: Request) -> Found:
@@ -243,7 +245,7 @@ def _publish_by_part(
     """Return a release that is made part by part."""
     job = opened.job
     check_by_part(job, plan)
-    problem = replace(plan.problem, columns=tuple(column.quasi for column in plan.columns))
+    problem = replace(plan.problem, columns=tuple(column.original for column in plan.columns))
     unused_ones = unused_settings(plan.mondrian, problem, hierarchies=opened.hierarchies, suppression=job.budget)
     recoding = ByPart(
         (),

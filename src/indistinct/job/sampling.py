@@ -27,10 +27,11 @@ def check_share(share: Any) -> float:
 
 
 def require_enough(sampled: Source, share: float, model: Model) -> None:
-    """Raise `InfeasibleError` where a sample has fewer rows than every class must have."""
-    if sampled.rows < model.smallest:
+    """Raise `InfeasibleError` where a sample has fewer rows than every class, or combination of values, must have."""
+    least = model.in_classes().smallest
+    if sampled.rows < least:
         raise InfeasibleError(
-            f"a sample of {share:g} has {sampled.rows} row(s); {model.spec()} needs {model.smallest} in every class",
+            f"a sample of {share:g} has {sampled.rows} row(s); {model.spec()} needs at least {least}",
             hint="draw a larger sample, or ask for smaller classes",
             feasible=Feasible({"k": sampled.rows}) if sampled.rows else None,
         )

@@ -79,6 +79,10 @@ class CellMetric(Metric):
     def combine(self, totals: Codes, *, rows: int) -> Codes:
         """Return the metric from totals by column, on the last axis; a larger total never gives a better value."""
 
+    def combine_weighted(self, totals: Codes, weights: Codes, *, rows: int) -> Codes:
+        """Return the metric from totals of charges times `weights`, one a column; their mean is 1."""
+        return self.combine(totals, rows=rows)
+
     def value(self, assignment: Assignment) -> float:
         """Return the metric of a recoded table: 0 rows cost nothing."""
         return float(self.combine(self.column_totals(assignment), rows=assignment.rows))

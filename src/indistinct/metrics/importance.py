@@ -11,12 +11,12 @@ from indistinct.schema import did_you_mean
 from indistinct.spelling import spell_value, split, unquote
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Importance:
     """How much columns matter, by name: a positive number, and 1 for those that are not named.
 
     A column of importance 3 loses three times as much by the same step, so that a search rather changes others. Spelled
-    as "age=3|sex=2"; from Python a mapping says the same.
+    as "age=3|sex=2"; from Python a mapping says the same. Two are equal that give every column the same number.
 
     >>> given = importance_of({"age": 3})
     >>> given.of("age"), given.of("sex"), str(given)
@@ -26,7 +26,18 @@ class Importance:
     weights: tuple[tuple[str, float], ...] = ()
 
     def __bool__(self) -> bool:
-        return any(weight != 1 for _, weight in self.weights)
+        return bool(self._differing)
+
+    def __eq__(self, other: object) -> bool:
+        return self._differing == other._differing if isinstance(other, Importance) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._differing)
+
+    @property
+    def _differing(self) -> frozenset[tuple[str, float]]:
+        """The columns that do not matter 1, in no order."""
+        return frozenset((name, weight) for name, weight in dict(self.weights).items() if weight != 1)
 
     def __str__(self) -> str:
         return "|".join(f"{spell_value(name)}={_spell_number(weight)}" for name, weight in self.weights)
@@ -74,14 +85,14 @@ def importance_of(given: AnyImportance) -> Importance:
         case str():
             return Importance.from_text(given)
         case Mapping():
-            return Importance(tuple((str(name), _positive(weight)) for name, weight in given.items()))
+            return Importance(tuple((str(name), _positive(str(name), weight)) for name, weight in given.items()))
         case _:
             raise _not_positive(f"must be a mapping of columns to numbers; got {type(given).__name__}")
 
 
-def _positive(weight: Any) -> float:
+def _positive(name: str, weight: Any) -> float:
     if isinstance(weight, bool) or not isinstance(weight, Real) or not 0 < float(weight) < math.inf:
-        raise _not_positive("must give each column a finite number above 0")
+        raise _not_positive(f"must give each column a finite number above 0; that of {name!r} is none")
     return float(weight)
 
 

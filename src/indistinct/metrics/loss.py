@@ -49,6 +49,10 @@ class GeometricLoss(Loss):
         """Return the d-th root of the product of 1 + L, minus 1, over the d columns' mean losses L."""
         return np.asarray(np.expm1(np.log1p(totals / max(rows, 1)).mean(axis=-1)))
 
+    def combine_weighted(self, totals: Codes, weights: Codes, *, rows: int) -> Codes:
+        """Return the weighted geometric mean of 1 + L, minus 1."""
+        return np.asarray(np.expm1((weights * np.log1p(totals / weights / max(rows, 1))).mean(axis=-1)))
+
 
 @dataclass(frozen=True, slots=True)
 class ILoss(SummedMetric):

@@ -44,7 +44,7 @@ class WeightedMetric(CellMetric):
 
     def combine(self, totals: Codes, *, rows: int) -> Codes:
         """Return the metric from totals by column."""
-        return self.metric.combine(totals, rows=rows)
+        return self.metric.combine_weighted(totals, np.array([weight for _, weight in self.weights]), rows=rows)
 
 
 def weigh_metric(metric: Metric, importance: Importance, columns: Sequence[str]) -> Any:

@@ -24,6 +24,7 @@ from indistinct.machine.spill import disk_errors, nameless_file
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.summary import Style
 from indistinct.tables.domain import Domain
+from indistinct.tables.input_files import check_ordinary
 
 KINDS = {"axis": np.int16, "cut": np.uint64, "left": np.int32, "starts": np.int64, "keys": np.uint64}
 SCHEMA = pa.schema([(name, pa.large_list(pa.from_numpy_dtype(kind))) for name, kind in KINDS.items()])
@@ -102,8 +103,22 @@ class PartStore:
 
     @classmethod
     def open(cls, path: Path, *, parts: int, columns: int) -> "PartStore":
-        """Return the parts that lie in a file."""
-        return cls(path.open("rb"), parts, columns, path.absolute())
+        """Return the parts that lie in an ordinary file; raise `InputError` if its end does not say that they do."""
+        check_ordinary(path)
+        store = cls(path.open("rb"), parts, columns, path.absolute())
+        try:
+            store.open_parts()  # what has grown is refused before it is read to its end
+        except (pa.ArrowException, ValueError):
+            raise InputError("the recoding cannot be read", hint="it must be a file that indistinct wrote") from None
+        return store
+
+    def open_parts(self) -> pa.ipc.RecordBatchFileReader:
+        """Return a reader of the file; raise `ArrowInvalid` unless it has as many parts as it should."""
+        self.file.seek(0)
+        file = pa.ipc.open_file(pa.PythonFile(self.file, mode="r"))
+        if file.num_record_batches != self.parts or file.schema != SCHEMA:
+            raise pa.ArrowInvalid("these are not the parts of the recoding")
+        return file
 
     def for_others(self) -> "PartsElsewhere":
         """Return the parts as other processes read them; raise `ParameterError` where the file has no name."""
@@ -129,8 +144,8 @@ class PartStore:
     def read(self, part: int) -> StoredPart:
         """Return a part; raise `InputError` for one that is broken."""
         try:
-            with self.lock:
-                batch = self._read_batch(part)
+            with self.lock, self.open_parts() as file:
+                batch = file.get_batch(part)
             batch.validate(full=True)
             if batch.num_rows != 1 or any(column.null_count for column in batch.columns):
                 raise pa.ArrowInvalid("a part is one row")
@@ -141,13 +156,6 @@ class PartStore:
         found = StoredPart(**arrays)
         found.check(self.columns)
         return found
-
-    def _read_batch(self, part: int) -> pa.RecordBatch:
-        self.file.seek(0)
-        with pa.ipc.open_file(pa.PythonFile(self.file, mode="r")) as file:
-            if file.num_record_batches != self.parts or file.schema != SCHEMA:
-                raise pa.ArrowInvalid("these are not the parts of the recoding")
-            return file.get_batch(part)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,12 +13,13 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from indistinct.errors import InputError
+from indistinct.errors import InputError, SchemaError
 from indistinct.hierarchy import Explicit, Hierarchy
 from indistinct.hierarchy.binding import ROOT
 from indistinct.recoding.label_spans import End, LabelSpan, Texts, kind_of_labels, span_of
 from indistinct.recoding.labels import OR_MISSING, written_members, written_text_range
 from indistinct.recoding.outputs import ENDS
+from indistinct.schema import where_is
 from indistinct.tables.domain import Kind, kind_of
 from indistinct.tables.value import Labels
 
@@ -91,6 +92,16 @@ class Codebook:
         return found
 
     @property
+    def unpublished(self) -> dict[str, int]:
+        """How many values of a column's groups no label shows, because only a hierarchy declares them."""
+        found = {}
+        for name in self.columns:
+            own = self.of(name)
+            shown = {text for entry in own for text in (entry.label, *(entry.values if entry.kind == "set" else ()))}
+            found[name] = len({text for entry in own if entry.kind == "group" for text in entry.values} - shown)
+        return {name: count for name, count in found.items() if count}
+
+    @property
     def table(self) -> pa.Table:
         """The codebook as a table of text: one row a label; `values` are a JSON list."""
         rows = [{"column": entry.column, **entry.to_json()} for entry in self.entries]
@@ -130,7 +141,14 @@ def codebook_of(
     """
     entries: list[LabelEntry] = []
     kinds: dict[str, Kind] = {}
-    for name, outputs in published_columns(table.column_names, columns):
+    published = list(published_columns(table.column_names, columns))
+    for name in columns or ():
+        if name not in {each for each, _ in published}:
+            raise SchemaError(
+                f"the table has no column {name!r}, whose labels are asked for",
+                hint=where_is(name, table.column_names, expected=columns or ()),
+            )
+    for name, outputs in published:
         told = (labels or {}).get(name)
         kind, found = _entries_of(table, name, outputs, (hierarchies or {}).get(name), told)
         if columns is not None or told_by_labels(found):
@@ -170,7 +188,8 @@ def _entries_of(
     rows = distinct_texts(table, outputs)
     shown = kind_of(table.schema.field(outputs[0]).type)
     if len(outputs) > 1:
-        return shown, [_entry_of_ends(name, row, shown) for row in rows]
+        kind = kind_of_labels([text for row in rows for text in row[:2] if text is not None], shown)
+        return kind, [_entry_of_ends(name, row, kind) for row in rows]
     texts = [row[0] for row in rows]
     told = [text for text in texts if text is not None]
     kind = kind_of_labels([text.removesuffix(OR_MISSING) for text in told], shown)

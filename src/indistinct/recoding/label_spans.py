@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from indistinct.hierarchy.binding import ROOT
@@ -142,7 +143,10 @@ def last_inside(span: LabelSpan, kind: pa.DataType) -> End | float | None:
         return high - 1
     if pa.types.is_decimal(kind):
         return high - Decimal(1).scaleb(-kind.scale)
-    return math.nextafter(float(high), -math.inf)
+    if kind == pa.float64():
+        return math.nextafter(float(high), -math.inf)
+    narrow = kind.to_pandas_dtype()  # a label spells a float with as many digits as tell it from others of its type
+    return Decimal(str(np.nextafter(narrow(float(high)), narrow(-math.inf))))
 
 
 def parse_value(text: str, kind: Kind) -> Decimal | datetime | None:

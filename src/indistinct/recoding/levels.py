@@ -12,9 +12,11 @@ HINT = 'levels are counted from 0, the column as it is: {"zipcode": (1, 3)}, or 
 Bounds = tuple[int, int | None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class LevelBounds:
     """The least and the most level of columns, by name; a most level of None is the top of the hierarchy.
+
+    Two are equal that bound the same columns alike, in whatever order they are named.
 
     >>> bounds = levels_of({"zipcode": (1, 3), "age": (2, None)})
     >>> bounds.of("zipcode", 5), bounds.of("age", 4), bounds.of("sex", 1), str(bounds)
@@ -26,6 +28,12 @@ class LevelBounds:
     def __bool__(self) -> bool:
         return bool(self.bounds)
 
+    def __eq__(self, other: object) -> bool:
+        return dict(self.bounds) == dict(other.bounds) if isinstance(other, LevelBounds) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self.bounds))
+
     def __str__(self) -> str:
         return ", ".join(f"{name}={spell_bounds(each)}" for name, each in self.bounds)
 
@@ -33,6 +41,11 @@ class LevelBounds:
     def columns(self) -> tuple[str, ...]:
         """Return the columns that have bounds."""
         return tuple(name for name, _ in self.bounds)
+
+    @property
+    def has_most(self) -> bool:
+        """Whether some column has a most level."""
+        return any(most is not None for _, (_, most) in self.bounds)
 
     def of(self, column: str, height: int) -> tuple[int, int]:
         """Return the bounds of a column whose hierarchy has some height; all of it where none were given."""
@@ -67,6 +80,7 @@ class LevelBounds:
                 )
 
 
+NO_LEVELS = LevelBounds()
 AnyLevels = LevelBounds | Mapping[str, Any] | None
 """What `levels_of` takes."""
 

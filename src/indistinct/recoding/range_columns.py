@@ -11,6 +11,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, TypeVar
 
+import numpy as np
 import pyarrow as pa
 
 from indistinct.errors import ParameterError, SchemaError
@@ -83,11 +84,15 @@ def _read_label(text: str | None, domain: Domain) -> tuple[LabelSpan | None, str
 
 
 def _type_of_ends(domain: Domain, spans: Sequence[LabelSpan]) -> pa.DataType:
-    """Return the type of the column, or that of numbers with fractions where ends of whole ones have some."""
+    """Return the type of the column, or a wider one where ends of a hierarchy need it."""
     kind = domain.values.type
+    ends = [end for span in spans for end in span[:2] if isinstance(end, Decimal)]
     if pa.types.is_integer(kind):
-        ends = [end for span in spans for end in span[:2] if isinstance(end, Decimal)]
-        return pa.int64() if all(end == int(end) for end in ends) else pa.float64()
+        whole = all(end == int(end) for end in ends)
+        return _type_of_whole([*ends, *(last_inside(span, kind) for span in spans)]) if whole else pa.float64()
+    if pa.types.is_floating(kind):
+        largest = float(np.finfo(kind.to_pandas_dtype()).max)
+        return kind if all(abs(float(end)) <= largest for end in ends) else pa.float64()
     if pa.types.is_date(kind):
         moments = [end for span in spans for end in span[:2] if isinstance(end, datetime)]
         days = all(end == datetime(end.year, end.month, end.day) for end in moments)
@@ -95,11 +100,20 @@ def _type_of_ends(domain: Domain, spans: Sequence[LabelSpan]) -> pa.DataType:
     return kind
 
 
+def _type_of_whole(ends: Sequence[End | float | None]) -> pa.DataType:
+    """Return a type that holds whole numbers."""
+    known = [int(end) for end in ends if isinstance(end, Decimal)]
+    low, high = min(known, default=0), max(known, default=0)
+    if low >= -(2**63) and high < 2**63:
+        return pa.int64()
+    return pa.uint64() if low >= 0 and high < 2**64 else pa.decimal128(38, 0)
+
+
 def _to_arrow(ends: Sequence[End | float | None], kind: pa.DataType) -> pa.Array:
-    if pa.types.is_integer(kind):
+    if pa.types.is_integer(kind) or (pa.types.is_decimal(kind) and not kind.scale):
         return pa.array([None if end is None else int(end) for end in ends], kind)  # type: ignore[arg-type]
     if pa.types.is_floating(kind):
-        return pa.array([None if end is None else float(end) for end in ends], pa.float64())  # type: ignore[arg-type]
+        return pa.array([None if end is None else float(end) for end in ends], kind)  # type: ignore[arg-type]
     values: list[Any] = list(ends)
     if pa.types.is_date(kind):
         values = [None if end is None else end.date() for end in values]

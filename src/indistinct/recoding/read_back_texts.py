@@ -3,12 +3,15 @@
 Where one text can mean several things, the finest is taken.
 """
 
+import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from typing import NamedTuple, assert_never
 
 import numpy as np
+import pyarrow as pa
 
 from indistinct.hierarchy.binding import ROOT
 from indistinct.machine.arrays import Codes, starts_of
@@ -87,6 +90,31 @@ class Vocabulary:
                 )
                 found.setdefault(ends, Node(*node))
         return found
+
+    @cached_property
+    def numbers(self) -> Codes:
+        """The values that are known, as numbers of their own type; of dates and decimals where they lie on a line."""
+        values = self.column.domain.values
+        if pa.types.is_integer(values.type) or pa.types.is_floating(values.type):
+            return values.to_numpy(zero_copy_only=False)
+        return self.column.positions[self.column.domain.missing :]
+
+    def count_before(self, end: End, *, reached: bool = False) -> int:
+        """Return how many values lie before an end, or up to it where it is `reached`.
+
+        A line has places of double precision: large whole numbers share one, and a narrow float lies beside what it is
+        spelled as.
+        """
+        known = self.numbers
+        if np.issubdtype(known.dtype, np.integer) and isinstance(end, Decimal):
+            first = math.floor(end) + 1 if reached else math.ceil(end)  # the first whole number that is not counted
+            limits = np.iinfo(known.dtype)
+            if not limits.min <= first <= limits.max:
+                return 0 if first < 0 else len(known)
+            return int(np.searchsorted(known, known.dtype.type(first)))
+        with np.errstate(over="ignore"):
+            place = known.dtype.type(place_on_line(end))
+        return int(np.searchsorted(known, place, "right" if reached else "left"))
 
 
 def vocabulary_of(column: QuasiColumn, shown: Kind) -> Vocabulary:
@@ -217,8 +245,8 @@ def _span(vocabulary: Vocabulary, written: WrittenRange) -> Span | None:
         return None
     line = column.positions[domain.missing :]
     start, end = line[0] if first is None else place_on_line(first), line[-1] if last is None else place_on_line(last)
-    low = int(np.searchsorted(line, start)) + domain.missing
-    high = int(np.searchsorted(line, end, "right" if written.closed else "left")) + domain.missing - 1
+    low = (0 if first is None else vocabulary.count_before(first)) + domain.missing
+    high = (len(line) if last is None else vocabulary.count_before(last, reached=written.closed)) + domain.missing - 1
     return Span(low, high, ends=(max(start, line[0]), min(end, line[-1]))) if low <= high else None
 
 

@@ -73,21 +73,25 @@ SDNIST: Mapping[tuple[str, int, str], NistScores] = {
 
 @dataclass(frozen=True, slots=True)
 class LighthouseFigures:
-    """What project-lighthouse-anonymize 1.0.0 gives: the share of starred categorical cells, rows and CPU seconds."""
+    """What project-lighthouse-anonymize 1.0.0 gives: the share of starred categorical cells, rows and CPU seconds.
+
+    `years` is the mean width of the ages of a published row's class.
+    """
 
     stars: float
     dropped: int
     changed: int
     cpu: float
+    years: float
 
 
 # As `make lighthouse` printed them on 2026-11-18. The guide prints the same rows dropped and changed.
 LIGHTHOUSE: Mapping[int, LighthouseFigures] = {
-    2: LighthouseFigures(0.0392, 295, 15_850, 26.4),
-    5: LighthouseFigures(0.0890, 292, 22_955, 12.4),
-    10: LighthouseFigures(0.1320, 287, 26_413, 7.1),
+    2: LighthouseFigures(0.0392, 295, 15_850, 26.4, 3.14),
+    5: LighthouseFigures(0.0890, 292, 22_955, 12.4, 7.84),
+    10: LighthouseFigures(0.1320, 287, 26_413, 7.1, 11.66),
 }
-LIGHTHOUSE_GUIDE = LighthouseFigures(0.0111, 349, 17_698, 8.3)
+LIGHTHOUSE_GUIDE = LighthouseFigures(0.0111, 349, 17_698, 8.3, 1.7)
 
 
 def reproduce_nist(sizes: tuple[int, ...], progress: Progress) -> Reproduction:
@@ -180,12 +184,15 @@ def reproduce_lighthouse(sizes: tuple[int, ...], progress: Progress) -> Reproduc
         headings=(
             *("table", "k", "stars of Lighthouse", "stars here", "ratio", "rows dropped by Lighthouse"),
             *("rows dropped here", "ratio with dropped rows", "rows changed by Lighthouse", "rows changed here"),
+            *("years of age in Lighthouse", "years of age here"),
         ),
         rows=tuple(rows),
         findings=(
             "stars are the share of categorical cells of published rows that are starred; with dropped rows, these "
             "count as rows of stars",
             "rows are changed if a published cell is a star or a range; Lighthouse publishes means of numbers",
+            "years are the mean width of a row's age: of its published range here, and of the ages of the rows that "
+            "Lighthouse publishes alike",
             "the guide prints 349 rows dropped and 17,698 changed at k = 5, which the program gives here as well",
         ),
         facts={},
@@ -207,7 +214,8 @@ def _compare_lighthouse(
     setting: str, table: pa.Table, k: int, names: Sequence[str], theirs: LighthouseFigures
 ) -> tuple[Cell, ...]:
     """Return a row of figures: theirs, ours and ratios."""
-    release = publish_adult(table, k, names).table
+    made = publish_adult(table, k, names)
+    release = made.table
     ours, dropped = share_of_stars(release, names), table.num_rows - release.num_rows
     with_dropped = [
         stars_with_dropped(*figures, rows=table.num_rows)
@@ -217,7 +225,17 @@ def _compare_lighthouse(
     return (
         *(setting, k, theirs.stars, round(ours, 4), round(ours / theirs.stars, 3), theirs.dropped, dropped),
         *(round(with_dropped[0] / with_dropped[1], 3), theirs.changed, changed),
+        *(theirs.years, round(mean_width(made, "age"), 2)),
     )
+
+
+def mean_width(release: Release, column: str) -> float:
+    """Return the mean width of the ranges that the rows of a release publish of a column of numbers."""
+    assignment = release.assignment
+    place = [each.column for each in assignment.columns].index(column)
+    shown, values = assignment.columns[place], assignment.values[:, place]
+    widths, rows = (shown.high - shown.low)[values], assignment.classes.sizes
+    return float(widths @ rows / max(rows.sum(), 1))
 
 
 def stars_with_dropped(share: float, dropped: int, *, rows: int) -> float:

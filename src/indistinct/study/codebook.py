@@ -63,6 +63,14 @@ FORMS = (".csv", ".json")
 """What the name of a codebook may end in."""
 
 
+def check_form(form: str) -> None:
+    """Raise `ParameterError` for an ending that no codebook has."""
+    if form.lower() not in FORMS:
+        raise ParameterError(
+            f"a codebook is written as {' or '.join(FORMS)}; got {form!r}", hint="for example -o codebook.csv"
+        )
+
+
 def text_of_codebook(book: Codebook, form: str) -> str:
     """Return a codebook as the text of a file: .csv has one line a label, .json the labels of each column.
 
@@ -70,10 +78,7 @@ def text_of_codebook(book: Codebook, form: str) -> str:
     >>> print(text_of_codebook(intervals(pa.table({"age": ["[18-21]"]})), ".csv").splitlines()[1])
     "age","[18-21]","range","18","21","true",,"false",
     """
-    if form.lower() not in FORMS:
-        raise ParameterError(
-            f"a codebook is written as {' or '.join(FORMS)}; got {form!r}", hint="for example -o codebook.csv"
-        )
+    check_form(form)
     if form.lower() == ".json":
         return json.dumps(book.to_json(), ensure_ascii=False, indent=2) + "\n"
     sink = io.BytesIO()

@@ -475,7 +475,7 @@ TRIES = {
     "homogeneity": "read a sensitive value off a class in which all have the same",
     "background-knowledge": "rule one value out, and read a sensitive value off what is left in a class",
     "skewness": "use that a class makes a value much more likely than it is among all",
-    "similarity": "be content with a kind of value, or a narrow range",
+    "similarity": "learn about what a value is: which kind, or in which narrow range",
     "membership": "say which of two people was in the table",
     "unsorted-matching": "use that rows still stand in their old order",
     "intersection": "put this release beside another one about the same people",

@@ -54,6 +54,15 @@ class Domain:
         spelled = self.values.cast(pa.string()).to_pylist()
         return (None, *spelled) if self.missing else tuple(spelled)
 
+    def code_of_text(self, text: str) -> int | None:
+        """Return the code of a text, None where the column has no such one.
+
+        >>> Domain("age", pa.array(["*", "30"]), missing=True).code_of_text("*")
+        1
+        """
+        place = pc.index(self.values, pa.scalar(text, self.values.type)).as_py() if self.kind is Kind.TEXT else -1
+        return None if place < 0 else place + int(self.missing)
+
     def positions(self) -> Codes:
         """Return each code's place on a line, for widths: numbers, days, or ranks; missing lies on the first."""
         match Kind.TEXT if self.declared else self.kind:

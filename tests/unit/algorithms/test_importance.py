@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.algorithms.registry import parse_algorithm
+from indistinct.algorithms.registry import ALGORITHMS, parse_algorithm
 from indistinct.errors import ParameterError
 from indistinct.metrics import parse_metric
 from indistinct.metrics.importance import importance_of
@@ -25,6 +25,20 @@ FORMS += [
     "two-level",
     "refine",
     "auto",
+    "mdav",
+    "mdav:split=false",
+    "top-down-kaca",
+    "cell-suppression:search=optimal,nodes=1",
+]
+UNWEIGHED = [
+    "single-dimensional",
+    "single-dimensional:search=optimal",
+    "node",
+    "optimal:metric=discernibility",
+    "optimal:metric=entropy",
+    "anatomy:l=1",
+    "multiset:l=1",
+    "slicing:l=1",
 ]
 
 
@@ -58,6 +72,23 @@ def test_a_column_that_matters_more_loses_less(twins, form):
         )  # fmt: skip
         found = widths(release, twins)
         assert found[finer] < found[coarser]
+
+
+@pytest.mark.parametrize("form", UNWEIGHED)
+def test_a_search_that_weighs_no_columns_says_so(twins, form):
+    model = None if parse_algorithm(form).traits.own_promise else "k-anonymity:k=2"
+    release = ind.anonymize(
+        twins, SCHEMA, model=model, algorithm=form, hierarchies=HIERARCHIES, suppression=0.5, importance={"a": 20}
+    )
+    told = [warning for warning in release.certificate.warnings if warning.startswith("importance is not used: ")]
+    assert len(told) == 1
+    assert form in told[0]
+
+
+def test_every_algorithm_weighs_columns_or_says_that_it_does_not():
+    known = {parse_algorithm(form).name for form in [*FORMS, *UNWEIGHED]}
+    assert known == set(ALGORITHMS)
+    assert all(parse_algorithm(form).weighs_columns for form in FORMS)
 
 
 @pytest.mark.parametrize("form", FORMS)

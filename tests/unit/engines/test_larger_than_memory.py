@@ -142,10 +142,9 @@ def test_what_the_engine_cannot_do_is_said(source, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("suffix", sorted(set(FORMATS) - {".csv", ".tsv", ".parquet", ".pq"}))
 def test_formats_of_whole_columns_and_sheets_are_refused_by_name(source, tmp_path, suffix):
+    place = tmp_path / f"x{suffix}"
     with pytest.raises(OutputError, match=rf"x\{suffix} cannot be written batch by batch"):
-        ind.anonymize(
-            source, SCHEMA, model=MODEL, algorithm="mondrian", engine="duckdb", output=tmp_path / f"x{suffix}"
-        )
+        ind.anonymize(source, SCHEMA, model=MODEL, algorithm="mondrian", engine="duckdb", output=place)
     assert files_of(tmp_path) == ["patients.parquet"]
 
 

@@ -16,6 +16,7 @@ from indistinct.errors import InputError, OutputError, ParameterError
 from indistinct.job.job import Job, job_of_policy
 from indistinct.job.policy import policy_from_toml, read_policy
 from indistinct.job.running import run_job
+from indistinct.recoding.outputs import MAIN
 
 ROWS = 60
 TABLE = pa.table(
@@ -168,3 +169,35 @@ def test_only_the_folder_of_jobs_spreads_a_policy_over_a_run() -> None:
         and any("policy." in ast.unparse(each) for each in (*call.args, *(named.value for named in call.keywords)))
     ]
     assert offences == []
+
+
+@pytest.mark.parametrize("published", ['"sensitive"', '{ role = "sensitive", round = 0.5 }'])
+def test_a_release_with_decimal_commas_is_assessed_and_verified_beside_its_original(tmp_path, published):
+    """Costs that are published as they are, or rounded, come back as the numbers that they were."""
+    lines = [f"{20 + place % 9};{1000 + 7 * place},{place % 10}5" for place in range(60)]
+    (tmp_path / "visits.csv").write_text("\n".join(["age;cost", *lines]))
+    job = (
+        '[input]\npath = "visits.csv"\ndecimal = ","\n[columns]\nage = "quasi"\n'
+        f"cost = {published}\n"
+        '[privacy]\nmodels = ["k-anonymity:k=5"]\n[algorithm]\nuse = "mondrian"\n'
+        '[output]\npath = "out.csv"\ndelimiter = ";"\ndecimal = ","\n'
+    )
+    (tmp_path / "policy.toml").write_text(job)
+    assert main(["anonymize", str(tmp_path / "policy.toml")]) == 0
+    assert "1000," in (tmp_path / "out.csv").read_text()
+    given = ind.published(tmp_path / "out.csv", policy=tmp_path / "policy.toml", original=tmp_path / "visits.csv")
+    assert given.tables.sources[MAIN].kinds["cost"] is given.original.kinds["cost"]
+    assert ind.assess(given).figures.members == 60
+    assert (
+        main(
+            [
+                "verify",
+                str(tmp_path / "out.csv"),
+                "--policy",
+                str(tmp_path / "policy.toml"),
+                "--original",
+                str(tmp_path / "visits.csv"),
+            ]
+        )
+        == 0
+    )

@@ -166,11 +166,14 @@ def policies(draw: st.DrawFn) -> Policy:
             draw(st.sampled_from([None, Path("out.csv")])),
             ranges=draw(st.sampled_from([None, "labels", "columns"])),
         ),
-        # An importance of 1 is that of every column, and needs no word.
         importance=importance_of(
-            {n: draw(st.floats(1e-6, 1e6).filter(lambda w: w != 1)) for n in schema.quasi if draw(st.booleans())}
+            {
+                n: draw(st.just(1) | st.floats(1e-6, 1e6))
+                for n in draw(st.permutations(schema.quasi))
+                if draw(st.booleans())
+            }
         ),
-        levels=levels_of({n: draw(LEVELS) for n in schema.quasi if draw(st.booleans())}),
+        levels=levels_of({n: draw(LEVELS) for n in draw(st.permutations(schema.quasi)) if draw(st.booleans())}),
     )
 
 
@@ -178,6 +181,18 @@ def policies(draw: st.DrawFn) -> Policy:
 @settings(deadline=None, max_examples=150)
 def test_reading_undoes_writing(policy: Policy) -> None:
     assert policy_from_toml(policy_to_toml(policy), base=Path()) == policy
+
+
+def test_neither_importance_nor_levels_have_an_order() -> None:
+    assert importance_of({"a": 3, "b": 2, "c": 1}) == importance_of({"b": 2, "a": 3})
+    assert hash(importance_of({"a": 3, "b": 2})) == hash(importance_of({"b": 2, "a": 3}))
+    assert importance_of({"a": 3}) != importance_of({"a": 2})
+    assert importance_of({"a": 3}) != {"a": 3}
+    bounds: list[dict[str, tuple[int, int | None]]] = [{"a": (0, 1), "b": (1, None)}, {"b": (1, None), "a": (0, 1)}]
+    assert levels_of(bounds[0]) == levels_of(bounds[1])
+    assert hash(levels_of(bounds[0])) == hash(levels_of(bounds[1]))
+    assert levels_of({"a": (0, 1)}) != levels_of({"a": (0, 2)})
+    assert levels_of({"a": (0, 1)}) != "a=0..1"
 
 
 MISTAKES = {

@@ -79,7 +79,7 @@ def test_too_few_addresses_are_told_before_libraries_load(monkeypatch, limit):
 
 def test_no_limit_is_no_error(monkeypatch):
     monkeypatch.setattr("indistinct.machine.memory.address_space", lambda: None)
-    check_address_space()
+    assert check_address_space() is None
 
 
 def group(folder, names, *, limit, used, cached):

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 from benchmarks import lighthouse_child, scoreboards, sdnist_child
 
+import indistinct as ind
 from indistinct.reproduce.scoreboards import (
     GUIDE_COLUMNS,
     LIGHTHOUSE_NAMES,
@@ -18,6 +19,7 @@ from indistinct.reproduce.scoreboards import (
     LighthouseFigures,
     NistScores,
     exact_rows,
+    mean_width,
     share_of_stars,
     stars_with_dropped,
 )
@@ -35,6 +37,13 @@ def test_missing_cells_are_neither_stars_nor_ranges() -> None:
     table = pa.table({"a": ["1", None, "[1-2]", "*"], "b": ["p", "q", "q", "(x)y"]})
     assert exact_rows(table, ["a", "b"]).to_pylist() == [{"a": "1", "b": "p"}, {"a": None, "b": "q"}]
     assert share_of_stars(table, ["a", "b"]) == 1 / 8
+
+
+def test_the_width_of_an_age_is_the_mean_over_rows() -> None:
+    table = pa.table({"age": [20, 22, 40, 45, 45, 45]})
+    release = ind.anonymize(table, ind.Schema(quasi=["age"]), model="k-anonymity:k=2", algorithm="mondrian")
+    assert sorted(release.table["age"].to_pylist()) == ["45"] * 3 + ["[20-40]"] * 3
+    assert mean_width(release, "age") == 3 * 20 / 6
 
 
 def test_a_dropped_row_counts_as_a_row_of_stars() -> None:
@@ -59,10 +68,10 @@ def environment(monkeypatch, tmp_path: Path):
 
 def test_figures_of_lighthouse_are_read_where_its_environment_is(environment) -> None:
     assert scoreboards.run_lighthouse() == {}
-    environment(".venv-lighthouse", "adult-8 2 0.0392 295 15850 28.3\nguide-5 5 0.0111 349 17698 8.1\n")
+    environment(".venv-lighthouse", "adult-8 2 0.0392 295 15850 28.3 4.10\nguide-5 5 0.0111 349 17698 8.1 2.50\n")
     assert scoreboards.run_lighthouse() == {
-        ("adult-8", 2): LighthouseFigures(0.0392, 295, 15_850, 28.3),
-        ("guide-5", 5): LighthouseFigures(0.0111, 349, 17_698, 8.1),
+        ("adult-8", 2): LighthouseFigures(0.0392, 295, 15_850, 28.3, 4.1),
+        ("guide-5", 5): LighthouseFigures(0.0111, 349, 17_698, 8.1, 2.5),
     }
 
 

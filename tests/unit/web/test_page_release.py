@@ -261,7 +261,7 @@ def test_a_change_of_the_form_asks_for_another_file(job, made):
 
 
 def test_what_is_released_is_told_in_a_sentence(made):
-    assert sentence(made).startswith(f"{made['rows']} rows in {made['classes']} classes, the smallest of ")
+    assert sentence(made).startswith(f"{made['rows']} rows in {made['classes']} groups, the smallest of ")
 
 
 def test_names_of_downloads_are_safe():

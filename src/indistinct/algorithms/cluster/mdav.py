@@ -72,7 +72,7 @@ class MDAV(Algorithm):
         """Return the recoding of the classes of nearest rows."""
         self.require(problem)
         problem.model.check(problem.whole())
-        points = Points.of(problem, self.importance)
+        points = Points.of(problem, self.importance or problem.importance)
         k, counts = fewest_rows(problem.model), problem.frequencies.counts.astype(np.int64)
         made, done = [], 0
         for block in points.blocks(counts, k):

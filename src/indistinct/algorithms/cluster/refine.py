@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
 from indistinct.algorithms.cluster.kaca import KACA
+from indistinct.algorithms.cluster.mdav import MDAV
 from indistinct.algorithms.cluster.refine_charges import cell_metric
 from indistinct.algorithms.cluster.refine_search import LocalSearch
 from indistinct.algorithms.cluster.top_down import TopDown
@@ -25,7 +26,7 @@ from indistinct.recoding.kinds import Recoding
 from indistinct.spelling import parse
 
 STARTS: Mapping[str, type[Algorithm]] = MappingProxyType(
-    {kind.name: kind for kind in (KACA, TopDown, TopDownKACA, TwoLevel, Mondrian)}
+    {kind.name: kind for kind in (KACA, TopDown, TopDownKACA, TwoLevel, Mondrian, MDAV)}
 )
 """The algorithms that a local search can start from."""
 BEST = "best"

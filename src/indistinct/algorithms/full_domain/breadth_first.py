@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem, Progress
-from indistinct.algorithms.full_domain.nodes import FullDomain, precision_of
+from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.errors import ParameterError
 from indistinct.frequencies.lattice import OUT, Node, RolledUp, specializations
 from indistinct.recoding.kinds import Recoding
@@ -109,9 +109,9 @@ class AllNodes(Algorithm):
         nodes, space = self.satisfying(problem), FullDomain(problem)
         if not nodes:
             raise space.infeasible()
-        heights, lowest = space.lattice.heights, min(map(sum, nodes))
+        lowest = min(map(sum, nodes))
         low = (node for node in nodes if sum(node) == lowest)
-        return space.recoding(min(low, key=lambda node: (-precision_of(node, heights, space.weights), node)))
+        return space.recoding(min(low, key=lambda node: (-space.precision(node), node)))
 
 
 def check_marking(marking: str, *, owner: str) -> None:

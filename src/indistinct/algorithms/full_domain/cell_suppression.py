@@ -125,7 +125,8 @@ class CellSuppression(Algorithm):
         """Return the recoding of the node with starred outliers, by column if no cell is starred; or the optimum."""
         self.require(problem)
         if self._optimal:
-            return find_fewest_stars(problem, self.importance, nodes=self.nodes, seconds=self.seconds, spec=self)
+            importance = self.importance or problem.importance
+            return find_fewest_stars(problem, importance, nodes=self.nodes, seconds=self.seconds, spec=self)
         found = self.beginning().find(problem)
         if not isinstance(found, ByColumn) or found.levels is None:
             raise ParameterError.of(

@@ -38,6 +38,11 @@ class ChosenNode(Algorithm):
                 "ChosenNode", "levels", "must be whole numbers from 0", hint="one for each quasi-identifier: 1, 0, 2"
             )
 
+    @property
+    def weighs_columns(self) -> bool:
+        """Never: whoever chose the levels weighed the columns."""
+        return False
+
     def chosen_node(self, heights: tuple[int, ...]) -> tuple[int, ...]:
         """Return the levels that were chosen; without them the top."""
         return self.levels or heights

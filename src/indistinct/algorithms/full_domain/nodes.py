@@ -66,6 +66,21 @@ class FullDomain:
         """How much each column matters."""
         return tuple(self.problem.importance.of(column.name) for column in self.columns)
 
+    def precision(self, levels: Sequence[int]) -> Fraction:
+        """Return Sweeney's precision of a node without suppression, exactly: it decides among equals.
+
+        It is a mean over columns, weighted by how much these matter. Levels are those of whole hierarchies.
+        """
+        weights = [Fraction(str(weight)) for weight in self.weights]
+        heights, least = self.lattice.heights, [0] * len(levels)
+        if self.problem.lifting is not None:
+            whole = self.problem.lifting.original
+            heights = tuple(column.height for column in whole.columns)
+            least = [whole.levels.least(column.name) for column in whole.columns]
+        steps = zip(levels, least, heights, weights, strict=True)
+        climbed = [weight * Fraction(level + low, height) for level, low, height, weight in steps if height]
+        return 1 - sum(climbed, Fraction(0)) / sum(weights)
+
     @property
     def allowed(self) -> int:
         """Return how many may be suppressed: the budget, but never all, for nothing would be published."""
@@ -232,13 +247,3 @@ def recoded_column(column: QuasiColumn, level: int, *, starred: bool = False) ->
         nodes, levels = np.append(nodes, 0).astype(np.int32), np.append(levels, taxonomy.height).astype(np.int32)
     summary: ColumnSummary = node_summary(column, levels, nodes)
     return RecodedColumn(column.domain, column.ranks, floor_of(column), summary), taxonomy.ancestors[:, level]
-
-
-def precision_of(levels: Sequence[int], heights: Sequence[int], weights: Sequence[float]) -> Fraction:
-    """Return Sweeney's precision of a node without suppression, exactly: it decides among equals.
-
-    It is a mean over columns, weighted by how much these matter.
-    """
-    exact = [Fraction(str(weight)) for weight in weights]
-    steps = [w * Fraction(level, height) for level, height, w in zip(levels, heights, exact, strict=True) if height]
-    return 1 - sum(steps, Fraction(0)) / sum(exact)

@@ -24,7 +24,6 @@ from indistinct.metrics import (
 from indistinct.metrics.base import SummedMetric
 from indistinct.metrics.information import majorities
 from indistinct.metrics.weighted import weigh_metric
-from indistinct.recoding.assign import assign
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,17 +62,17 @@ class CellObjective(Objective):
         """The charge of each node of each level, by column."""
         return [
             [
-                np.asarray(self.metric.charge(recoded_column(column, level)[0].summary.published))
+                np.asarray(self.metric.charge(self.space.problem.published(j, recoded_column(column, level)[0])))
                 for level in range(column.height + 1)
             ]
-            for column in self.space.columns
+            for j, column in enumerate(self.space.columns)
         ]
 
     @cached_property
     def dropped(self) -> Codes:
         """The charge of a suppressed cell, by column."""
-        published = [recoded_column(column, 0)[0].summary.published for column in self.space.columns]
-        return np.array([self.metric.dropped(column) for column in published])
+        recoded = [recoded_column(column, 0)[0] for column in self.space.columns]
+        return np.array([self.metric.dropped(self.space.problem.published(j, each)) for j, each in enumerate(recoded)])
 
     @cached_property
     def totals(self) -> list[Codes]:
@@ -189,7 +188,7 @@ class AnyObjective(Objective):
     def score(self, rolled: RolledUp, broken: Codes) -> float:
         """Return the metric of the node's recoding."""
         recoding = self.space.recoding_without(rolled, np.flatnonzero(broken))
-        return self.sign * self.metric.value(assign(self.space.problem.frequencies, recoding))
+        return self.sign * self.metric.value(self.space.problem.assigned(recoding))
 
 
 def objective_of(space: FullDomain, metric: Metric) -> Objective:

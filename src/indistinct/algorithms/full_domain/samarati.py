@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
-from indistinct.algorithms.full_domain.nodes import FullDomain, precision_of
+from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.frequencies.lattice import Node
 from indistinct.recoding.kinds import Recoding
 
@@ -60,6 +60,5 @@ class Samarati(Algorithm):
             if space.check(rolled):
                 if self.first:
                     return node
-                precision = precision_of(node, space.lattice.heights, space.weights)
-                found.append((space.suppressed_rows(rolled), -precision, node))
+                found.append((space.suppressed_rows(rolled), -space.precision(node), node))
         return min(found)[2] if found else None

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from indistinct.algorithms.base import Problem
 from indistinct.algorithms.cluster.refine_search import LocalSearch
+from indistinct.figures import plural
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.value import Classes, FrequencySet
 from indistinct.hierarchy import Suppression
@@ -34,8 +35,8 @@ RESTARTS, RESTARTED_UNITS = 7, 40_000
 # Rounds of a repair, and how many units may be looked at in all rounds together; two rounds are always made.
 ROUNDS, REPAIRED_UNITS = 40, 2_000_000
 
-# Every unit is compared with every other up to so many of them.
-MOST_COMPARED = 4000
+# Units times sets of starred columns up to which they are compared with each other.
+MOST_COMPARED = 10_000_000
 
 Mask = tuple[int, ...]
 
@@ -220,26 +221,40 @@ def _local_search(units: Units, stars: Codes, counters: Counter[str]) -> LocalSe
 def compatible_rows(values: Codes, stars: Codes, counts: Codes) -> Codes:
     """Return for each of some published rows how many fit it where a star matches everything, as sdcMicro counts.
 
-    It promises nothing: who knows a row's true values may still find it alone.
+    It promises nothing: who knows a row's true values may still find it alone. Rows with stars in the same columns are
+    compared with all others that have theirs in the same columns, by the columns in which neither has one.
     """
-    found = np.empty(len(values), dtype=np.int64)
-    for row in range(len(values)):
-        fits = ((values == values[row]) | stars | stars[row]).all(axis=1)
-        found[row] = counts[fits].sum()
+    found = np.zeros(len(values), dtype=np.int64)
+    masks, owner = np.unique(stars, axis=0, return_inverse=True)
+    places = [np.flatnonzero(owner.reshape(-1) == number) for number in range(len(masks))]
+    for own, mine in zip(masks, places, strict=True):
+        for other, theirs in zip(masks, places, strict=True):
+            ids, groups = group_shown(values[np.concatenate([mine, theirs])], np.flatnonzero(~(own | other)).tolist())
+            rows = np.bincount(ids[len(mine) :], counts[theirs], groups)
+            found[mine] += rows[ids[: len(mine)]].astype(np.int64)
     return found
 
 
-def compare_counts(values: Codes, stars: Codes, counts: Codes) -> tuple[str, ...]:
-    """Return a sentence with the count of sdcMicro, for comparison; none without stars, or above `MOST_COMPARED` units.
+def fewest_compatible(values: Codes, stars: Codes, counts: Codes) -> int | None:
+    """Return the fewest rows that fit any; None without stars, or where comparing them would take long."""
+    if not stars.any() or len(values) * len(np.unique(stars, axis=0)) > MOST_COMPARED:
+        return None
+    return int(compatible_rows(values, stars, counts).min())
 
-    >>> stars = np.array([[False, True], [False, False]])
-    >>> print(*compare_counts(np.array([[0, 0], [0, 1]]), stars, np.array([1, 1])))
-    counted as sdcMicro does, where a star matches everything, each row fits at least 2 rows; that is no promise
+
+def say_fewest_compatible(least: int) -> str:
+    """Return the count of sdcMicro in words.
+
+    >>> say_fewest_compatible(2)
+    'counted as sdcMicro does, where a star matches everything, each row fits at least 2 rows; that is no promise'
     """
-    if not stars.any() or len(values) > MOST_COMPARED:
-        return ()
-    least = int(compatible_rows(values, stars, counts).min())
     return (
-        f"counted as sdcMicro does, where a star matches everything, each row fits at least {least:,} rows; that is no "
-        "promise",
+        "counted as sdcMicro does, where a star matches everything, each row fits at least "
+        f"{plural(least, 'row')}; that is no promise"
     )
+
+
+def compare_counts(values: Codes, stars: Codes, counts: Codes) -> tuple[str, ...]:
+    """Return a sentence with the count of sdcMicro, for comparison; none where there is no such count."""
+    least = fewest_compatible(values, stars, counts)
+    return () if least is None else (say_fewest_compatible(least),)

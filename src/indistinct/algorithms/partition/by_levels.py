@@ -92,6 +92,14 @@ class Top:
         return KeyTree(axis, cut, left, np.array(self.tree.right, dtype=np.int64))
 
 
+class TopsBreakError(Exception):
+    """So many rows stand below combinations of top nodes that break the model as wholes."""
+
+    def __init__(self, rows: int, combinations: int) -> None:
+        super().__init__(rows, combinations)
+        self.rows, self.combinations = rows, combinations
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Open:
     """Parts of one depth that do not fit: their nodes, and between which keys they lie in every column."""
@@ -112,12 +120,14 @@ class _Middle:
 
 
 def cut_by_levels(passes: Passes, columns: Sequence[LevelColumn], judge: Judge, *, counters: Counter[str]) -> Top:
-    """Return the upper part of the greedy strict partition, down to parts of at most `judge.fits` rows."""
-    top = Top(rows={0: judge.whole.rows})
+    """Return the upper part of the greedy strict partition, down to parts of at most `judge.fits` rows.
+
+    The first cuts part the top nodes of hierarchies that were cut off below their root.
+    """
+    top = _cut_at_tops(passes, columns, judge)
+    nodes = [node for node, rows in top.rows.items() if rows > judge.fits]
     low, high = (np.array([[getattr(each, end) for each in columns]], dtype=np.uint64) for end in ("low", "high"))
-    parts = _Open([0], low, high)
-    if judge.whole.rows <= judge.fits:
-        return top
+    parts = _Open(nodes, np.repeat(low, len(nodes), axis=0), np.repeat(high, len(nodes), axis=0))
     while parts.nodes:
         buckets = 1 << (max(COUNTERS // len(parts.nodes), 1).bit_length() - 1)
         scale = Scale.between(parts.low, parts.high, min(max(buckets, FEWEST_BUCKETS), MOST_BUCKETS))
@@ -125,6 +135,34 @@ def cut_by_levels(passes: Passes, columns: Sequence[LevelColumn], judge: Judge, 
         survey = passes.survey(tree, scale)
         level = _Level(passes, columns, judge, tree, survey, scale, counters)
         parts = _children(top, parts.nodes, survey, level.choose(), judge)
+    return top
+
+
+def _cut_at_tops(passes: Passes, columns: Sequence[LevelColumn], judge: Judge) -> Top:
+    """Return the tree whose leaves are the combinations of top nodes that have rows; raise where one breaks the model.
+
+    Columns that have no bounds are not cut.
+    """
+    top, classes = Top(rows={0: judge.whole.rows}), judge.whole
+    for axis, column in enumerate(columns):
+        ends = column.top_ends()
+        if not len(ends):
+            continue
+        nodes = list(top.rows)
+        asked = Segments(np.full(len(nodes), axis), np.arange(len(nodes) + 1) * len(ends), np.tile(ends, len(nodes)))
+        counted = judge.classes(passes.segments(top.keyed(nodes), asked))
+        used = []
+        for node, first in zip(nodes, asked.firsts[:-1].tolist(), strict=True):
+            present = np.flatnonzero(counted.sizes[first : first + len(ends) + 1])
+            bounds = np.append(ends, np.uint64(column.high))[present]
+            children = top.tree.cut_parts(np.array([node]), np.array([axis]), bounds, np.array([0, len(present)]))
+            del top.rows[node]
+            top.rows.update(zip(children.tolist(), counted.sizes[first + present].tolist(), strict=True))
+            used.append(first + present)
+        classes = counted.take(np.concatenate(used))
+    broken = judge.model.violations(classes) if len(top.rows) > 1 else np.zeros(1, dtype=bool)
+    if broken.any():
+        raise TopsBreakError(int(classes.sizes[broken].sum()), int(broken.sum()))
     return top
 
 

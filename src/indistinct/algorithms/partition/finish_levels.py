@@ -14,13 +14,14 @@ from indistinct.algorithms.partition.by_levels import Judge, Top
 from indistinct.algorithms.partition.layout import ranks_of, summarize
 from indistinct.algorithms.partition.level_columns import LevelColumn, local_layout
 from indistinct.algorithms.partition.strict import CutTree, graft_subtrees, partition_strictly
+from indistinct.algorithms.within_levels import lift_cuts
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.levels import LAST, MISSING
 from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Key
 from indistinct.hierarchy import Hierarchy
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.machine.ordering import distinct_with_places
-from indistinct.recoding.columns import columns_of
+from indistinct.recoding.columns import QuasiColumn, columns_of
 from indistinct.recoding.kinds import ByRegion, Cuts
 from indistinct.recoding.summary import Style
 
@@ -179,7 +180,10 @@ def assemble_parts(
         ranks[:, index] = np.searchsorted(values, keys[:, index])
     del keys
     domains = [column.domain_of(values) for column, values in zip(columns, some, strict=True)]
-    quasi = columns_of(domains, hierarchies)
+    quasi = [
+        column.quasi if column.has_domain else columns_of([domain], hierarchies)[0]
+        for column, domain in zip(columns, domains, strict=True)
+    ]
     cuts = _cuts(top, parts, some)
     recoded, values = summarize(
         quasi,
@@ -190,15 +194,35 @@ def assemble_parts(
         style=style,
         regions=cuts.bounds(tuple(len(each) for each in domains)) if style.extent == "region" else None,
     )
-    recoding = ByRegion(recoded, cuts, values)
     last = ranks[np.flatnonzero(np.append(np.diff(class_ids) != 0, True))]
-    vectors = np.stack([column.by_rank[last[:, index]] for index, column in enumerate(quasi)], axis=1).astype(np.int32)
+    vectors = np.stack(
+        [_codes_of_last(column, own, last[:, j]) for j, (column, own) in enumerate(zip(columns, quasi, strict=True))],
+        axis=1,
+    ).astype(np.int32)
+    recoding = _lift_recoding(ByRegion(recoded, cuts, values), columns)
     order = np.lexsort(vectors.T[::-1])
     cells = np.empty(len(order), dtype=np.int64)
     cells[order] = np.arange(len(order))
     names = tuple(column.name for column in quasi)
     frequencies = FrequencySet(names, vectors[order], _join_classes([part.classes for part in parts]).take(order))
     return Assembled(recoding, frequencies, tuple(some), cells)
+
+
+def _codes_of_last(column: LevelColumn, quasi: QuasiColumn, ranks: Codes) -> Codes:
+    """Return the codes, as the table has them, of the last value of each rank."""
+    if column.within is None or not column.within.least:
+        return quasi.by_rank[ranks]
+    _, last = column.within.ranks()
+    return column.within.original.by_rank[last[ranks]]
+
+
+def _lift_recoding(recoding: ByRegion, columns: Sequence[LevelColumn]) -> ByRegion:
+    """Return a recoding of coarse values, where columns have levels, as one of the values of the table."""
+    within = {index: column.within for index, column in enumerate(columns) if column.within is not None}
+    recoded = tuple(
+        within[index].lift(found) if index in within else found for index, found in enumerate(recoding.columns)
+    )
+    return replace(recoding, columns=recoded, cuts=lift_cuts(recoding.cuts, within))
 
 
 def cuts_of(top: Top, parts: Sequence[FinishedPart], columns: Sequence[LevelColumn]) -> list[Codes]:

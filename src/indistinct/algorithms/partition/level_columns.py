@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from indistinct.algorithms.partition.layout import Layout, layout_of
+from indistinct.algorithms.within_levels import ColumnWithin
 from indistinct.frequencies.levels import MISSING, KeyColumn
 from indistinct.machine.arrays import Codes
 from indistinct.recoding.columns import QuasiColumn
@@ -16,13 +17,42 @@ from indistinct.tables.domain import Domain
 class LevelColumn:
     """A quasi-identifier and the keys of its values; all keys of the table lie from `low` to `high`.
 
-    `quasi` knows every value of a column with a domain, and of others the smallest and largest.
+    `quasi` knows every value of a column with a domain, and of others the smallest and largest. A column that matters
+    more is wider by its `weight`. Of one with least and most levels, keys are ranks of its coarse values (`within`).
     """
 
     quasi: QuasiColumn
     keys: KeyColumn
     low: int
     high: int
+    weight: float = 1.0
+    within: ColumnWithin | None = None
+
+    @classmethod
+    def bounded(cls, within: ColumnWithin, keys: KeyColumn, weight: float) -> "LevelColumn":
+        """Return a column within its levels, given the keys of all its values."""
+        coarse = within.rooted
+        own = replace(keys, ranks=coarse.ranks[within.codes])
+        return cls(coarse, own, 0, len(coarse.domain) - 1, weight, within)
+
+    @property
+    def original(self) -> QuasiColumn:
+        """The column as the table has it, which is published through its hierarchy where it has levels."""
+        return self.quasi if self.within is None else self.within.original
+
+    @property
+    def table_keys(self) -> KeyColumn:
+        """The keys of the values of the table, in the order of a recoding's cuts."""
+        finer = self.within is not None and self.within.least
+        return replace(self.keys, ranks=self.original.ranks) if finer else self.keys
+
+    def top_ends(self) -> Codes:
+        """Return the last key of every top node but the last, where the hierarchy was cut off below its root."""
+        taxonomy = None if self.within is None or not self.within.cut_off else self.within.coarse.taxonomy
+        if taxonomy is None:
+            return np.zeros(0, dtype=np.uint64)
+        tops = taxonomy.ancestors[self.quasi.by_rank, -1]
+        return np.flatnonzero(tops[1:] != tops[:-1]).astype(np.uint64)
 
     @property
     def has_domain(self) -> bool:
@@ -62,7 +92,8 @@ def local_layout(columns: Sequence[LevelColumn], some: Sequence[Codes]) -> Layou
             # Missing lies on the first value of the table, which these keys need not hold.
             lines[layout.line_offset[index]] = column.quasi.positions[0]
     spans = [span if each.has_domain else each.quasi.span for span, each in zip(layout.span, columns, strict=True)]
-    return replace(layout, lines=lines, span=np.array(spans, dtype=np.float64))
+    weights = np.array([column.weight for column in columns])
+    return replace(layout, lines=lines, span=np.array(spans, dtype=np.float64) / weights, weights=weights)
 
 
 def ranks_among(columns: Sequence[LevelColumn], keys: Codes, some: Sequence[Codes]) -> Codes:

@@ -127,6 +127,11 @@ class Mondrian(Algorithm):
         for query in self.workload.queries if self.workload is not None else ():
             check_columns(query, schema.published, schema=schema)
 
+    @property
+    def weighs_columns(self) -> bool:
+        """Whether widths or losses decide, and not queries, which know what they ask for."""
+        return self.workload is None
+
     def by_levels(self) -> Algorithm:
         """Return itself: cuts can be found level by level."""
         return self

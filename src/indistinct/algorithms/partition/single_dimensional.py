@@ -94,6 +94,11 @@ class SingleDimensional(Algorithm):
         )
 
     @property
+    def weighs_columns(self) -> bool:
+        """Never: classes cost by their size, whichever columns were cut."""
+        return False
+
+    @property
     def _optimal(self) -> bool:
         return self.exact or self.search == "optimal"
 

@@ -65,6 +65,10 @@ STATES = {
     "42809": ("that is no table", "name a table or a view"),
     "57014": ("the statement was cancelled", "raise statement_timeout for this user"),
     "53100": ("the disk of the server is full", "make room there"),
+    "53400": (
+        "it writes more to disk for a while than it may",
+        "raise temp_file_limit for this user, or name fewer or coarser quasi-identifiers",
+    ),
     "53200": ("the server is out of memory", "lower work_mem, or try again later"),
     "57P": ("the server ended the session", "try again later"),
     "08": ("the connection was lost", "try again later"),
@@ -84,6 +88,8 @@ WORDS = (
     ("terminating connection", "57P01"),
     ("closed the connection", "08006"),
     ("division by zero", "22012"),
+    ("No space left on device", "53100"),
+    ("temporary file size exceeds", "53400"),
 )
 
 

@@ -57,9 +57,9 @@ from indistinct.recoding.class_rows import ClassRows, class_words, unite_classes
 from indistinct.recoding.outputs import MAIN
 
 LOG = logging.getLogger("indistinct.parts")
-SUMMARY = "summary"
-MADE = pa.schema([*PARCELS, (SUMMARY, pa.binary())])
-MADE_OF_SPARK = f"{PARCELS_OF_SPARK}, {SUMMARY} binary"
+TOLD, SUMMARIES = "told", "summaries"
+MADE = pa.schema([*PARCELS, (TOLD, pa.binary()), (SUMMARIES, pa.binary())])
+MADE_OF_SPARK = f"{PARCELS_OF_SPARK}, {TOLD} binary, {SUMMARIES} binary"
 # Bytes of classes that travel together, about.
 PIECE = 1 << 23
 # Words of a part that the driver gets to know, from which it chooses where ranges end.
@@ -68,13 +68,12 @@ SAMPLES = 64
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Told:
-    """What a task tells of a part: its summary, its published rows and columns, and some words of its classes.
+    """What a task tells of a part beside its summary: its published rows and columns, and some words of its classes.
 
     The first part of a task has `read` too: how many rows came for all of them.
     """
 
     published: int
-    summary: Any
     shown: pa.Schema
     columns: tuple[str, ...]
     words: tuple[tuple[str, int], ...]
@@ -105,14 +104,15 @@ class PartWork:
             # Parcels come in any order; where a worker is lost, Spark wants what is made of them once more, bit by bit.
             ordered = sorted(contents, key=_digest_of)
             rows = coded_texts(join_tables([pa.ipc.open_stream(each).read_all() for each in ordered]))
-            told = []
+            told, summaries = [], []
             for made in finish_several(rows, np.flatnonzero(self.tasks == task).tolist(), self.finish):
                 own = made.classes
-                told.append(Told(int(own.sizes.sum()), made.summary, own.shown.schema, own.columns, sample_words(own)))
+                told.append(Told(int(own.sizes.sum()), own.shown.schema, own.columns, sample_words(own)))
+                summaries.append(made.summary)
                 for first, last in pairwise([0, *piece_ends(own, PIECE)] if len(own) else []):
-                    yield _pack_made(task, _pack(own.slice(first, last)), None)
+                    yield _pack_made(task, parcel=_pack(own.slice(first, last)))
             told[0] = replace(told[0], read=len(rows))
-            yield _pack_made(task, None, pickle.dumps(told, pickle.HIGHEST_PROTOCOL))
+            yield _pack_made(task, told=_pickle(told), summaries=_pickle(summaries))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -191,13 +191,13 @@ def publish_parts(
                 frame, _ = source.rows_of_tasks(names)
                 sent = part_frame(sender.run(frame, work, "send", PARCELS_OF_SPARK), int(tasks[-1]) + 1)
                 made = sender.run(sent, work, "finish_parts", MADE_OF_SPARK).persist(StorageLevel.DISK_ONLY)
-                collected = made.where(made[SUMMARY].isNotNull()).select(PART, SUMMARY).toArrow()
-            parts = _collect_told(collected)
+                parts = _collect_told(made.where(made[TOLD].isNotNull()).select(PART, TOLD).toArrow())
             if sum(each.read for each in parts) != rows:
                 raise changed_error()
             LOG.info("finished %d parts on workers; %.3f s", len(parts), time.perf_counter() - began)
-            for each in parts:
-                keep(each.summary)
+            with shorten_errors("tell what parts have"):
+                for summary in _summaries(made):
+                    keep(summary)
             done()
             ranges, schema = _ranges(source, parts, secret, rows=-(-rows // parts_of_output(rows, parallel)))
             published = sum(each.published for each in parts)
@@ -233,8 +233,17 @@ def _ranges(source: SparkTable, parts: Sequence[Told], secret: Secret, *, rows: 
 
 def _collect_told(collected: pa.Table) -> list[Told]:
     """Return what is told of all parts, in their order."""
-    ordered = collected.sort_by(PART)[SUMMARY].to_pylist()
+    ordered = collected.sort_by(PART)[TOLD].to_pylist()
     return [each for content in ordered for each in pickle.loads(content)]  # noqa: S301 (made by our own workers)
+
+
+def _summaries(made: Any) -> Iterator[Any]:
+    """Yield the summaries of parts in their order; those of one task at a time, because they may have cuts."""
+    rows = made.where(made[SUMMARIES].isNotNull()).select(PART, SUMMARIES).toLocalIterator(prefetchPartitions=True)
+    if not hasattr(made, "repartitionById"):  # before Spark 4.1 partitions are not in the order of tasks
+        rows = iter(sorted(rows, key=itemgetter(0)))
+    for _, content in rows:
+        yield from pickle.loads(content)  # noqa: S301 (made by our own workers)
 
 
 def _tasks(sizes: Codes, most: int) -> Codes:
@@ -290,6 +299,12 @@ def _block_ends(classes: ClassRows) -> list[int]:
     return [*np.unique(ends[(ends > 0) & (ends < len(classes))]).tolist(), len(classes)]
 
 
-def _pack_made(task: int, parcel: bytes | None, summary: bytes | None) -> pa.RecordBatch:
-    cells = [pa.array([task], pa.int32()), pa.array([parcel], pa.binary()), pa.array([summary], pa.binary())]
+def _pack_made(
+    task: int, *, parcel: bytes | None = None, told: bytes | None = None, summaries: bytes | None = None
+) -> pa.RecordBatch:
+    cells = [pa.array([task], pa.int32()), *(pa.array([each], pa.binary()) for each in (parcel, told, summaries))]
     return pa.record_batch(cells, schema=MADE)
+
+
+def _pickle(value: Any) -> bytes:
+    return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)

@@ -171,8 +171,19 @@ def unpack_answers(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, Any
             yield number, pickle.loads(zlib.decompress(content))  # noqa: S301 (made by our own workers)
 
 
-def ask_rows(source: SparkTable, columns: Sequence[str], question: Question, merge: Merge, *, what: str) -> Any:
-    """Return what the rows of all tasks tell, added up; `columns` are those that the question looks at."""
+def ask_rows(
+    source: SparkTable,
+    columns: Sequence[str],
+    question: Question,
+    merge: Merge,
+    *,
+    what: str,
+    merged_by: int | None = None,
+) -> Any:
+    """Return what the rows of all tasks tell, added up; `columns` are those that the question looks at.
+
+    Where it is said that so many tasks merge answers, the driver gets no more than one of each.
+    """
     began, sender = time.perf_counter(), Sender(source.session)
     asking = Asking(source.schema_of(columns), source.pieces_of(columns), question, merge)
     parallel = int(source.session.sparkContext.defaultParallelism)
@@ -180,8 +191,8 @@ def ask_rows(source: SparkTable, columns: Sequence[str], question: Question, mer
         try:
             frame, tasks = source.rows_of_tasks(columns)
             answers = sender.run(frame, asking, "answer", PARCELS_OF_SPARK)
-            if tasks is None or tasks > MOST_ANSWERS:
-                answers = sender.run(answers.repartition(parallel), asking, "add_up", PARCELS_OF_SPARK)
+            if merged_by is not None or tasks is None or tasks > MOST_ANSWERS:
+                answers = sender.run(answers.repartition(merged_by or parallel), asking, "add_up", PARCELS_OF_SPARK)
             collected = [answer for _, answer in unpack_answers(answers.toArrow().to_batches())]
         finally:
             sender.forget()
@@ -207,6 +218,10 @@ class SparkLevels:
             self.source, columns, partial(_ask_values, nothing), _merge_values, what="values"
         )
         return found
+
+    def ask(self, columns: Sequence[str], question: Question, merge: Merge, *, what: str) -> Any:
+        """Return what the rows of all tasks tell; one worker merges their answers, each of which may be large."""
+        return ask_rows(self.source, columns, question, merge, what=what, merged_by=1)
 
     def passes(self, columns: tuple[KeyColumn, ...], keys: Mapping[Key, Domain]) -> "SparkPasses":
         """Return passes that see columns as keys, and codes of what a model looks at."""

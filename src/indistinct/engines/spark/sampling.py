@@ -150,7 +150,7 @@ def _count_ranges(rows: TaskRows) -> Codes:
 
 
 def _add_counts(several: Sequence[Codes]) -> Codes:
-    return np.sum(several, axis=0, dtype=np.int64)
+    return np.asarray(np.sum(several, axis=0, dtype=np.int64))
 
 
 def _words_in_range(index: int, rows: TaskRows) -> Codes:

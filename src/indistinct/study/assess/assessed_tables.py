@@ -16,7 +16,9 @@ from indistinct.frequencies.count import Counted, Request, drop_absent_values
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Key, Labels
 from indistinct.hierarchy import Hierarchy
+from indistinct.hierarchy.binding import ROOT
 from indistinct.hierarchy.builders import declared_order
+from indistinct.machine.arrays import Codes
 from indistinct.models.base import All, Model
 from indistinct.models.of_people import OfPeople
 from indistinct.recoding.kinds import Recoding
@@ -89,6 +91,16 @@ class AssessedTable:
     def labels(self) -> Labels:
         """Return what each class shows of each quasi-identifier."""
         return replace(self.evidence, columns=self.columns).labels
+
+    @property
+    def stars(self) -> Codes:
+        """Return where a class shows a star: classes × quasi-identifiers."""
+        counted, found = self.evidence.counted, []
+        for names in self.columns.values():
+            place = counted.frequencies.names.index(names[0])
+            star = counted.domains[place].code_of_text(ROOT) if len(names) == 1 else None
+            found.append(counted.frequencies.vectors[:, place] == (-1 if star is None else star))
+        return np.stack(found, axis=1)
 
     @property
     def kinds(self) -> Mapping[str, Kind]:

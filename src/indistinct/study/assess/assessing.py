@@ -6,6 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Unpack, get_args
 
+from indistinct.algorithms.full_domain.stars import fewest_compatible
 from indistinct.engines import closes_sources, open_source
 from indistinct.engines.base import Source
 from indistinct.errors import ParameterError, SchemaError
@@ -381,6 +382,7 @@ def risk_of(
             threshold=wanted.threshold,
         ),
         column_sets=smallest_combinations(classes, table.labels),
+        fewest_compatible=fewest_compatible(table.labels.codes, table.stars, classes.sizes),
         individual=_individual(table, wanted.weights),
         special=special_uniques(cells, size=wanted.suda, fraction=fraction, progress=tell) if wanted.suda else None,
         unique_sets=minimal_uniques(cells, size=wanted.unique_sets, progress=tell) if wanted.unique_sets else None,

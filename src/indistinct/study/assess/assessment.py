@@ -60,7 +60,8 @@ class TableRisk:
 
     A figure that does not apply, to buckets for instance, is None or empty. `published` is whom columns single out that
     are published as they are, and `own_values` how many have a value of their own in each sensitive column; both are
-    counted of the table that is assessed, not of the original before it.
+    counted of the table that is assessed, not of the original before it. `fewest_compatible` is the fewest rows that
+    fit a row where a star matches everything, as sdcMicro counts, for comparison: no promise. None without stars.
     """
 
     unit: str
@@ -82,6 +83,7 @@ class TableRisk:
     published: SingledOut | None = None
     own_values: Mapping[str, int] = field(default_factory=dict)
     column_sets: tuple[SmallestCombination, ...] = ()
+    fewest_compatible: int | None = None
 
     @property
     def largest_share(self) -> float:
@@ -125,6 +127,7 @@ class TableRisk:
             "individual": None if self.individual is None else dict(self.individual.to_json()),
             "special_uniques": None if self.special is None else dict(self.special.to_json()),
             "column_sets": [dict(each.to_json()) for each in self.column_sets],
+            "fewest_compatible": self.fewest_compatible,
             "unique_sets": None if self.unique_sets is None else dict(self.unique_sets.to_json()),
             "published_columns": None if self.published is None else self.published.to_json(),
             "own_values": dict(self.own_values),

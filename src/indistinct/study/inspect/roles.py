@@ -1,4 +1,4 @@
-"""Which role a column may have: what its name says, in English, and what its values say, in any language.
+"""Which role a column may have: what its name says, in English or German, and what its values say, in any language.
 
 In doubt the safer role is suggested.
 """
@@ -31,17 +31,24 @@ def _words(text: str) -> frozenset[str]:
 IDENTIFYING = _words("""
     account address email forename guid iban id identifier ip login mail mobile mrn name passport person phone
     ssn street surname telephone url user username uuid
+    adresse anschrift fallnummer hausnummer kontonummer nachname personalnummer strasse straße telefon telefonnummer
+    vorname
 """)
 SENSITIVE = _words("""
     balance charge condition conviction cost credit crime debt diagnoses diagnosis disease drug grade hiv icd
     illness income loan medication offence orientation party pay politics procedure religion result salary
     score symptom treatment wage
+    befund behandlung diagnose diagnosen einkommen erkrankung gehalt konfession kosten krankheit lohn medikament
+    schulden therapie
 """)
 KNOWN_TO_OTHERS = _words("""
     admission admitted age birth birthdate birthday born children citizenship city class country county date
     discharge district dob education employer ethnicity eye family gender hair height hours household housing
     job language marital marriage municipality nationality native occupation place postal postcode profession
     province race region school sex state status town visit weight workclass year zip zipcode
+    alter aufnahme aufnahmedatum beruf bundesland entlassung entlassungsdatum familienstand geburtsdatum geburtsjahr
+    geburtstag gemeinde geschlecht krankenkasse landkreis nationalität ort plz postleitzahl staatsangehörigkeit stadt
+    wohnort
 """)
 # Words for people, who may have several rows; and for what is counted instead of them.
 PEOPLE = _words("""
@@ -57,10 +64,13 @@ MEASURED = _words("""
 """)
 # Words for what the HIPAA list names, by its letters.
 LISTED = {
-    "A": _words("forename name surname"),
-    "B": _words("address city county district municipality postal postcode street town zip zipcode"),
-    "C": _words("age"),
-    "D": _words("mobile phone telephone"),
+    "A": _words("forename name surname nachname vorname"),
+    "B": _words("""
+        address city county district municipality postal postcode street town zip zipcode adresse anschrift gemeinde
+        landkreis ort plz postleitzahl stadt strasse straße wohnort
+    """),
+    "C": _words("age alter"),
+    "D": _words("mobile phone telephone telefon telefonnummer"),
     "E": _words("fax"),
     "F": _words("email mail"),
     "G": _words("ssn"),

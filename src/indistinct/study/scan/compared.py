@@ -44,7 +44,15 @@ def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return column.cast(pa.large_string())
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         return column.cast(kind).cast(pa.float64(), safe=False)
-    return column.cast(pa.int64()) if pa.types.is_integer(kind) else column.cast(kind)
+    return _wide_integers(column.cast(kind)) if pa.types.is_integer(kind) else column.cast(kind)
+
+
+def _wide_integers(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return whole numbers as those with a sign, or without one where they are too large for it."""
+    try:
+        return column.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return column.cast(pa.uint64())
 
 
 def in_type(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray | None:

@@ -85,15 +85,14 @@ async def draw(screen: Screen) -> None:
     parts.say(sentence(made))
     for warning in made["warnings"]:
         if not told_by_verdict(warning):
-            parts.notice(as_sentence(warning), kind="warning")
+            parts.notice(as_sentence(warning))  # no second verdict: what is open stands above
     session = screen.session
     files = _offer(session)
     _take(screen, files, fails=verdict.tone == "bad")
-    with parts.tag("div", classes="sides"):
-        with parts.tag("section", classes="card"):
-            _about(screen)
-        with parts.tag("section", classes="card"):
-            _form(screen, made)
+    with parts.details(f"How the table is written: {form_in_words(screen.policy)}", screen.choices, name="form"):
+        _form(screen, made)
+    with parts.details("What the reports say of purpose, recipient and people", screen.choices, name="stated"):
+        _about(screen)
     if session.is_fresh(PREPARED, key_of_files(session, made)):
         _write(screen)
         _checked(session.result(PREPARED), screen)
@@ -109,12 +108,13 @@ def _offer(session: Session) -> dict[str, Path]:
 
 def told_by_verdict(warning: str) -> bool:
     """Return whether a warning of the library says what the verdict says already."""
-    return "have a value of their own" in warning or "values of their own" in warning
+    told = ("have a value of their own", "values of their own", "stand in several classes")
+    return any(words in warning for words in told)
 
 
 def sentence(made: Any) -> str:
     """Return what is released, in a sentence."""
-    groups = ("class", "classes") if made["form"] is None else ("bucket", "buckets")
+    groups = ("group", "groups") if made["form"] is None else ("bucket", "buckets")
     told = made["certificate"]
     people = told["people"]
     whose = "" if people is None else f" of {plural(people['published'], 'person', 'people')}"
@@ -129,7 +129,6 @@ def sentence(made: Any) -> str:
 
 
 def _about(screen: Screen) -> None:
-    parts.heading("What people state", level=3)
     parts.say("It stands in the reports and in the policy, not in the table.", kind="hint")
     for key, (label, hint, kind) in ABOUT.items():
         screen.field(
@@ -160,11 +159,26 @@ def formats() -> dict[str, str]:
     return {**FORMATS, **(STATISTICS if find_spec("pyreadstat") else {})}
 
 
+def form_in_words(policy: Policy) -> str:
+    """Return how the table is written, in a few words.
+
+    >>> from indistinct.job.policy.value import Input, Output
+    >>> from indistinct.schema import Schema
+    >>> output = Output(Path("b.csv"), writing=Writing(delimiter=";", decimal=","))
+    >>> form_in_words(Policy(Input(Path("a.csv")), Schema(), (), output=output))
+    'CSV with semicolons and decimal commas'
+    """
+    name, writing = Path(release_name(policy)), policy.output.writing
+    title = formats().get(name.suffix.lower(), name.suffix).partition(":")[0]
+    between = {";": "semicolons", "\t": "tabs", "|": "bars"}.get(writing.delimiter or "", "")
+    marks = [each for each in (between, "decimal commas" if writing.decimal == "," else "") if each]
+    return f"{title} with {' and '.join(marks)}" if marks and is_text_file(name) else title
+
+
 def _form(screen: Screen, made: Any) -> None:
     policy = screen.policy
     name, writing = release_name(policy), policy.output.writing
     suffix = Path(name).suffix.lower()
-    parts.heading("How the table is written", level=3)
     known = formats()
     screen.choice(
         "Format",
@@ -307,8 +321,14 @@ def _checked(found: Any, screen: Screen) -> None:
 
 def _write(screen: Screen) -> None:
     session = screen.session
+    start = "write-folder" in screen.errors or session.result("written") is not None
+    with parts.details("Write the files to a folder of this machine", screen.choices, name="to-folder", start=start):
+        _draw_folder(screen)
+
+
+def _draw_folder(screen: Screen) -> None:
+    session = screen.session
     chosen = _choices(session)
-    parts.heading("Or write them to a folder of this machine")
     parts.field(
         "Folder",
         chosen["folder"],

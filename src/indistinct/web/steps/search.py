@@ -46,7 +46,8 @@ async def draw(screen: Screen) -> None:
 def _draw_request(screen: Screen) -> None:
     """Say what is searched for, in words, and where each of it is decided."""
     policy = screen.policy
-    models = policy.models if policy.algorithm.promise() is None else (*policy.models, policy.algorithm.promise())
+    own = policy.algorithm.promise()
+    models = (*policy.models, *(() if own is None else own.parts()))
     told = [
         ("Made coarser", list_names(policy.schema.quasi) or "no column", "columns"),
         ("What must hold", " ".join(promise_for_one(each, policy.schema) for each in models) or "nothing", "privacy"),

@@ -116,7 +116,8 @@ def look(desk: Desk, path: Path, reading: Reading, *, exact: bool = False) -> Lo
         desk.report(0.9)
         policy = starter_policy(found, path, path.parent, reading=found.reading)
         policy = replace(policy, output=replace(policy.output, writing=writing_like(path, found.reading)))
-        return _look_of(found, policy, policy, path, table)
+        read = table if found.reading == table.reading else open_kept(desk, path, found.reading)
+        return _look_of(found, policy, policy, path, read)
 
 
 def layout_shown(error: InputError, reading: Reading) -> Reading | None:
