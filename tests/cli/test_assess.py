@@ -88,7 +88,7 @@ def test_a_profile_is_a_gate(run, patients, roles, release):
     asked = ["assess", release, "--original", patients, *roles, *HIERARCHY]
     broken = run(*asked, "--profile", "public")
     assert broken.code == 4
-    assert "FAILED: highest is" in broken.out
+    assert "FAILED: the highest risk of an attacker is" in broken.out
     told = run(*asked, "--profile", "public", "--json")
     assert told.code == 4
     gate = json.loads(told.out)["profile"]

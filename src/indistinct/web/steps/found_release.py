@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from indistinct.figures import number, percent, plural
+from indistinct.metrics import SHARES
 from indistinct.models.registry import parse_model_or_none
 from indistinct.models.words import MODEL_WORDS, list_names
 from indistinct.release.verification.verify import SETS_SHARED, TRANSFORMED
@@ -14,8 +15,6 @@ from indistinct.web.algorithm_words import title_of_spelled
 from indistinct.web.blocks import draw_list
 
 Made = dict[str, Any]
-SHARES = ("loss", "gcp", "ncp")
-"""Metrics by which searches are compared that are shares of detail."""
 # What is checked beside the models that were asked for.
 CHECKED = {
     SETS_SHARED: "Nobody stands alone with all their rows together",
