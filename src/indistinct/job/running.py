@@ -63,6 +63,7 @@ def run_job(job: Job) -> Release:
     Raises `InfeasibleError` if there is none, and `VerificationError` where a recoding does not keep its promise.
     """
     began = time.perf_counter()
+    job.destination.check_free(())
     job = replace(job, pseudonyms=check_pseudonyms(job.pseudonyms, job.schema))
     with using_source(job.table, job.reading, engine=job.engine, memory=job.memory) as (engine, table):
         _check_place(job, engine)

@@ -24,7 +24,7 @@ from indistinct.machine.arrays import Codes, empty_large
 from indistinct.recoding.by_part import ByPart, PartStore
 from indistinct.recoding.kinds import ByBucket, ByCell, ByColumn, ByRegion, ByRow, Recoding, parts_of
 from indistinct.recoding.validation import check_recoding
-from indistinct.tables.input_files import read_ordinary
+from indistinct.tables.input_files import check_ordinary, read_ordinary
 
 FORMAT, OLDEST, VERSION = "indistinct-recoding", 3, 8
 KINDS: Mapping[str, type[Recoding]] = {
@@ -149,8 +149,10 @@ def arrays_path(path: str | Path) -> Path:
 def second_file(path: str | Path) -> Path | None:
     """Return the file with the arrays of the recoding at a path, None if there is no such recoding or no such file."""
     try:
-        named = json.loads(read_ordinary(Path(path)))["arrow"]
-        return arrays_path(path) if hashlib.sha256(read_ordinary(arrays_path(path))).hexdigest() == named else None
+        named, beside = json.loads(read_ordinary(Path(path)))["arrow"], arrays_path(path)
+        check_ordinary(beside)
+        with beside.open("rb") as file:  # parts may be larger than memory
+            return beside if hashlib.file_digest(file, "sha256").hexdigest() == named else None
     except (*UNREADABLE, OSError):
         return None
 

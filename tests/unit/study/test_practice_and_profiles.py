@@ -13,12 +13,13 @@ from indistinct.study.inspect.starter import CAREFUL_K
 from indistinct.tables.domain import Domain, Kind
 
 
-def statuses(shown=None, *, smallest=20, uniques=0, homogeneous=0.0):
+def statuses(shown=None, *, smallest=20, uniques=0, homogeneous=0.0, **more):
     told = findings(
         shown or Shown(ind.Schema(quasi=["x"]), {"x": Kind.TEXT}),
         smallest=smallest,
         uniques=uniques,
         homogeneous=homogeneous,
+        **more,
     )
     assert all(each.source for each in told)
     return {each.rule: each.status for each in told}
@@ -83,6 +84,9 @@ def test_the_first_policy_asks_for_as_much_as_the_public_profile():
 
 def test_the_three_questions():
     assert statuses(uniques=1)["wp216-singling-out"] == "failed"
+    assert statuses(own_values={"cost": 0})["wp216-singling-out"] == "passed"
+    assert statuses(own_values={"cost": 3})["wp216-singling-out"] == "not checkable"
+    assert statuses(own_values={"cost": 3}, uniques=1)["wp216-singling-out"] == "failed"
     assert statuses(homogeneous=0.1)["wp216-inference"] == "failed"
     assert statuses(homogeneous=None)["wp216-inference"] == "not checkable"
     assert statuses()["wp216-linkability"] == "not checkable"

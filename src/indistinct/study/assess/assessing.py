@@ -209,6 +209,7 @@ def _practice(table: AssessedTable, risk: TableRisk) -> tuple[Finding, ...]:
         homogeneous=risk.homogeneous,
         alone=None if table.evidence.links is None else rows_alone(table.evidence.links),
         published=risk.published,
+        own_values=risk.own_values,
     )
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any, Literal
 
 from indistinct.frequencies.singled_out import SingledOut
@@ -37,6 +38,7 @@ NAMES = {
     "street addresses": "street address",
 }
 OLDEST, ZIP_DIGITS = 89, 3
+NO_VALUES: Mapping[str, int] = MappingProxyType({})
 _WORDS = re.compile(r"[a-z]+")
 _NUMBERS = re.compile(r"\d+(?:\.\d+)?")
 # A year and a month that belong together, and no range of numbers such as 5872.22-8965.96 or 10037-10050.
@@ -76,14 +78,15 @@ def findings(
     homogeneous: float | None,
     alone: int | None = None,
     published: SingledOut | None = None,
+    own_values: Mapping[str, int] = NO_VALUES,
 ) -> tuple[Finding, ...]:
     """Return what every rule says of a table.
 
     `smallest` is the size of its smallest class, `homogeneous` the largest share of members whose class has a single
     value of a sensitive column; None where there is no sensitive column. `published` is whom columns single out that
-    are published as they are. Of a release in buckets `alone` is how many
-    rows show a combination of quasi-identifiers that no other row shows: its values stand as they are, so that no rule
-    about the size of classes can be checked on it.
+    are published as they are, and `own_values` how many members have a value of their own in each sensitive column. Of
+    a release in buckets `alone` is how many rows show a combination of quasi-identifiers that no other row shows: its
+    values stand as they are, so that no rule about the size of classes can be checked on it.
     """
     return (
         *(_sizes(smallest) if alone is None else map(_no_classes, _sizes(smallest))),
@@ -91,7 +94,7 @@ def findings(
         _ages(shown),
         _areas(shown),
         _dates(shown),
-        _singling_out(uniques, published) if alone is None else _in_buckets(alone, published),
+        _singling_out(uniques, published, own_values) if alone is None else _in_buckets(alone, published),
         *_questions(homogeneous),
     )
 
@@ -185,15 +188,26 @@ def _no_classes(finding: Finding) -> Finding:
 SINGLING_OUT, SINGLED_OUT = "wp216-singling-out", "can somebody be singled out?"
 
 
-def _singling_out(uniques: int, published: SingledOut | None) -> Finding:
-    """Judge classes, and columns that no recoding touched: whoever is alone in one or on the other is singled out."""
-    if uniques or published is None:
-        note = "members who are alone in their class"
-        return Finding(SINGLING_OUT, SINGLED_OUT, _status(not uniques), WP216, float(uniques), note)
-    columns = ", ".join(map(repr, published.columns))
-    note = f"members who are alone on one or two of the columns that are published as they are: {columns}"
-    status: Status = "failed" if published.least else "passed" if not published.most else "not checkable"
-    return Finding(SINGLING_OUT, SINGLED_OUT, status, WP216, float(published.least), note)
+def _singling_out(uniques: int, published: SingledOut | None, own_values: Mapping[str, int] = NO_VALUES) -> Finding:
+    """Judge classes, and columns that no recoding touched: whoever is alone in one or on the other is singled out.
+
+    Whoever knows the sensitive value that somebody alone has finds them, too; who knows it, no table tells.
+    """
+    found: Status
+    own = [name for name, alone in own_values.items() if alone]
+    if uniques:
+        found, note = _status(False), "members who are alone in their class"
+    elif published is not None and (published.least or not own):
+        found = "failed" if published.least else "passed" if not published.most else "not checkable"
+        columns = ", ".join(map(repr, published.columns))
+        note = f"members who are alone on one or two of the columns that are published as they are: {columns}"
+    elif own:
+        columns = ", ".join(map(repr, own))
+        found, note = "not checkable", f"nobody is alone in a class, but some on their value of the sensitive {columns}"
+    else:
+        found, note = _status(True), "members who are alone in their class"
+    value = uniques or (0 if published is None else published.least)
+    return Finding(SINGLING_OUT, SINGLED_OUT, found, WP216, float(value), note)
 
 
 def _in_buckets(alone: int, published: SingledOut | None) -> Finding:
