@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from indistinct.engines import open_source
-from indistinct.errors import InputError
+from indistinct.errors import InputError, ParameterError
 from indistinct.job.policy.reading import read_policy
 from indistinct.job.policy.value import Policy
 from indistinct.recoding.outputs import MAIN
@@ -50,26 +50,27 @@ def describe_by_policy(
     if policy is None:
         return describe_release(release, schema, trusting=trusting, **known)
     job = policy if isinstance(policy, Policy) else read_policy(policy)
-    told = {name: value for name, value in known.items() if is_given(value)}
-    given: Knowledge = {**knowledge_of(job), **told}  # type: ignore[typeddict-item]
+    asked = {name: value for name, value in known.items() if is_given(value)}
+    given: Knowledge = {**knowledge_of(job), **asked}  # type: ignore[typeddict-item]
     given["hierarchies"] = {**job.hierarchies, **(known.get("hierarchies") or {})}
     original = given.get("original")
     if isinstance(original, str | Path):
         engine, memory = given.get("engine") or "auto", given.get("memory")
         given["original"] = open_source(original, job.input.reading, engine=engine, memory=memory)[1]
     found = describe_release(release, schema or job.schema, trusting=trusting, **given)
-    reading = given.get("reading") or Reading()
-    if reading.decimal is None and _writes_commas(found):
-        with suppress(InputError):  # its numbers are texts for another reason, which whoever compares them says
+    reading, marks = given.get("reading") or Reading(), (job.output.writing.decimal, job.input.reading.decimal)
+    if reading.decimal is None and "," in marks and _has_texts_for_numbers(found):
+        # Its numbers may be texts for another reason, which whoever compares them says.
+        with suppress(InputError, ParameterError):
             given["reading"] = replace(reading, decimal=",")
             return describe_release(release, schema or job.schema, trusting=trusting, **given)
     return found
 
 
-def _writes_commas(given: Published) -> bool:
-    """Return whether a release may write numbers with a comma: its original has numbers where it has texts."""
+def _has_texts_for_numbers(given: Published) -> bool:
+    """Return whether a release has texts where its original has numbers, as where it writes these with commas."""
     original, main = given.raw, given.tables.sources[MAIN]
-    if original is None or not given.tables.text:
+    if original is None or not given.tables.text or not main.rows:
         return False
     kept = (*given.schema.sensitive, *given.schema.insensitive)
     shared = [name for name in kept if name in main.columns and name in original.columns]
