@@ -225,7 +225,7 @@ def test_nonsense_does_not_end_the_server(server):
     ):
         with (
             socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as line,
-            contextlib.suppress(ConnectionError),
+            contextlib.suppress(OSError),  # it may have hung up already,
         ):
             line.sendall(garbage)
             line.shutdown(socket.SHUT_WR)

@@ -193,7 +193,8 @@ def test_a_value_is_seen_on_its_levels_and_all_suggestions_take_one_click(page):
     page.find("builder")
     page.click("bounds")
     page.choose("finest", "2")
-    page.wait("the bound", lambda: page.value("finest") == "2")
+    drawn = "return document.querySelector('#finest').getAttribute('value') === '2'"
+    page.wait("the bound as the server draws it", lambda: page.script(drawn))
     page.choose("coarsest", "1")
     assert "no level is left" in page.error_at("coarsest")
     for width in (1280, 390):

@@ -63,7 +63,6 @@ def run_job(job: Job) -> Release:
     Raises `InfeasibleError` if there is none, and `VerificationError` where a recoding does not keep its promise.
     """
     began = time.perf_counter()
-    job.destination.check_free(())
     job = replace(job, pseudonyms=check_pseudonyms(job.pseudonyms, job.schema))
     with using_source(job.table, job.reading, engine=job.engine, memory=job.memory) as (engine, table):
         _check_place(job, engine)
@@ -77,7 +76,10 @@ def run_job(job: Job) -> Release:
 
 
 def _check_place(job: Job, engine: Engine) -> None:
-    """Raise before any work where workers of a cluster would write to an address: they rename files by their paths."""
+    """Raise before any work where a release cannot be written.
+
+    Workers of a cluster do not write to an address: they rename files by their paths.
+    """
     output = job.destination.output
     address = None if output is None or isinstance(output, DatabaseTable) else address_of(output)
     if engine.name == "spark" and address is not None:
@@ -86,6 +88,7 @@ def _check_place(job: Job, engine: Engine) -> None:
             hint="choose a path that driver and workers share, and copy the folder and its certificate from there; a "
             "small release may go without an output, and then release.write(address)",
         )
+    job.destination.check_free(())
 
 
 @contextmanager

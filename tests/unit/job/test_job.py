@@ -108,7 +108,7 @@ def test_a_path_that_is_read_or_taken_is_refused_before_any_work(policy: Path, t
 @pytest.mark.parametrize("name", ["taken.csv", "release.docx", "nowhere/release.csv"])
 def test_an_output_that_cannot_be_is_refused_before_any_work(tmp_path: Path, monkeypatch, name: str) -> None:
     (tmp_path / "taken.csv").write_text("mine")
-    monkeypatch.setattr("indistinct.job.running.using_source", None)
+    monkeypatch.setattr("indistinct.job.running._publish_by_search", None)
     with pytest.raises(OutputError):
         ind.anonymize(TABLE, ind.Schema(quasi=["age"]), model="k-anonymity:k=4", output=tmp_path / name)
     assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [("taken.csv", "mine")]

@@ -192,18 +192,20 @@ def _draw_bounds(screen: Screen, column: str, levels: Sequence[str]) -> None:
     least, most = screen.policy.levels.of(column, top)
     options = {str(level): f"level {level}: {words}" for level, words in enumerate(levels)}
 
-    def take(lowest: int, highest: int) -> None:
+    def take(*, finer: str | None = None, coarser: str | None = None) -> None:
+        """Take one end; the other is what it is now, which may be newer than what is drawn."""
+        finest, coarsest = screen.policy.levels.of(column, top)
+        lowest = finest if finer is None else int(finer)
+        highest = min(coarsest, top) if coarser is None else int(coarser)
         if lowest > highest:
             raise TaskError("no level is left", hint="the finest level must not be coarser than the coarsest")
         bounds = "" if (lowest, highest) == (0, top) else spell_bounds((lowest, None if highest == top else highest))
         screen.change(with_levels(screen.policy, column, bounds))
 
     with parts.details("Levels that may be published", screen.choices, name="bounds", start=(least, most) != (0, top)):
+        screen.choice("Not finer than", options, str(least), lambda value: take(finer=value), name="finest")
         screen.choice(
-            "Not finer than", options, str(least), lambda value: take(int(value), min(most, top)), name="finest"
-        )
-        screen.choice(
-            "Not coarser than", options, str(min(most, top)), lambda value: take(least, int(value)), name="coarsest"
+            "Not coarser than", options, str(min(most, top)), lambda value: take(coarser=value), name="coarsest"
         )
 
 
