@@ -33,6 +33,9 @@ L = ("Different values in each bucket (l)", "A whole number; no more than the se
 EXTENT = ("What a range shows", "range: what the people of a group have; region: the whole part between two cuts.")
 NUMERIC = ("How numbers are shown", "As an interval, or as a mean.")
 START = ("Where it begins", "Another algorithm, as the command line spells it.")
+PARTED = ("Part people with equal values", "Groups become smaller; it suits this table alone.")
+TREES = ("What is shown of a tree of values", "node: one of its nodes; set: the values themselves.")
+STEPS = "Steps of the proof, at most"
 SIZE = ("Rows in each bucket at least", "A whole number.")
 TRY_ALL = ("Try all columns for a split", "Slower; it may find more buckets.")
 MARKING = ("How far a find is passed on", "Both find the same; they differ in how much is looked at.")
@@ -59,13 +62,13 @@ WORDS: Mapping[str, AlgorithmWords] = MappingProxyType(
                     "For next month's table, too",
                     "Only what also says what becomes of values that this table does not have.",
                 ),
-                "trees": ("What is shown of a tree of values", "node: one of its nodes; set: the values themselves."),
+                "trees": TREES,
             },
         ),
         "mondrian": AlgorithmWords(
             "Cuts the table into ever smaller groups, along whichever column is widest. Very fast.",
             labels={
-                "relaxed": ("Part people with equal values", "Groups become smaller; it suits this table alone."),
+                "relaxed": PARTED,
                 "extent": EXTENT,
                 "numeric": NUMERIC,
                 "choose": ("Which cut comes first", "width is the classical rule; loss takes longer and loses less."),
@@ -74,7 +77,7 @@ WORDS: Mapping[str, AlgorithmWords] = MappingProxyType(
                     "Rows that miss values",
                     "value: missing is a value like others; pattern: first parted by what they miss.",
                 ),
-                "trees": ("What is shown of a tree of values", "node: one of its nodes; set: the values themselves."),
+                "trees": TREES,
             },
         ),
         "single-dimensional": AlgorithmWords(
@@ -85,7 +88,7 @@ WORDS: Mapping[str, AlgorithmWords] = MappingProxyType(
                     "optimal takes longer, and proves how good it is.",
                 ),
                 "exact": ("Prove the best cuts of one column", "For a single quasi-identifier; quick."),
-                "nodes": ("Steps of the proof, at most", "A whole number; 0 sets no limit."),
+                "nodes": (STEPS, "A whole number; 0 sets no limit."),
                 "seconds": SECONDS,
                 "extent": EXTENT,
                 "numeric": NUMERIC,
@@ -141,7 +144,7 @@ WORDS: Mapping[str, AlgorithmWords] = MappingProxyType(
             labels={
                 "start": START,
                 "search": ("How it searches", "optimal proves how few cells can be hidden; for some hundred rows."),
-                "nodes": ("Steps of the proof, at most", "Only with optimal. A whole number; 0 sets no limit."),
+                "nodes": (STEPS, "Only with optimal. A whole number; 0 sets no limit."),
                 "seconds": ("Seconds at most", "Only with optimal. Empty sets no limit."),
             },
         ),
@@ -149,7 +152,7 @@ WORDS: Mapping[str, AlgorithmWords] = MappingProxyType(
             "Puts those together who are nearest to whoever is farthest from the mean.",
             labels={
                 "numeric": NUMERIC,
-                "split": ("Part people with equal values", "Groups become smaller; it suits this table alone."),
+                "split": PARTED,
             },
         ),
         "kaca": AlgorithmWords(
@@ -202,7 +205,7 @@ WORDS: Mapping[str, AlgorithmWords] = MappingProxyType(
             "Keeps columns together that depend on each other, and shuffles the rest inside buckets.",
             {"l": "3"},
             {
-                "l": ("Different values in each bucket (l)", "A whole number. Empty promises no more than the models."),
+                "l": (L[0], "A whole number. Empty promises no more than the models."),
                 "columns": (
                     "Columns that stay together",
                     "auto, each, whole, a number, or such as age+sex|zip+disease.",

@@ -20,7 +20,7 @@ from indistinct.web.tasks.searching import release_name
 NOTES = "notes"
 """Under this name a session keeps what a first look told about each column."""
 NOTHING_YET = "# Open a table first."
-NO_MODEL = PolicyError("nothing is promised yet", hint="choose what must hold in the step Privacy")
+NO_PROMISE, SAY_WHAT_HOLDS = "nothing is promised yet", "say what must hold, in the step Privacy"
 HEADING = """\
 Made on the page. It reads {table}: put both into one folder and run
   indistinct anonymize policy.toml"""
@@ -47,7 +47,7 @@ def as_python(session: Session) -> str:
 def _promising(policy: Policy, private: Path) -> Policy:
     """Return a policy that can be run; raise for one that promises nothing."""
     if not policy.models and policy.algorithm.promise() is None:
-        raise NO_MODEL
+        raise PolicyError(NO_PROMISE, hint=SAY_WHAT_HOLDS)
     return portable(policy, private)
 
 

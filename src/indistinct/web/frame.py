@@ -93,9 +93,7 @@ class Screen:
     @property
     def policy(self) -> Policy:
         """The job as it stands; only for steps that are drawn when there is one."""
-        if self.session.policy is None:
-            raise TaskError("nothing is open", hint="open a table first")
-        return self.session.policy
+        return self.session.require_job()
 
     def change(self, policy: Policy) -> None:
         """Put a policy in place of the one that this tab shows."""

@@ -175,6 +175,12 @@ class Session:
         self.touch()
         self.save_soon()
 
+    def require_job(self) -> Policy:
+        """Return the job; raise before a table is open."""
+        if self.policy is None:
+            raise TaskError("nothing is open", hint="open a table first")
+        return self.policy
+
     @property
     def can_undo(self) -> bool:
         """Whether there is a change to take back, or something in a field that could not be taken."""
@@ -342,16 +348,13 @@ class Session:
         """
         if action is not None:
             self.require_valid(action)
-        if self.working:
-            raise TaskError(
-                f"{self.work.name if self.work else 'a task'} still runs", hint="wait until it is done, or stop it"
-            )
+        self.require_rest()
         work = self.work = Work(name, *at)
 
         async def run() -> None:
             try:
                 if work.stopped:  # before it began
-                    raise StoppedError("the work was stopped")
+                    raise StoppedError
                 worker = self._workers[LONG]
                 run_it = worker.run_politely if polite else worker.run
                 found = await run_it(task, *arguments, **(options or {}))
@@ -368,6 +371,11 @@ class Session:
         work.handle = asyncio.get_running_loop().create_task(run())
         self.touch()
         return work
+
+    def require_rest(self) -> None:
+        """Raise while a long task runs."""
+        if self.work is not None and not self.work.done:
+            raise TaskError(f"{self.work.name} still runs", hint="wait until it is done, or stop it")
 
     @property
     def working(self) -> bool:

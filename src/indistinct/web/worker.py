@@ -49,6 +49,9 @@ class TaskError(Exception):
 class StoppedError(TaskError):
     """The work was stopped by whoever asked for it."""
 
+    def __init__(self, message: str = "the work was stopped") -> None:
+        super().__init__(message)
+
 
 def task_error(error: BaseException) -> TaskError:
     """Return an error as one that may be shown: the words of the library, and of others only their kind."""
@@ -189,7 +192,7 @@ class Worker:
             if self._stopped:
                 self._process = None
                 threading.Thread(target=process.join, daemon=True).start()
-                raise StoppedError("the work was stopped") from None
+                raise StoppedError from None
             self.stop()
             raise TaskError(
                 "the work ended before it was done, which happens when there is not enough memory",

@@ -9,6 +9,7 @@ from indistinct.web.frame import Screen
 from indistinct.web.picking import first_of, pages, table_html
 from indistinct.web.sessions import job_of
 from indistinct.web.standing import RELEASED
+from indistinct.web.steps.verdict_box import NO_RELEASE
 from indistinct.web.tasks.classes import ROWS, class_page
 from indistinct.web.tasks.exploring import arrow
 from indistinct.web.tasks.published import all_distances, column_picture
@@ -28,9 +29,7 @@ def _release(screen: Screen) -> tuple[Policy, dict[str, Any]] | None:
     """Return the job of the release and its files; without one, say so and lead to the search."""
     made, policy = screen.session.result(RELEASED), screen.session.rests_on(RELEASED)
     if made is None or policy is None:
-        parts.notice(
-            "There is no release yet.", hint="Search first: then rows and columns can be seen before and after."
-        )
+        parts.notice(NO_RELEASE, hint="Search first: then rows and columns can be seen before and after.")
         with parts.tag("div", classes="actions"):
             parts.link("Go to search", "/search", classes="main")
         return None

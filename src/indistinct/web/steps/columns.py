@@ -94,8 +94,12 @@ async def draw(screen: Screen) -> None:
     with parts.details("Which columns single people out together", screen.choices, name="together"):
         _combinations(looked, policy)
     with parts.tag("div", classes="actions"):
-        parts.link("Go on to hierarchies", "/hierarchies", classes="button")
+        _link_to_hierarchies()
     _draw_pictures(screen, places)
+
+
+def _link_to_hierarchies() -> None:
+    parts.link("Go on to hierarchies", "/hierarchies", classes="button")
 
 
 def is_doubtful(column: Mapping[str, Any], policy: Policy) -> bool:
@@ -145,7 +149,7 @@ def _summary(screen: Screen, looked: Mapping[str, Any]) -> None:
         )
         if others:
             screen.button("Accept all suggestions", lambda: _accept(screen), name="accept")
-        parts.link("Go on to hierarchies", "/hierarchies", classes="button")
+        _link_to_hierarchies()
     screen.problem("find")
     screen.problem("accept")
     if not policy.schema.quasi:

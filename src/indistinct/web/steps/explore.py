@@ -16,8 +16,8 @@ from indistinct.web.picking import pickable
 from indistinct.web.steps.algorithm_grid import draw_grid
 from indistinct.web.steps.before_after import draw_column, draw_rows
 from indistinct.web.steps.publishing import take_change
-from indistinct.web.steps.solutions import draw_lattice_view
-from indistinct.web.steps.verdict_box import draw_verdict, release_of
+from indistinct.web.steps.solutions import SOME_ROWS, draw_lattice_view
+from indistinct.web.steps.verdict_box import draw_verdict, link_to_release, release_of
 from indistinct.web.tasks.exploring import LEFT_OUT, Solution, Solutions, arrow, key_of_solutions
 
 PLACE, EXPERT, COLUMN = "solution-place", "expert", "one-column"
@@ -36,7 +36,7 @@ async def draw(screen: Screen) -> None:
     elif fresh:
         parts.say("There is nothing between safer and finer for this release: change what must hold, or search anew.")
     with parts.tag("div", classes="actions"):
-        parts.link("Go on to the release", "/release", classes="main")
+        link_to_release()
         parts.link("What remains of the risk", "/risk", classes="button")
     parts.heading("Rows before and after")
     await draw_rows(screen)
@@ -66,10 +66,10 @@ async def _draw_expert(screen: Screen) -> None:
 
 def _draw_solutions(screen: Screen, found: Solutions) -> None:
     """Draw the picture with a slider under it; what is looked at follows the slider without being asked for."""
-    of = len(found.solutions)
+    of, title = len(found.solutions), "From safer to finer"
     own = found.own if found.own is not None else of // 2
     place = min(int(screen.choices.get(PLACE, own)), of - 1)
-    parts.heading("From safer to finer")
+    parts.heading(title)
     parts.say("Each point is a release that was already found. Move the slider, or pick a point, and look below.",
               kind="hint")  # fmt: skip
     with parts.tag("section", id="solutions", tabindex="-1", aria_label="Solutions from safer to finer"):
@@ -78,7 +78,7 @@ def _draw_solutions(screen: Screen, found: Solutions) -> None:
             parts.tag("span", "safer", aria_hidden="true")
             slider = parts.tag(
                 "input", type="range", id="solution-slider", min="0", max=str(of - 1), value=str(place),
-                aria_label="From safer to finer", aria_valuetext=found.solutions[place].words,
+                aria_label=title, aria_valuetext=found.solutions[place].words,
             )  # fmt: skip
             parts.tag("span", "finer", aria_hidden="true")
         panel = parts.tag("div", id="solution", aria_live="polite")
@@ -116,7 +116,7 @@ def _draw_panel(screen: Screen, found: Solutions, at: int, _show: Callable[[int]
         if warning:
             parts.notice(warning, kind="warning")
         rows = [show_row(one, two) for one, two in zip(found.before, chosen.after, strict=True)]
-        parts.table("Some rows, before → after", list(found.columns), rows).classes("cells")
+        parts.table(SOME_ROWS, list(found.columns), rows).classes("cells")
         if not chosen.own:
             more = own is not None and chosen.loss > own.loss
             text = "Take this one, although it loses more" if more else "Take this one"

@@ -16,7 +16,7 @@ from indistinct.web.project import UPLOADED, open_project, open_saved, take_told
 from indistinct.web.saving import SUFFIX
 from indistinct.web.sessions import OUTCOMES, Session
 from indistinct.web.standing import INSPECTED
-from indistinct.web.steps.reading_form import draw_form
+from indistinct.web.steps.reading_form import FILES_ALONE, draw_form
 from indistinct.web.tasks.columns import warm
 from indistinct.web.tasks.looking import (
     Allowed,
@@ -32,6 +32,8 @@ from indistinct.web.worker import TaskError
 
 NAME = "open"
 ROWS = 12
+FROM_LIST = "choose one of the list"
+FROM_FOLDER = "a path from the folder in which the server was started"
 NOTES, STARTER, FORM, WAITING, SHEETS = "notes", "starter", "form", "waiting", "sheets"
 """Under these names a session keeps what was told about each column, the first policy, how the file is written, a
 policy whose table must still be uploaded, and a workbook of which a sheet must still be chosen."""
@@ -211,7 +213,7 @@ def allowed_path(session: Session, given: str, *, folders: bool = False) -> Path
     """Return where a path leads that a steward typed; it must be inside the folder of the server."""
     folder = session.settings.folder
     if not given.strip():
-        raise TaskError("name a file", hint="a path from the folder in which the server was started")
+        raise TaskError("name a file", hint=FROM_FOLDER)
     try:
         path = (folder / given.strip()).resolve()
     except (OSError, ValueError, RuntimeError):
@@ -346,7 +348,7 @@ def _answering(screen: Screen, key: str) -> Any:
     def answer(value: str) -> None:
         session = screen.session
         if value not in (WHO if key == "who" else SHAPES):
-            raise TaskError("this is no answer", hint="choose one of the list")
+            raise TaskError("this is no answer", hint=FROM_LIST)
         answers = {"shape": shape_of(screen.policy.algorithm), **(session.result(ANSWERS) or {}), key: value}
         looked, starter = session.result(INSPECTED), session.result(STARTER)
         screen.change(with_answers(screen.policy, answers, looked=looked, starter=starter))
@@ -393,7 +395,7 @@ def _keep_value(screen: Screen, column: str, mark: str) -> None:
     """Read a table again in which a mark is a value."""
     source, reading = screen.policy.source, screen.policy.input.reading
     if not isinstance(source, Path):
-        raise TaskError("the page reads files again, not tables of databases")
+        raise TaskError(FILES_ALONE)
     if column == EVERY:
         fewer = replace(reading, missing=tuple(each for each in reading.missing if each != mark))
     else:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from indistinct.job.policy import Policy
+from indistinct.web.as_code import NO_PROMISE, SAY_WHAT_HOLDS
 from indistinct.web.following import follow
 from indistinct.web.frame import Screen
 from indistinct.web.sessions import Session, job_of
@@ -26,11 +27,9 @@ def begin_search(session: Session) -> None:
 
     Each search writes into a folder of its own under `release`. What nobody can go back to any more goes.
     """
-    policy = session.policy
-    if policy is None:
-        raise TaskError("nothing is open", hint="open a table first")
+    policy = session.require_job()
     if promises_nothing(policy):
-        raise TaskError("nothing is promised yet", hint="say what must hold, in the step Privacy")
+        raise TaskError(NO_PROMISE, hint=SAY_WHAT_HOLDS)
 
     def then(made: dict[str, Any]) -> None:
         session.keep(RELEASED, made, rests_on=job_of(policy))
@@ -58,9 +57,7 @@ def _tidy(session: Session, folder: Path) -> None:
 
 def require_rest(screen: Screen) -> None:
     """Raise while a long task runs or a field is not valid, before anything is changed for another task."""
-    work = screen.session.work
-    if work is not None and not work.done:
-        raise TaskError(f"{work.name} still runs", hint="wait until it is done, or stop it")
+    screen.session.require_rest()
     screen.session.require_valid()
 
 

@@ -25,6 +25,8 @@ MARKS = {
 NAMELESS = {"": "are refused", "drop": "are left out", "name": "are called column 1, column 2 …"}
 ENCODINGS = ("utf-8", "utf-16", "cp1252", "latin-1", "cp932")
 BUTTON = "read-again"
+WITHOUT_NAME = "Columns without a name"
+FILES_ALONE = "the page reads files again, not tables of databases"
 HINTS = {
     "dates": "How dates are written, a line each: %d.%m.%Y is 31.01.2024 (day, month, year); or column = %d/%m/%Y "
     "for one column.",
@@ -83,12 +85,12 @@ def _structure(screen: Screen, values: dict[str, Any], form: dict[str, Any]) -> 
             _field(screen, "Lines above the names", "skip_rows", values, hint="A title or comments: how many lines.")
             _field(screen, "Comment lines begin with", "comment", values, hint="Such lines are left out: #, for one.")
             _tick(screen, "Take blanks off around names and fields", "trim", values)
-            _choose(screen, "Columns without a name", "nameless", NAMELESS, values)
+            _choose(screen, WITHOUT_NAME, "nameless", NAMELESS, values)
         case "workbook":
             sheets = {"": "the only one with cells", **{name: name for name in form["sheets"]}}
             _choose(screen, "Sheet", "sheet", sheets, values)
             _field(screen, "Rows above the names", "skip_rows", values, hint="A title: how many rows with cells.")
-            _choose(screen, "Columns without a name", "nameless", NAMELESS, values)
+            _choose(screen, WITHOUT_NAME, "nameless", NAMELESS, values)
         case "statistics":
             _tick(screen, "Keep codes, in place of the texts that label them", "codes", values)
 
@@ -117,7 +119,7 @@ def _again(screen: Screen, columns: Sequence[str], begin: Callable[..., None]) -
     policy = screen.policy
     before = policy.input.reading
     if not isinstance(policy.source, Path):
-        raise TaskError("the page reads files again, not tables of databases")
+        raise TaskError(FILES_ALONE)
     try:
         after = reading_of({**texts_of(before), **screen.choices["reading"]}, columns)
     except ParameterError as error:

@@ -27,7 +27,7 @@ from indistinct.web.following import (
 from indistinct.web.frame import Screen
 from indistinct.web.sessions import Session
 from indistinct.web.steps.found_release import as_sentence
-from indistinct.web.steps.opening import allowed_path
+from indistinct.web.steps.opening import FROM_FOLDER, FROM_LIST, allowed_path
 from indistinct.web.steps.verdict_box import draw_verdict, release_of
 from indistinct.web.tasks.releasing import ALL, PACKAGE, write_into
 from indistinct.web.tasks.searching import release_name
@@ -233,7 +233,7 @@ def _text_form(screen: Screen, writing: Writing) -> None:
 def in_format(policy: Policy, suffix: str) -> Policy:
     """Return a policy whose release has another suffix; how text looks goes with text files alone."""
     if suffix not in {**FORMATS, **STATISTICS}:
-        raise TaskError("this format cannot be written", hint="choose one of the list")
+        raise TaskError("this format cannot be written", hint=FROM_LIST)
     path = (policy.output.path or Path()).parent / Path(release_name(policy)).with_suffix(suffix).name
     was_text = is_text_file(Path(release_name(policy)))
     writing = (policy.output.writing if was_text else Writing(formulas=True)) if is_text_file(path) else Writing()
@@ -371,7 +371,7 @@ def _begin_write(session: Session) -> None:
     if policy is None or not files:
         raise TaskError("nothing is prepared", hint="prepare the files first")
     if not chosen["folder"].strip():
-        raise TaskError("name a folder", hint="a path from the folder in which the server was started")
+        raise TaskError("name a folder", hint=FROM_FOLDER)
     folder = allowed_path(session, chosen["folder"])
     if folder.exists() and not folder.is_dir():
         raise TaskError("this is a file", hint="name a folder")

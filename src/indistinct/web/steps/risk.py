@@ -23,7 +23,7 @@ from indistinct.web.standing import (
     verdict_on,
 )
 from indistinct.web.steps.privacy import hold_against
-from indistinct.web.steps.verdict_box import draw_verdict, release_of
+from indistinct.web.steps.verdict_box import draw_verdict, link_to_release, release_of
 
 NO_PROFILE = ""
 PROFILE_WORDS = {
@@ -53,7 +53,7 @@ async def draw(screen: Screen) -> None:
         return
     draw_verdict(screen, made)
     with parts.tag("div", classes="actions"):
-        parts.link("Go on to the release", "/release", classes="main")
+        link_to_release()
     found = session.result(RISK) if session.is_fresh(RISK, key_of_risk(session, made)) else None
     if found is not None:
         _draw_sentences(found["found"])

@@ -18,7 +18,7 @@ from indistinct.web.steps.found_release import draw_release
 from indistinct.web.steps.privacy import members_of, suppression_in_words
 from indistinct.web.steps.publishing import SEARCHING, begin_search, promises_nothing
 from indistinct.web.steps.remedies import remedies_for
-from indistinct.web.steps.verdict_box import draw_verdict
+from indistinct.web.steps.verdict_box import draw_verdict, link_to_release
 
 
 async def draw(screen: Screen) -> None:
@@ -28,7 +28,7 @@ async def draw(screen: Screen) -> None:
     if fresh:
         draw_verdict(screen, made)
         with parts.tag("div", classes="actions"):
-            parts.link("Go on to the release", "/release", classes="main")
+            link_to_release()
             parts.link("Compare with other solutions", "/explore", classes="button")
         draw_release(made)
         wrong = "search" in screen.errors or screen.session.refusal((screen.step.name, "algorithm")) is not None
@@ -57,8 +57,9 @@ def _draw_request(screen: Screen) -> None:
             "privacy",
         ),
     ]
-    with parts.tag("section", classes="card asked", id="asked", aria_label="What is searched for"):
-        parts.heading("What is searched for", level=3)
+    title = "What is searched for"
+    with parts.tag("section", classes="card asked", id="asked", aria_label=title):
+        parts.heading(title, level=3)
         with parts.tag("dl", classes="facts"):
             for label, words, step in told:
                 with parts.tag("div"):

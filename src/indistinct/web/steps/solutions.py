@@ -17,6 +17,7 @@ from indistinct.web.tasks.exploring import MOST_NODES, Explored, arrow, explore_
 
 EXPLORED = "exploration"
 """Under this name a session keeps the lattice of its job."""
+SOME_ROWS = "Some rows, before → after"
 MOST, METRIC, LOOKED, EVERY, FIRST = "most-nodes", "metric", "looked", "every-node", "nodes-page"
 ON_PAGE = 15
 # The longest front that is listed whole.
@@ -245,7 +246,7 @@ def _draw_looked(screen: Screen, found: Explored, metric: str) -> None:
         _facts(all_nodes, row)
         samples = found.samples
         parts.table(
-            "Some rows, before → after",
+            SOME_ROWS,
             all_nodes.columns,
             [
                 [

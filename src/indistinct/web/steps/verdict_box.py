@@ -16,6 +16,8 @@ from indistinct.web.steps.opening import STARTER
 from indistinct.web.steps.publishing import take_change
 from indistinct.web.worker import StoppedError
 
+NO_RELEASE = "There is no release yet."
+
 
 def draw_verdict(screen: Screen, made: Any, *, short: bool = False) -> Verdict:
     """Draw the verdict on a release, and what is still being found about it; return it.
@@ -41,13 +43,18 @@ def draw_verdict(screen: Screen, made: Any, *, short: bool = False) -> Verdict:
     return verdict
 
 
+def link_to_release() -> None:
+    """Draw the way to the release."""
+    parts.link("Go on to the release", "/release", classes="main")
+
+
 def release_of(screen: Screen) -> Any:
     """Return what the search made; say so and return None where there is nothing, or where it is old."""
     made = fresh_release(screen.session)
     if made is not None:
         return made
     if screen.session.result(RELEASED) is None:
-        parts.notice("There is no release yet.", hint="Search for one first.")
+        parts.notice(NO_RELEASE, hint="Search for one first.")
     else:
         parts.notice(
             "The job was changed since the last search, so that its release is not what the job says.",

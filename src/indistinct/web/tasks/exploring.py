@@ -40,6 +40,7 @@ from indistinct.web.worker import Desk
 
 LEFT_OUT = "left out"
 """What stands in place of the labels of a row that is not published."""
+TRYING = "trying combinations of levels"
 MOST_NODES = 20_000
 """More nodes are refused unless a steward asks for more."""
 # So many rows are shown before and after, and so many places of nodes in a picture; a smaller dot hides behind others.
@@ -79,7 +80,7 @@ def explore_all(desk: Desk, policy: Policy, most: int = MOST_NODES) -> Explored:
         raise ParameterError("nothing is asked of the release yet", hint="choose a model in the step Privacy")
     desk.enter("reading")
     table = table_of(desk, policy)
-    desk.enter("trying combinations of levels")
+    desk.enter(TRYING)
     found = explore_by_policy(table, policy, limit=most, progress=lambda share: desk.report(0.95 * share))
     desk.enter("drawing")
     metrics = list(found.metrics)
@@ -208,7 +209,7 @@ def solve(desk: Desk, policy: Policy, made: Mapping[str, Any]) -> Solutions | No
 
 
 def _solve_by_levels(desk: Desk, table: Table, policy: Policy, made: Mapping[str, Any]) -> Solutions:
-    desk.enter("trying combinations of levels")
+    desk.enter(TRYING)
     found = explore_by_policy(table, policy, limit=MOST_NODES, metrics=("loss",), progress=desk.report)
     samples = _samples(transform_by_policy(table, policy), policy)
     rows = range(len(samples.before[found.columns[0]]))
