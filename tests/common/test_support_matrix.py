@@ -81,6 +81,7 @@ class Narrow(Memory):
     """An engine that publishes neither rows that part nor buckets."""
 
     supports = EVERY_RECODING - {"by-row", "by-bucket"}
+    writes_by_workers = False
 
 
 def narrow(table):

@@ -30,6 +30,7 @@ class Rows:
 class Toy:
     name = "toy"
     supports = EVERY_RECODING
+    writes_by_workers = False
 
     def open(self, source, reading=None):
         source = getattr(source, "data", source)

@@ -232,10 +232,12 @@ class FolderSink(Sink, Protocol):
 class Engine(Protocol):
     """Where tables live, and what can be done with them there.
 
-    `supports` are the kinds of recodings that it publishes, by the names under which they are stored.
+    `supports` are the kinds of recodings that it publishes, by the names under which they are stored. Where it
+    `writes_by_workers`, a release goes to a path that they share, and to no address.
     """
 
     supports: ClassVar[frozenset[str]]
+    writes_by_workers: ClassVar[bool]
 
     @property
     def name(self) -> str:

@@ -82,9 +82,10 @@ def _check_place(job: Job, engine: Engine) -> None:
     """
     output = job.destination.output
     address = None if output is None or isinstance(output, DatabaseTable) else address_of(output)
-    if engine.name == "spark" and address is not None:
+    if engine.writes_by_workers and address is not None:
         raise OutputError(
-            f"workers of Spark write a release to a path, and not to an address that begins with {scheme_of(address)}://",
+            f"workers of {engine.name} write a release to a path, and not to an address that begins with "
+            f"{scheme_of(address)}://",
             hint="choose a path that driver and workers share, and copy the folder and its certificate from there; a "
             "small release may go without an output, and then release.write(address)",
         )

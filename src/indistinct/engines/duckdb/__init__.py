@@ -56,6 +56,7 @@ class DuckDB:
     """
 
     supports: ClassVar[frozenset[str]] = EVERY_RECODING | {BY_PART}
+    writes_by_workers: ClassVar[bool] = False
 
     memory: int = 1 << 30
     name: str = "duckdb"

@@ -31,6 +31,7 @@ class Memory:
     """Counts and publishes in this process; `memory` bounds what a file may take that is read, in bytes."""
 
     supports: ClassVar[frozenset[str]] = EVERY_RECODING
+    writes_by_workers: ClassVar[bool] = False
 
     memory: int | None = None
     name: str = "memory"

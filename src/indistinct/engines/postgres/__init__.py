@@ -44,6 +44,7 @@ class Postgres:
     """
 
     supports: ClassVar[frozenset[str]] = EVERY_RECODING
+    writes_by_workers: ClassVar[bool] = False
 
     memory: int = 1 << 30
     name: str = "postgres"

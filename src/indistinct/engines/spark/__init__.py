@@ -50,6 +50,7 @@ class Spark:
     """
 
     supports: ClassVar[frozenset[str]] = EVERY_RECODING | {BY_PART}
+    writes_by_workers: ClassVar[bool] = True
 
     memory: int | None = None
     name: str = "spark"
