@@ -19,7 +19,7 @@ from indistinct.frequencies.count import Request
 from indistinct.machine.arrays import starts_of
 from indistinct.models import KAnonymity
 from indistinct.recoding.columns import columns_of
-from indistinct.reproduce.datasets import ADULT_QUASI, adult_hierarchies, load_adult
+from indistinct_papers.adult import ADULT_QUASI, adult_hierarchies, load_adult
 
 EVERY_K = (5, 10, 25, 50, 100, 250, 500, 1000)
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from indistinct.reproduce.base import Example
-from indistinct.reproduce.examples import DOCUMENTS, align_rows, reproduce_examples
+from indistinct_papers.base import Example
+from indistinct_papers.examples import DOCUMENTS, align_rows, reproduce_examples
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +68,7 @@ def test_what_is_told_of_tables_that_are_as_printed(examples):
 def test_a_bucket_that_holds_other_values_is_not_shown_in_the_printed_order(monkeypatch):
     printed = (("22", "M", "47905", "cold"), *((row) for row in DOCUMENTS[1]()[5].printed[1:]))
     numbers = tuple((int(age), sex, int(zipcode), disease) for age, sex, zipcode, disease in printed)
-    monkeypatch.setattr("indistinct.reproduce.documents.SLICED_PRINTED", numbers)
+    monkeypatch.setattr("indistinct_papers.documents.SLICED_PRINTED", numbers)
     sliced = next(example for example in DOCUMENTS[1]() if example.name == "Table 6")
     assert not sliced.equal
     assert "cold" not in {row[3] for row in sliced.ours}

@@ -1,0 +1,70 @@
+"""Counts over partitions: boxes, ranges that predicates ask for, and the claim about several attributes."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from indistinct_papers import mondrian_predicates as predicates
+from indistinct_papers.partitions import Boxes, partition
+
+TABLE = pa.table({"x1": [0, 1, 2, 7, 8, 9], "x2": [3, 3, 4, 5, 6, 6]})
+
+
+def test_rows_are_spread_evenly_over_their_box() -> None:
+    boxes = Boxes(np.array([[0, 0], [5, 0]]), np.array([[4, 9], [9, 9]]), np.array([10, 20]))
+    low, high = np.array([[0, 0], [0, 0], [4, 5], [9, 9]]), np.array([[9, 9], [4, 9], [5, 9], [9, 9]])
+    assert boxes.count_within(low, high) == pytest.approx([30, 10, 10 / 10 + 20 / 10, 20 / 50])
+
+
+@pytest.mark.parametrize("algorithm", ["mondrian", "single-dimensional"])
+def test_ranges_lie_in_regions_and_hold_their_rows(algorithm: str) -> None:
+    found = partition(TABLE, algorithm, k=2, cardinality=10)
+    region, values = found["region"], found["range"]
+    assert (region.low <= values.low).all()
+    assert (values.high <= region.high).all()
+    assert (region.low.min(axis=0).tolist(), region.high.max(axis=0).tolist()) == ([0, 0], [9, 9])
+    assert (values.low.min(axis=0).tolist(), values.high.max(axis=0).tolist()) == ([0, 3], [9, 6])
+    everything = np.zeros((1, 2)), np.full((1, 2), 9)
+    assert region.count_within(*everything) == values.count_within(*everything) == [6]
+
+
+def test_rows_are_counted_where_all_ranges_hold() -> None:
+    low, high = np.array([[0, 0], [1, 4]]), np.array([[2, 3], [7, 9]])
+    assert predicates.count_rows(TABLE, low, high).tolist() == [2, 2]
+
+
+def test_predicates_ask_for_ranges_of_as_many_attributes_as_they_name() -> None:
+    low, high = predicates.draw_ranges(4, 2, seed=1)
+    asked = (low > 0) | (high < predicates.CARDINALITY - 1)
+    assert (low <= high).all()
+    assert asked.sum(axis=1).max() == 2
+    assert asked.any(axis=0).all()
+
+
+def rows_of(*errors: tuple[int, float, float]) -> list[tuple[object, ...]]:
+    """Return rows of predicates over two attributes: k, the single- and the multidimensional error."""
+    return [
+        (k, 2, 2, "range", name, error, 0.1, 0.1)
+        for k, *pair in errors
+        for name, error in zip((predicates.SINGLE, predicates.MULTI), pair, strict=True)
+    ]
+
+
+def test_often_is_more_than_half_of_the_settings() -> None:
+    often = predicates.judge_claim(rows_of((10, 12.0, 5.0), (25, 12.0, 6.0), (50, 12.0, 13.0)))
+    assert often.verdict == "confirmed"
+    assert often.figures.startswith("smaller errors in 2 of 3 settings, 0.42 to 1.08")
+    assert often.figures.endswith("not smaller for k = 50, 2 of 2 attributes, range")
+    assert predicates.judge_claim(rows_of((10, 12.0, 5.0), (50, 12.0, 13.0))).verdict == "depends"
+    assert predicates.judge_claim(rows_of((10, 5.0, 12.0))).verdict == "not confirmed"
+
+
+def test_the_figure_measures_both_models(monkeypatch) -> None:
+    monkeypatch.setattr(predicates, "SEEDS", 2)
+    monkeypatch.setattr(predicates, "QUERIES", 50)
+    made = predicates.reproduce_mondrian_predicates((10,), lambda share: None)
+    assert len(made.rows) == (2 + 3) * 2 * 2
+    assert made.claims == (predicates.judge_claim(made.rows),)
+    assert made.claims[0].verdict != "not tested"
+    assert made.picture is not None
+    assert "2 of 4 attributes" in made.picture()
