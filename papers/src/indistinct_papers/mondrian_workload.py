@@ -14,13 +14,14 @@ from indistinct.algorithms.base import Progress
 from indistinct.machine.arrays import Codes
 from indistinct.samples import generate_normal
 from indistinct_papers.base import Cell, Reproduction
+from indistinct_papers.mondrian_synthetic import NODES, OPTIMUM
 from indistinct_papers.partitions import boxes_of
 
 ROWS, CARDINALITY, SEEDS = 1_000, 50, 30
 LOW, HIGH = 0.75, 1.35
-NODES = 5_000
+
 ALGORITHMS = {
-    "single": f"single-dimensional:search=optimal,nodes={NODES}",
+    "single": OPTIMUM,
     "single, greedy": "single-dimensional",
     "multi": "mondrian",
 }

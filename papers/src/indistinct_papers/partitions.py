@@ -1,4 +1,4 @@
-"""Partitions of a plane as boxes: what cuts of an algorithm look like, and what queries meet in them."""
+"""Partitions as boxes: the cuts of an algorithm, and the ranges that a release shows for its classes."""
 
 from dataclasses import dataclass
 
@@ -20,8 +20,9 @@ from indistinct.recoding.kinds import ByColumn, ByRegion, Recoding
 class Boxes:
     """Classes of vectors of whole numbers from 0: the ends of their boxes, which are inside, and their sizes.
 
-    A box is the region of a class, from cut to cut and at the edge to the limits of the domain, or the range of its
-    values.
+    A box is the region of a class, from cut to cut and at the edge to the limits of the domain, or what a release
+    shows for it by default (`extent=range`): a multidimensional recoding the range of the class's own values, a
+    single-dimensional one, in each column, the range of all values between two cuts.
     """
 
     low: Codes
@@ -44,25 +45,48 @@ class Boxes:
 
 def boxes_of(table: pa.Table, algorithm: str, *, k: int, cardinality: int) -> Boxes:
     """Return the regions of the partition that an algorithm finds of a table of whole numbers."""
-    return partition(table, algorithm, k=k, cardinality=cardinality)["region"]
+    return partition(table, algorithm, k=k, cardinality=cardinality).region
 
 
-def partition(table: pa.Table, algorithm: str, *, k: int, cardinality: int) -> dict[str, Boxes]:
-    """Return the regions, and the ranges of values, of the partition that an algorithm finds of a table."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Partition:
+    """The classes of a table as regions between cuts, and as the labels that a release shows by default.
+
+    `proven` says that no recoding of the kind has a smaller discernibility; None if the search proves nothing.
+    """
+
+    region: Boxes
+    published: Boxes
+    proven: bool | None
+
+
+def partition(table: pa.Table, algorithm: str, *, k: int, cardinality: int) -> Partition:
+    """Return the partition that an algorithm finds of a table of whole numbers."""
     counted = count_source(table, Request(tuple(table.column_names), (), {}))
     problem = Problem(counted.frequencies, columns_of(counted.domains, {}), KAnonymity(k))
     recoding = parse_algorithm(algorithm).find(problem)
     values = [domain.values.to_numpy(zero_copy_only=False).astype(np.int64) for domain in counted.domains]
-    class_ids = assign(counted.frequencies, recoding).class_ids
-    ranks = _ranks(recoding, counted.frequencies.vectors, class_ids, [len(own) for own in values])
+    vectors, class_ids = counted.frequencies.vectors, assign(counted.frequencies, recoding).class_ids
+    ranks = _ranks(recoding, vectors, class_ids, [len(own) for own in values])
     ends = [_ends(own, low, high, cardinality) for own, low, high in zip(values, *ranks, strict=True)]
     sizes = np.bincount(class_ids, counted.frequencies.counts).astype(np.int64)
-    low, high = (np.stack(side, axis=1) for side in zip(*ends, strict=True))
-    own = np.stack([own[codes] for own, codes in zip(values, counted.frequencies.vectors.T, strict=True)], axis=1)
-    least, most = np.full_like(low, cardinality), np.zeros_like(high)
-    np.minimum.at(least, class_ids, own)
-    np.maximum.at(most, class_ids, own)
-    return {"region": Boxes(low, high, sizes), "range": Boxes(least, most, sizes)}
+    if isinstance(recoding, ByColumn):
+        labels = [(own[low], own[high]) for own, low, high in zip(values, *ranks, strict=True)]
+    else:
+        labels = [_ranges(own[codes], class_ids, len(sizes)) for own, codes in zip(values, vectors.T, strict=True)]
+    regions, published = (
+        Boxes(*(np.stack(side, axis=1) for side in zip(*columns, strict=True)), sizes) for columns in (ends, labels)
+    )
+    proven = bool(problem.counters["proven"]) if "proven" in problem.counters else None
+    return Partition(regions, published, proven)
+
+
+def _ranges(values: Codes, class_ids: Codes, classes: int) -> tuple[Codes, Codes]:
+    """Return the smallest and the largest value of each class."""
+    low, high = np.full(classes, values.max()), np.full(classes, values.min())
+    np.minimum.at(low, class_ids, values)
+    np.maximum.at(high, class_ids, values)
+    return low, high
 
 
 def _ranks(recoding: Recoding, vectors: Codes, class_ids: Codes, sizes: list[int]) -> tuple[list[Codes], list[Codes]]:
