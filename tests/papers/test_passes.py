@@ -30,8 +30,20 @@ def test_a_model_of_values_takes_one_read_more() -> None:
     assert (row["levels"], row["segments"], row["reads a level"], row["writes"]) == (2, 2, 3.0, 1)
 
 
-def test_the_claims_name_what_takes_more() -> None:
-    made = figure.reproduce_mondrian_passes((4,), lambda share: None)
-    assert [claim.verdict for claim in made.claims] == ["depends", "confirmed"]
-    assert "more for numbers and names" in made.claims[0].figures
-    assert made.claims[1].figures == "1 write in all for 2 to 2 levels"
+def test_the_claims_are_judged_in_the_setting_of_the_paper_and_ours_stand_apart() -> None:
+    made = figure.reproduce_mondrian_passes((2, 4), lambda share: None)
+    assert [claim.verdict for claim in made.claims] == ["confirmed", "confirmed"]
+    assert made.claims[0].figures == "2.0 to 2.0 reads a level; at most two for 2 of 2 tables"
+    assert made.claims[1].figures == "1 write in all for 1 to 2 levels"
+    others = [words for words in made.findings if "reads a level" in words]
+    assert [words.partition(":")[0] for words in others] == [
+        "numbers and names, k-anonymity",
+        "numbers, distinct-l-diversity",
+    ]
+    assert "3.0 to 3.0 reads a level" in others[1]
+
+
+def test_a_read_more_refutes_the_claim() -> None:
+    (row,) = [figure.count_passes(2, figure.NUMBERS, ind.KAnonymity(5))]
+    worse = tuple(2.5 if name == "reads a level" else cell for name, cell in zip(figure.HEADINGS, row, strict=True))
+    assert figure.claims([row, worse])[0].verdict == "depends"

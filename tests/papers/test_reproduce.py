@@ -356,7 +356,11 @@ def test_generated_tables_are_partitioned_and_drawn(tmp_path: Path, run, name: s
 def test_cuts_are_drawn_as_the_regions_of_the_classes(tmp_path: Path, run) -> None:
     ran = run("reproduce", "mondrian-cuts", "--sizes", "25", "--json", "-o", tmp_path / "cuts.svg")
     assert ran.code == 0, ran.err
-    classes = [row["classes"] for row in json.loads(ran.out)["rows"]]
+    rows = json.loads(ran.out)["rows"]
+    classes = [row["classes"] for row in rows]
+    optimal, greedy, multi = rows
+    assert (optimal["proven"], greedy["proven"], multi["proven"]) == ("yes", None, None)
+    assert multi["discernibility"] < optimal["discernibility"] <= greedy["discernibility"]
     drawn = ElementTree.fromstring((tmp_path / "cuts.svg").read_text(encoding="utf-8"))  # noqa: S314
     kinds = [each.get("aria-roledescription", "") for each in drawn.findall(".//{*}path")]
     assert kinds.count("rect") + kinds.count("bar") + kinds.count("rect mark") == sum(classes)
