@@ -59,6 +59,15 @@ RETOLD_MEANS_PRINTED: tuple[Row, ...] = (
     ("[35-37]", 36.0, "Female", "533441", "Hepatitis"),
 )
 
+SEXES: dict[str, Hierarchy] = {"Sex": Hierarchy.order(["Female", "Male"])}
+# Figure 1(c) by Zipcode and Age: the regions in the paper that is retold, and those of the sentence about the figure.
+PLANE_PRINTED: tuple[Row, ...] = (("53711", "[25-26]"), ("53712", "[25-27]"), ("[53710-53711]", "[27-28]"))
+RETOLD_PLANE_PRINTED: tuple[Row, ...] = (
+    ("up to 533449", "lower ages"),
+    ("up to 533449", "higher ages"),
+    ("above 533449", "all ages"),
+)
+
 # Sonawane and Rahinj: A new data anonymization technique used for membership disclosure protection. It retells Li et
 # al. (2012).
 
@@ -263,6 +272,14 @@ INNER_CLUSTERS = (
     *("BCFB", "BCHB", "BCEB", "BDEB", "BDGB", "BDIB"),
 )
 
+TUPLE_NAMES = ("sex", "age", "postcode")
+TUPLES: tuple[Row, ...] = (("male", "young", "4351"), ("female", "young", "4352"))
+TUPLE_TREES: dict[str, Hierarchy] = {
+    "sex": Hierarchy.suppression(),
+    "age": Hierarchy.suppression(),
+    "postcode": Hierarchy.masking(),
+}
+
 # Halwe and Verma: Incognito. Mondrian. They retell LeFevre et al. (2005 and 2006).
 
 INCOGNITO_NAMES = ("Birthdate", "Sex", "Zipcode", "Disease")
@@ -325,6 +342,31 @@ MONDRIAN_MEANS_PRINTED: tuple[Row, ...] = (
     ("[27-28]", 27.5, "Male", "[53710-53711]", "Broken arm"),
     ("[25-27]", 26.0, "Female", "53712", "AIDS"),
     ("[27-28]", 27.5, "Male", "[53710-53711]", "Hang nail"),
+)
+# The steps of multidimensional partitioning before the last: the ranges of the classes that are summarized, and rows.
+STEPS_PRINTED: tuple[tuple[tuple[str, ...], tuple[Row, ...]], ...] = (
+    (
+        ("[25-27]",),
+        (
+            ("25", "Male", "53711", "Flu"),
+            ("[25-27]", "Female", "53712", "Hepatitis"),
+            ("26", "Male", "53711", "Bronchitis"),
+            ("27", "Male", "53710", "Broken arm"),
+            ("[25-27]", "Female", "53712", "AIDS"),
+            ("28", "Male", "53711", "Hang nail"),
+        ),
+    ),
+    (
+        ("[25-27]", "[27-28]"),
+        (
+            ("25", "Male", "53711", "Flu"),
+            ("[25-27]", "Female", "53712", "Hepatitis"),
+            ("26", "Male", "53711", "Bronchitis"),
+            ("[27-28]", "Male", "53710", "Broken arm"),
+            ("[25-27]", "Female", "53712", "AIDS"),
+            ("[27-28]", "Male", "53711", "Hang nail"),
+        ),
+    ),
 )
 # Seven rows, birthdays suppressed, of which the slides say that they are 2-anonymous with one digit of the zipcode.
 SEVEN_PATIENTS: tuple[tuple[str, str], ...] = (

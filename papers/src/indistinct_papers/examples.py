@@ -29,14 +29,18 @@ from indistinct_papers import documents
 from indistinct_papers._adult_taxonomy import table_rows
 from indistinct_papers.adult import load_adult
 from indistinct_papers.base import Example, Reproduction
+from indistinct_papers.example_numbers import show_formulas, show_plane, show_slides, show_thesis
 from indistinct_papers.sequence_numbers import bounds_of, narrow_limits, similar_numbers
 
 Texts = tuple[tuple[str, ...], ...]
 Make = Callable[..., Example]
 """What makes an example of one document."""
 HEADINGS = ("document", "table", "rows", "as printed", "how ours is made")
-SEXES = {"Sex": Hierarchy.order(["Female", "Male"])}
+SEXES = documents.SEXES
 MEANS = "mondrian:numeric=interval+mean"
+MEAN_COLUMNS = ("Age", "Age_mean", "Sex", "Zipcode", "Zipcode_mean", "Disease")
+MEAN_HEADINGS = ("Age(R)", "Age(M)", "Sex", "Zipcode", "Zipcode(M)", "Disease")
+NO_ZIPCODE_MEANS = "Ours has means of the zipcodes too, which are numbers here; the document prints none."
 # The one table that is made from data which are not part of this package.
 ADULT_EXAMPLE = "Table 4.1"
 
@@ -67,7 +71,13 @@ def _summarize(example: Example) -> tuple[str | int, ...]:
 
 def _murthy() -> list[Example]:
     of = _examples_of(documents.MURTHY)
-    return [*_retold_patients(of), *_retold_partitions(of)]
+    return [*_retold_patients(of), *_retold_partitions(of), *show_plane(of, _publish), *_formulas(documents.MURTHY)]
+
+
+def _formulas(document: str) -> list[Example]:
+    """Return the misprinted formulas of a document."""
+    makes = map(_examples_of, (documents.MURTHY, documents.VERMA, documents.HALWE))
+    return show_formulas(*makes, _publish)[document]
 
 
 def _retold_patients(of: Make) -> list[Example]:
@@ -117,11 +127,11 @@ def _retold_partitions(of: Make) -> list[Example]:
         of(
             "Table 4",
             f"{MEANS}, k = 2",
-            ("Age(R)", "Age(M)", "Sex", "Zipcode", "Disease"),
-            documents.RETOLD_MEANS_PRINTED,
-            _rows(means, ("Age", "Age_mean", "Sex", "Zipcode", "Disease")),
+            MEAN_HEADINGS,
+            _without_zipcode_means(documents.RETOLD_MEANS_PRINTED),
+            _rows(means, MEAN_COLUMNS),
             "The mean of [37-38] is 37.5, not 36, the sixth row is left out, and the heading of the third column is "
-            "Sex.",
+            f"Sex. {NO_ZIPCODE_MEANS}",
         ),
         of(
             "Queries on table 4",
@@ -211,7 +221,7 @@ def _caputo() -> list[Example]:
         found = Counter(tuple(row[name] for name in quasi) for row in release.table.to_pylist())
         return [(*vector, count) for vector, count in found.items()]
 
-    datafly = _publish(documents.CLINIC, names, quasi, "datafly:outliers=2", hierarchies=trees, suppression=0.2)
+    datafly = _publish(documents.CLINIC, names, quasi, "datafly:outliers=k", hierarchies=trees, suppression=0.2)
     recoding = datafly.recoding
     assert isinstance(recoding, ByColumn)  # noqa: S101 (what full-domain searches find)
     assert recoding.levels is not None  # noqa: S101
@@ -233,7 +243,7 @@ def _caputo() -> list[Example]:
         ),
         of(
             "Release",
-            "datafly:outliers=2, k = 2, at most 0.2 of the rows suppressed",
+            "datafly:outliers=k, k = 2, at most 0.2 of the rows suppressed",
             names,
             documents.CLINIC_PRINTED,
             _rows(datafly, names),
@@ -300,6 +310,8 @@ def _verma() -> list[Example]:
             "Henry must be 39: with the printed 30 he is alone in (Professional, Male, [30-35)) and the table is not "
             "4-anonymous.",
         ),
+        *show_thesis(of, _publish),
+        *_formulas(documents.VERMA),
         *_describe_adult(of),
         *_sequences(of),
     ]
@@ -373,7 +385,8 @@ def _halwe() -> list[Example]:
         [("Ahmed", "Flu")],
         _join(documents.MONDRIAN_VOTERS, documents.MONDRIAN_PATIENTS),
     )
-    return [joined, *_full_domains(of), *_partitions(of)]
+    slides = show_slides(of, _publish)
+    return [joined, *_full_domains(of), *_partitions(of), *slides, *_formulas(documents.HALWE)]
 
 
 def _full_domains(of: Make) -> list[Example]:
@@ -436,13 +449,15 @@ def _partitions(of: Make) -> list[Example]:
             columns,
             documents.MONDRIAN_SINGLE_PRINTED,
             single,
+            "As printed, with a C_DM of 20; single-dimensional:search=optimal finds two classes of three, 18.",
         ),
         of(
             "Multidimensional partitioning, with means",
             f"{MEANS}, k = 2",
-            ("Age(R)", "Age(M)", "Sex", "Zipcode", "Disease"),
-            documents.MONDRIAN_MEANS_PRINTED,
-            _rows(means, ("Age", "Age_mean", "Sex", "Zipcode", "Disease")),
+            MEAN_HEADINGS,
+            _without_zipcode_means(documents.MONDRIAN_MEANS_PRINTED),
+            _rows(means, MEAN_COLUMNS),
+            NO_ZIPCODE_MEANS,
         ),
         of(
             "Queries on it",
@@ -545,6 +560,11 @@ def _publish(
 
 def _rows(release: Release, names: Sequence[str]) -> list[documents.Row]:
     return [tuple(row[name] for name in names) for row in release.table.to_pylist()]
+
+
+def _without_zipcode_means(printed: Sequence[documents.Row]) -> list[documents.Row]:
+    """Return printed rows with an empty cell where ours have the mean of the zipcodes."""
+    return [(*row[:4], "", *row[4:]) for row in printed]
 
 
 def _apply_columns(
