@@ -72,6 +72,14 @@ def test_predicates_ask_for_ranges_of_as_many_attributes_as_they_name() -> None:
     assert asked.any(axis=0).all()
 
 
+def test_errors_with_published_labels(monkeypatch) -> None:
+    """Ranges as tight as each class, which no single-dimensional release shows, would make its errors smaller."""
+    monkeypatch.setattr(predicates, "ALGORITHMS", ("single-dimensional", predicates.MULTI))
+    errors = {(row[2], row[3]): row[4] for row in predicates.measure_errors(10, 4)}
+    assert (errors[2, "mondrian"], errors[2, "single-dimensional"]) == (32.86, 61.02)
+    assert (errors[4, "mondrian"], errors[4, "single-dimensional"]) == (10.79, 18.89)
+
+
 def rows_of(*errors: tuple[int, float, float]) -> list[tuple[object, ...]]:
     """Return rows of predicates over two attributes: k, the single- and the multidimensional error."""
     return [
