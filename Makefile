@@ -82,11 +82,13 @@ kernels: $(RUNTIME)
 	mkdir -p $(KERNELS)
 	NUMBA_CACHE_DIR=$(KERNELS) NUMBA_CPU_NAME=generic $(BIN)/indistinct warm-up
 
-# dist/ gets two wheels: one with kernels, for this platform and Python, and one without, which compiles them.
+# dist/ gets two wheels of indistinct: one with kernels, for this platform and Python, and one without, which compiles
+# them; and one of indistinct-papers.
 wheel: kernels
 	rm -rf dist
 	$(BIN)/python -m hatchling build -t sdist -t wheel
 	INDISTINCT_KERNELS=$(KERNELS)/indistinct $(BIN)/python -m hatchling build -t wheel
+	cd papers && $(CURDIR)/$(BIN)/python -m hatchling build -t sdist -t wheel -d $(CURDIR)/dist
 
 # Airbnb's Mondrian on Adult, whose figures `reproduce lighthouse` prints: it wants NumPy below 2, and so an environment of
 # its own. Needs Python below 3.13, the network, and INDISTINCT_DATA.
@@ -146,10 +148,10 @@ check-files: $(PACKAGING)
 image:
 	docker build --tag indistinct .
 
-$(VENV)/%.ready: %.lock pyproject.toml
+$(VENV)/%.ready: %.lock pyproject.toml papers/pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) --require-hashes --requirement $<
-	$(PIP) --no-deps --no-build-isolation --editable .
+	$(PIP) --no-deps --no-build-isolation --editable . --editable papers
 	@touch $@
 
 clean:

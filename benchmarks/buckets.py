@@ -17,7 +17,7 @@ from benchmarks.data import census
 from benchmarks.timing import Line, best
 from indistinct.algorithms.base import Progress
 from indistinct.errors import InputError
-from indistinct.reproduce.datasets import load_adult
+from indistinct_papers.adult import load_adult
 
 SENSITIVE = "occupation"
 

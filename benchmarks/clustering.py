@@ -11,7 +11,8 @@ from benchmarks.lattice import problem_of
 from benchmarks.timing import Line, best
 from indistinct.algorithms.registry import parse_algorithm
 from indistinct.errors import InputError
-from indistinct.reproduce.datasets import adult_hierarchies, census_hierarchies, load_adult
+from indistinct.samples import census_hierarchies
+from indistinct_papers.adult import adult_hierarchies, load_adult
 
 ADULT = ["workclass", "education", "marital-status", "race", "sex", "age"]
 CENSUS = ["workclass", "education", "marital", "race", "sex", "age"]

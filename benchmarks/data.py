@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from indistinct.reproduce.datasets import CENSUS_QUASI, generate_census
+from indistinct.samples import CENSUS_QUASI, generate_census
 
 FOLDER = Path(__file__).parent / "data"
 QUASI = list(CENSUS_QUASI)

@@ -22,13 +22,8 @@ from indistinct.frequencies.count import Request
 from indistinct.metrics import parse_metric
 from indistinct.models import Model
 from indistinct.recoding.columns import columns_of
-from indistinct.reproduce.datasets import (
-    ADULT_QUASI,
-    adult_hierarchies,
-    census_hierarchies,
-    load_adult,
-    load_adult_arx,
-)
+from indistinct.samples import census_hierarchies
+from indistinct_papers.adult import ADULT_QUASI, adult_hierarchies, load_adult, load_adult_arx
 
 
 def problem_of(

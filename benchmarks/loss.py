@@ -26,8 +26,7 @@ from indistinct.frequencies.count import Request
 from indistinct.metrics import GCP
 from indistinct.recoding.assign import assign
 from indistinct.recoding.columns import columns_of
-from indistinct.reproduce.datasets import ADULT_QUASI, adult_hierarchies, load_adult_arx
-from indistinct.reproduce.datasets.adult import _find
+from indistinct_papers.adult import ADULT_QUASI, _find, adult_hierarchies, load_adult_arx
 
 KS = (2, 5, 10)
 BEST_OTHER = (0.0134, 0.0390, 0.0636)

@@ -13,13 +13,13 @@ from indistinct.algorithms.base import Problem
 from indistinct.algorithms.explanation import Proof
 from indistinct.algorithms.partition.greedy_cuts import find_greedy_cuts
 from indistinct.algorithms.partition.layout import ranks_of
-from indistinct.algorithms.partition.optimal_cuts import CutSearch, CutSpace
+from indistinct.algorithms.partition.optimal_cuts import CutSearch, CutSpace, find_optimal_cuts
 from indistinct.engines import count_source
 from indistinct.frequencies.count import Request
 from indistinct.machine.arrays import starts_of
 from indistinct.models import KAnonymity
 from indistinct.recoding.columns import columns_of
-from indistinct.reproduce.datasets import ADULT_QUASI, adult_hierarchies, load_adult
+from indistinct_papers.adult import ADULT_QUASI, adult_hierarchies, load_adult
 
 EVERY_K = (5, 10, 25, 50, 100, 250, 500, 1000)
 
@@ -59,7 +59,7 @@ def search_adult(problem: Problem, *, nodes: int, suppression: float) -> None:
         figures = f"{proof.nodes},{seconds:.1f},{first},{proof.best},{proof.bound},{proof.gap:.4f},{proof.proven}"
         print(f"{problem.model.smallest},{suppression},{figures}", flush=True)
 
-    tell(search.run(nodes=nodes, seconds=None, report=tell))
+    tell(find_optimal_cuts(space, [made], nodes=nodes, seconds=None, report=tell)[1])
 
 
 if __name__ == "__main__":

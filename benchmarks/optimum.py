@@ -14,7 +14,7 @@ from indistinct.algorithms.registry import parse_algorithm
 from indistinct.errors import InputError
 from indistinct.metrics import parse_metric
 from indistinct.recoding.assign import assign
-from indistinct.reproduce.datasets import ADULT_QUASI, load_adult_arx
+from indistinct_papers.adult import ADULT_QUASI, load_adult_arx
 
 SMALL = ((20, 2), (20, 3), (20, 5), (30, 2), (30, 3), (40, 2), (40, 3))
 

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 import indistinct as ind
 from benchmarks.timing import Line, best
-from indistinct.reproduce.datasets import generate_visits
+from indistinct.samples import generate_visits
 
 QUASI, HIERARCHIES = ["age", "sex", "zipcode"], {"zipcode": ind.Hierarchy.masking()}
 MODELS = ("k-anonymity:k=5", "k-anonymity:k=5 & t-closeness:sensitive=diagnosis,t=0.4")

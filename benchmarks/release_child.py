@@ -10,7 +10,7 @@ from typing import Any
 import indistinct as ind
 from benchmarks.data import QUASI
 from benchmarks.timing import peak_bytes
-from indistinct.reproduce.datasets import census_hierarchies
+from indistinct.samples import census_hierarchies
 
 JOBS: dict[str, dict[str, Any]] = {
     "mondrian": {"schema": ind.Schema(quasi=QUASI, insensitive=["salary"]), "algorithm": "mondrian"},

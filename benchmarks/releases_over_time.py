@@ -13,7 +13,7 @@ import pyarrow as pa
 import indistinct as ind
 from indistinct.engines import open_source
 from indistinct.release.history.histories import Standing, overlap_of, people_to_hold_back, standing_of
-from indistinct.reproduce.datasets import generate_patients
+from indistinct.samples import generate_patients
 
 PEOPLE, MONTHS, K, SEED = 20_000, 12, 5, 1
 SHARES = (0.01, 0.05, 0.2)

@@ -13,8 +13,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from benchmarks.timing import Line
-from indistinct.reproduce.datasets.adult import load_adult, load_adult_arx
-from indistinct.reproduce.scoreboards import (
+from indistinct_papers.adult import load_adult, load_adult_arx
+from indistinct_papers.scoreboards import (
     GUIDE_COLUMNS,
     GUIDE_K,
     LIGHTHOUSE,

@@ -9,7 +9,7 @@ import indistinct as ind
 from benchmarks.data import QUASI, census
 from benchmarks.timing import Line
 from indistinct.errors import InputError
-from indistinct.reproduce.datasets import load_adult_arx
+from indistinct_papers.adult import load_adult_arx
 
 KS = (5, 10, 25, 50)
 QUERIES, ATTRIBUTES = 400, 3

@@ -11,7 +11,7 @@ from rich.table import Table
 
 import indistinct as ind
 from indistinct.release.writing.files import certificate_path
-from indistinct.reproduce.datasets import generate_patients
+from indistinct.samples import generate_patients
 
 ROWS = 5_000
 SEED = 2026

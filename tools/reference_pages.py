@@ -33,13 +33,14 @@ from indistinct.metrics.queries.workload import Workload
 from indistinct.models import Model, ModelTraits
 from indistinct.models.registry import MODELS, parse_model
 from indistinct.release.writing.formats import FORMATS
-from indistinct.reproduce import REPRODUCTIONS
-from indistinct.reproduce.datasets import GENERATORS
-from indistinct.reproduce.examples import ADULT_EXAMPLE, reproduce_examples
+from indistinct.samples import GENERATORS
 from indistinct.spelling import spell
 from indistinct.study.attack.registry import ATTACKS
 from indistinct.tables.several import ARROW, DELIMITED, PARQUET
 from indistinct.testing.checks import MODEL_EXAMPLES
+from indistinct_papers import REPRODUCTIONS
+from indistinct_papers.command import app as papers
+from indistinct_papers.examples import ADULT_EXAMPLE, reproduce_examples
 
 PUBLIC: tuple[str, ...] = tuple(vars(indistinct)["__all__"])
 NOTE = "<!-- Written by `make docs` from the code; change the code, not this page. -->"
@@ -289,7 +290,8 @@ def _command_line_page() -> str:
 def _commands() -> list[tuple[str, Any]]:
     """Return every command of the command line by name."""
     group: Any = get_command(app)
-    return sorted((name, command) for name, command in group.commands.items() if not command.hidden)
+    commands = {**group.commands, "reproduce": get_command(papers)}
+    return sorted((name, command) for name, command in commands.items() if not command.hidden)
 
 
 def _argument(parameter: Any) -> str:

@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "src" / "indistinct"
+PAPERS = Path(__file__).parents[1] / "papers" / "src" / "indistinct_papers"
 SHORT = 80
 BANNED = frozenset(
     (
@@ -43,22 +44,29 @@ def path_of(module: str) -> Path:
 @cache
 def imports() -> Mapping[str, frozenset[str]]:
     """Return, for each module, the modules of the package that it imports anywhere."""
+    return {name: _imported_by(tree) - {name} for name, tree in modules().items()}
+
+
+def _imported_by(tree: ast.Module) -> frozenset[str]:
     every = modules()
-    graph: dict[str, set[str]] = {name: set() for name in every}
-    for name, tree in every.items():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "indistinct":
-                base = node.module.removeprefix("indistinct").lstrip(".")
-                for alias in node.names:
-                    full = f"{base}.{alias.name}" if base else alias.name
-                    graph[name].add(full if full in every else base)
-    return {name: frozenset(each & every.keys() - {name}) for name, each in graph.items()}
+    imported = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "indistinct":
+            base = node.module.removeprefix("indistinct").lstrip(".")
+            for alias in node.names:
+                full = f"{base}.{alias.name}" if base else alias.name
+                imported.add(full if full in every else base)
+    return frozenset(imported & every.keys())
 
 
 def importers() -> Mapping[str, frozenset[str]]:
-    """Return, for each module, the modules that import it."""
+    """Return, for each module, the modules that import it, those of `indistinct_papers` too."""
     found: dict[str, set[str]] = defaultdict(set)
-    for name, several in imports().items():
+    papers = {
+        f"{PAPERS.name}.{path.stem}": _imported_by(ast.parse(path.read_text(encoding="utf-8")))
+        for path in sorted(PAPERS.rglob("*.py"))
+    }
+    for name, several in {**imports(), **papers}.items():
         for each in several:
             found[each].add(name)
     return {name: frozenset(found[name]) for name in modules()}
@@ -113,7 +121,7 @@ def lonely() -> list[str]:
         path = path_of(name)
         lines = len(path.read_text(encoding="utf-8").splitlines())
         (user,) = users[name] if len(users[name]) == 1 else ("",)
-        if path.name == "__init__.py" or path.name.startswith("_") or not user or lines >= SHORT:
+        if path.name == "__init__.py" or path.name.startswith("_") or user not in modules() or lines >= SHORT:
             continue
         if not is_registered(name, user):
             found.append(f"{name} ({lines}) ← {user}")

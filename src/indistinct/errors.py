@@ -78,12 +78,12 @@ class OutputError(IndistinctError):
 
 
 class MissingExtraError(IndistinctError):
-    """An optional package is not installed."""
+    """An optional package is not installed: one of an extra, or a package of its own."""
 
-    def __init__(self, package: str, *, extra: str, purpose: str) -> None:
+    def __init__(self, package: str, *, extra: str | None = None, purpose: str) -> None:
         super().__init__(
             f"{purpose} needs the package {package}, which is not installed",
-            hint=f'pip install "indistinct[{extra}]"',
+            hint=f"pip install {package}" if extra is None else f'pip install "indistinct[{extra}]"',
         )
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from indistinct.release.writing.files import write_table
-from indistinct.reproduce.datasets import generate_patients, generate_visits
+from indistinct.samples import generate_patients, generate_visits
 
 HIERARCHY = ["--hierarchy", "zipcode=mask:right"]
 

@@ -317,7 +317,7 @@ def test_list_names_everything_that_is_registered(run) -> None:
     from indistinct.algorithms.registry import ALGORITHMS
     from indistinct.metrics import METRICS
     from indistinct.models.registry import MODELS
-    from indistinct.reproduce.datasets import GENERATORS
+    from indistinct.samples import GENERATORS
 
     listed = json.loads(run("list", "--json").out)
     for what, known in (("models", MODELS), ("algorithms", ALGORITHMS), ("metrics", METRICS)):

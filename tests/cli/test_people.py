@@ -6,7 +6,7 @@ import json
 import pytest
 
 from indistinct.release.writing.files import write_table
-from indistinct.reproduce.datasets import generate_visits
+from indistinct.samples import generate_visits
 
 ROLES = ["--person", "person", "--quasi", "age,sex,zipcode", "--sensitive", "diagnosis"]
 TREES = ["--hierarchy", "zipcode=mask:right", "--hierarchy", "age=intervals:5,10,20"]

@@ -6,7 +6,7 @@ import pyarrow.csv
 import pytest
 
 from indistinct import cli
-from indistinct.reproduce.datasets import generate_patients
+from indistinct.samples import generate_patients
 
 ROLES = ["--identifier", "name,cost", "--quasi", "age,sex,zipcode,admitted", "--sensitive", "disease"]
 

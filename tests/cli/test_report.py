@@ -7,7 +7,7 @@ import pyarrow.csv
 import pytest
 
 from indistinct import cli
-from indistinct.reproduce.datasets import generate_patients
+from indistinct.samples import generate_patients
 
 POLICY = """
 [input]

@@ -12,7 +12,7 @@ from indistinct.figures import percent
 from indistinct.metrics import METRICS
 from indistinct.metrics.buckets import BUCKET_METRICS
 from indistinct.release.writing.files import write_table
-from indistinct.reproduce.datasets import generate_census, generate_patients
+from indistinct.samples import generate_census, generate_patients
 
 CENSUS = ["age", "sex", "race", "marital", "education", "country", "workclass", "occupation"]
 WIDE = "the_day_on_which_the_person_was_admitted_to_the_clinic_for_the_first_time"

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from indistinct.cli import main
-from indistinct.reproduce.datasets import generate_patients
+from indistinct.samples import generate_patients
 from indistinct.tables import fetched
 
 MODEL = ["--model", "k-anonymity:k=5", "--algorithm", "mondrian", "--seed", "1"]

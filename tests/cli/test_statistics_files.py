@@ -6,7 +6,7 @@ import sys
 import pytest
 from pyarrow import csv
 
-from indistinct.reproduce.datasets import generate_patients
+from indistinct.samples import generate_patients
 
 ROLES = ["--identifier", "name,cost,admitted", "--quasi", "age,sex", "--sensitive", "disease"]
 MODEL = ["--insensitive", "zipcode", "--model", "k-anonymity:k=3", "--algorithm", "mondrian"]

@@ -18,7 +18,7 @@ import pyreadstat
 import indistinct as ind
 from indistinct.recoding import storage
 from indistinct.release.writing.files import write_table
-from indistinct.reproduce.datasets import generate_patients
+from indistinct.samples import generate_patients
 from references.binary_workbooks import binary_workbook, old_workbook
 from references.open_documents import open_document
 from references.sheets import spreadsheet

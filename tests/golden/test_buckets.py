@@ -9,8 +9,8 @@ import pytest
 
 import indistinct as ind
 from indistinct.algorithms.bucket.anatomy import anatomize
-from indistinct.reproduce.documents import SLICING_NAMES, SLICING_PATIENTS
 from indistinct.testing import bucket_reference as reference
+from indistinct_papers.documents import SLICING_NAMES, SLICING_PATIENTS
 from references import buckets as plain
 
 NAMES, ROWS = list(SLICING_NAMES), SLICING_PATIENTS

@@ -9,7 +9,7 @@ import pytest
 
 from indistinct.algorithms.bucket.attributes import partition_attributes
 from indistinct.algorithms.bucket.correlation import correlations, put_into_bins
-from indistinct.reproduce.datasets import load_adult
+from indistinct_papers.adult import load_adult
 
 DATA = Path(os.environ.get("INDISTINCT_DATA") or Path(__file__).parents[3] / "shared" / "data")
 

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.reproduce import documents
+from indistinct_papers import documents
 
 
 def holds(rows, names, k, *, quasi):

@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from indistinct.reproduce.base import Example
-from indistinct.reproduce.examples import DOCUMENTS, align_rows, reproduce_examples
+from indistinct_papers.base import Example
+from indistinct_papers.documents import CAPUTO, HALWE, MURTHY
+from indistinct_papers.examples import DOCUMENTS, align_rows, reproduce_examples
 
 
 @pytest.fixture(scope="module")
@@ -19,15 +20,28 @@ DIFFERENT = {
     ("Murthy and Srinivas", "Table 1, patients"): [4],
     ("Murthy and Srinivas", "Table 2"): [4],
     ("Murthy and Srinivas", "Table 3"): [0, 1, 2, 3, 4, 5],
-    ("Murthy and Srinivas", "Table 4"): [3, 5],
+    ("Murthy and Srinivas", "Table 4"): [0, 1, 2, 3, 4, 5],  # ours has means of zipcodes
     ("Murthy and Srinivas", "Queries on table 4"): [0],
+    ("Murthy and Srinivas", "Figure 1(c), the patients of table 1"): [0, 1, 2],
+    ("Murthy and Srinivas", "Table 2, its discernibility"): [0],
+    ("Murthy and Srinivas", "Section 2.1, C_DM"): [0],
+    ("Murthy and Srinivas", "Section 2.1, C_AVG"): [0],
     ("Sonawane and Rahinj (2013)", "Table 2"): [0, 1, 2, 3],
     ("Sonawane and Rahinj (2013)", "Table 4"): list(range(8)),
     ("Caputo, slides", "4-anonymous salaries"): [1],
     ("Verma (2013)", "Table 1.3d"): [7],
+    ("Verma (2013)", "Section 1.4.2, entropy of table 1.3b"): [0, 1],
+    ("Verma (2013)", "Equation 2.4, discernibility"): [0],
     ("Verma (2013)", "Section 3.7.2, search limits"): [0],
     ("Halwe and Verma, slides", "Patients, table B0"): [0, 1, 4, 5],
     ("Halwe and Verma, slides", "Suppression, table B1, Z4"): [0],
+    ("Halwe and Verma, slides", "Multidimensional partitioning, with means"): [0, 1, 2, 3, 4, 5],  # of zipcodes too
+    ("Halwe and Verma, slides", "Patients, table B0, Z1"): [4, 5],
+    ("Halwe and Verma, slides", "Patients, table B1, Z1"): [4, 5],
+    ("Halwe and Verma, slides", "Patients, table B1, Z2"): [4, 5],
+    ("Halwe and Verma, slides", "k-minimal generalization"): [0, 1, 3],
+    ("Halwe and Verma, slides", "Multidimensional partitioning, step 2"): [3, 5],
+    ("Halwe and Verma, slides", "C_AVG"): [0],
 }
 
 
@@ -65,10 +79,38 @@ def test_what_is_told_of_tables_that_are_as_printed(examples):
     assert examples["Verma (2013)", "Section 3.5, the number of ACAB"].ours[-1] == ("ACAB", "14", "14")
 
 
+def test_numbers_and_formulas_in_sentences(examples):
+    murthy, verma, halwe = "Murthy and Srinivas", "Verma (2013)", "Halwe and Verma, slides"
+    expected = {
+        (murthy, "Table 2, its discernibility"): (("20",), ("18",)),
+        (murthy, "Section 2.1, C_DM"): (("3",), ("12",)),
+        (murthy, "Section 2.1, C_AVG"): (("4",), ("1",)),
+        (verma, "Section 2.2.1, distance of two tuples"): (("*, young, 435*", "2.5"),) * 2,
+        (verma, "Equation 2.1, Lawyer generalized to Professional"): (("Professional", "0.25"),) * 2,
+        (verma, "Section 1.4.2, entropy of table 1.3b"): (("entropy", "1.8"), ("entropy", "0.562")),
+        (verma, "Section 1.4, Doug and Emily"): (("Doug", "HIV", "1"),) * 2,
+        (verma, "Equation 2.4, discernibility"): (("4",), ("12",)),
+        (halwe, "C_AVG"): (("1.4142",), ("1",)),
+        (halwe, "Generalized table for k = 2"): (("2*", "Male", "5371*", "Flu"),) * 2,
+    }
+    assert {key: (examples[key].printed[0], examples[key].ours[0]) for key in expected} == expected
+    assert examples[verma, "Section 1.4.2, entropy of table 1.3b"].ours[1] == ("l", "1.755")
+    minimal = [node for node, verdict in examples[halwe, "k-minimal generalization"].ours if verdict == "yes"]
+    assert minimal == ["<B0, Z2>", "<B1, Z0>"]
+
+
+def test_every_published_column_is_shown(examples):
+    for key in ((HALWE, "Multidimensional partitioning, with means"), (MURTHY, "Table 4")):
+        assert "Zipcode(M)" in examples[key].headings
+    means = examples[HALWE, "Multidimensional partitioning, with means"]
+    assert all(printed[:4] == ours[:4] for printed, ours in zip(means.printed, means.ours, strict=True))
+    assert examples[CAPUTO, "Release"].made.startswith("datafly:outliers=k, k = 2")
+
+
 def test_a_bucket_that_holds_other_values_is_not_shown_in_the_printed_order(monkeypatch):
     printed = (("22", "M", "47905", "cold"), *((row) for row in DOCUMENTS[1]()[5].printed[1:]))
     numbers = tuple((int(age), sex, int(zipcode), disease) for age, sex, zipcode, disease in printed)
-    monkeypatch.setattr("indistinct.reproduce.documents.SLICED_PRINTED", numbers)
+    monkeypatch.setattr("indistinct_papers.documents.SLICED_PRINTED", numbers)
     sliced = next(example for example in DOCUMENTS[1]() if example.name == "Table 6")
     assert not sliced.equal
     assert "cold" not in {row[3] for row in sliced.ours}

@@ -13,10 +13,10 @@ from indistinct.algorithms.full_domain.samarati import Samarati
 from indistinct.engines import count_source
 from indistinct.frequencies.count import Request
 from indistinct.recoding.columns import columns_of
-from indistinct.reproduce.documents import CLINIC, CLINIC_LADDERS, CLINIC_PRINTED
-from indistinct.reproduce.documents import CLINIC_NAMES as NAMES
-from indistinct.reproduce.documents import INCOGNITO_LADDERS as LADDERS
-from indistinct.reproduce.documents import INCOGNITO_PATIENTS as PATIENTS
+from indistinct_papers.documents import CLINIC, CLINIC_LADDERS, CLINIC_PRINTED
+from indistinct_papers.documents import CLINIC_NAMES as NAMES
+from indistinct_papers.documents import INCOGNITO_LADDERS as LADDERS
+from indistinct_papers.documents import INCOGNITO_PATIENTS as PATIENTS
 
 
 def table(rows, names):

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from indistinct.reproduce.datasets import adult_hierarchies, load_adult
-from indistinct.reproduce.incognito_nodes import HEADINGS, PUBLISHED, search_table
+from indistinct_papers.adult import adult_hierarchies, load_adult
+from indistinct_papers.incognito_nodes import HEADINGS, PUBLISHED, search_table
 
 DATA = Path(os.environ.get("INDISTINCT_DATA") or Path(__file__).parents[3] / "shared" / "data")
 

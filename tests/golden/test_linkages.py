@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.reproduce.datasets import ADULT_QUASI, load_adult
+from indistinct_papers.adult import ADULT_QUASI, load_adult
 
 DATA = Path(os.environ.get("INDISTINCT_DATA") or Path(__file__).parents[3] / "shared" / "data")
 PATIENTS = pa.table(

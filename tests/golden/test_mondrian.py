@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.reproduce.documents import MONDRIAN_PATIENTS as PATIENTS
-from indistinct.reproduce.documents import RETOLD_PATIENTS as RETOLD
-from indistinct.reproduce.documents import RETOLD_PATIENTS_PRINTED
+from indistinct_papers.documents import MONDRIAN_PATIENTS as PATIENTS
+from indistinct_papers.documents import RETOLD_PATIENTS as RETOLD
+from indistinct_papers.documents import RETOLD_PATIENTS_PRINTED
 
 NAMES = ("Age", "Sex", "Zipcode")
 SEXES = {"Sex": ind.Hierarchy.order(["Female", "Male"])}

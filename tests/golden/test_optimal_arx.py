@@ -17,7 +17,7 @@ from indistinct.frequencies.count import Request
 from indistinct.metrics import Discernibility, GeometricLoss, Loss, Precision
 from indistinct.recoding.assign import assign
 from indistinct.recoding.columns import columns_of
-from indistinct.reproduce.datasets import adult_hierarchies, load_adult_arx
+from indistinct_papers.adult import adult_hierarchies, load_adult_arx
 
 DATA = Path(os.environ.get("INDISTINCT_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 ANSWERS = DATA.parent / "golden" / "arx_k_anonymity.csv"

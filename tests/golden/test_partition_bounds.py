@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from indistinct.reproduce.mondrian_bounds import axes, star
-from indistinct.reproduce.partitions import boxes_of
+from indistinct_papers.mondrian_bounds import axes, star
+from indistinct_papers.partitions import boxes_of
 
 
 def finest_by_columns(table: pa.Table, k: int) -> int:

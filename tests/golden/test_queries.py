@@ -4,8 +4,8 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.reproduce.documents import MONDRIAN_PATIENTS as PATIENTS
-from indistinct.reproduce.documents import RETOLD_PATIENTS as RETOLD
+from indistinct_papers.documents import MONDRIAN_PATIENTS as PATIENTS
+from indistinct_papers.documents import RETOLD_PATIENTS as RETOLD
 
 SCHEMA = ind.Schema(quasi=["Sex", "Age", "Zipcode"], sensitive=["Disease"])
 BOTH = pytest.mark.parametrize(("rows", "mean", "young"), [(PATIENTS, 26.5, 26), (RETOLD, 36.5, 36)])

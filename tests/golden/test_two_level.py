@@ -5,8 +5,8 @@ import pytest
 
 import indistinct as ind
 from indistinct.metrics import Distortion
-from indistinct.reproduce.documents import PEOPLE as ROWS
-from indistinct.reproduce.documents import PEOPLE_NAMES
+from indistinct_papers.documents import PEOPLE as ROWS
+from indistinct_papers.documents import PEOPLE_NAMES
 
 PEOPLE = pa.table({"row": range(1, 7)} | dict(zip(PEOPLE_NAMES, map(list, zip(*ROWS, strict=True)), strict=True)))
 SCHEMA = ind.Schema(quasi=["job", "birth", "postcode"], insensitive=["row", "illness"])

@@ -6,7 +6,7 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from indistinct.reproduce.datasets import generate_patients
+from indistinct.samples import generate_patients
 from references.page_browser import STEPS, focused
 
 

@@ -2,7 +2,7 @@
 
 import indistinct as ind
 from indistinct.job.job import Job
-from indistinct.reproduce.datasets import generate_patients
+from indistinct.samples import generate_patients
 from indistinct.study.compare import workers
 from indistinct.study.compare.trials import ComparedJob, Point, metrics_of
 from indistinct.tables import open_table

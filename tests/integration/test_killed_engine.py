@@ -19,7 +19,7 @@ from pyarrow import csv
 
 import indistinct as ind
 from indistinct.machine import spill
-from indistinct.reproduce.datasets import generate_census
+from indistinct.samples import generate_census
 
 MOMENTS = int(os.environ.get("INDISTINCT_KILLS", "6"))
 QUASI = ("age", "sex", "race", "marital", "education")

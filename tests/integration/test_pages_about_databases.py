@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from indistinct.reproduce.datasets import generate_patients
+from indistinct.samples import generate_patients
 from references.documentation import name_of, pages_with, run_python_examples, run_shell_examples
 
 

@@ -11,7 +11,7 @@ import pytest
 import indistinct as ind
 from indistinct.engines.base import without_password
 from indistinct.engines.postgres import session
-from indistinct.reproduce.datasets import generate_patients
+from indistinct.samples import generate_patients
 from references.clinic import SCHEMA, publish, sessions_of, with_visits
 
 SECRET = "sw0rdfish"  # noqa: S105

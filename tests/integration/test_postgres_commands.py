@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from indistinct.reproduce.datasets import generate_patients
+from indistinct.samples import generate_patients
 
 SECRET = "sw0rdfish"  # noqa: S105
 ROLES = ["--identifier", "name", "--quasi", "age,sex,zipcode,admitted", "--sensitive", "disease,cost"]

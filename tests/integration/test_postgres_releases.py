@@ -13,7 +13,7 @@ from indistinct.engines.base import further_table
 from indistinct.engines.postgres import session as sessions
 from indistinct.engines.postgres.tables import staged_release
 from indistinct.release.verification.check import Check
-from indistinct.reproduce.datasets import generate_patients
+from indistinct.samples import generate_patients
 from references.clinic import SCHEMA, publish, sessions_of, tables_of, with_visits
 
 

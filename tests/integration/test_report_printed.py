@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import indistinct as ind
-from indistinct.reproduce.datasets import generate_patients
+from indistinct.samples import generate_patients
 
 LEAST = 0.6
 """So much of a page is filled, at least, unless it is the last."""

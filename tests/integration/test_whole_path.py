@@ -10,7 +10,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from indistinct.cli import main
-from indistinct.reproduce.datasets import generate_patients
+from indistinct.samples import generate_patients
 from references.page_browser import Page
 from references.page_server import running_page, wait_for
 from references.sheets import spreadsheet

@@ -1,6 +1,10 @@
 """Laws of the optimal cuts: the kernel weighs nodes as its plain twin does, and limits only stop the search."""
 
+import math
+import time
+
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -98,3 +102,44 @@ def test_the_order_of_nodes_does_not_matter(space):
         assert find_optimal_cuts(space, [], nodes=np.inf, seconds=None)[1].best == expected
     finally:
         optimal_cuts.KEPT_BYTES = kept
+
+
+@quick
+@given(spaces(), st.integers(2, 30))
+def test_better_starts_leave_optimum_and_bounds_as_they_are(space, nodes):
+    expected = find_optimal_cuts(space, [], nodes=np.inf, seconds=None)[1].best
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(optimal_cuts, "EASY_NODES", 1)
+        patch.setattr(optimal_cuts, "FEWEST_CLASSES", 1)
+        best, proof = find_optimal_cuts(space, [], nodes=np.inf, seconds=None)
+        _, stopped = find_optimal_cuts(space, [], nodes=nodes, seconds=None)
+    assert (proof.best, proof.proven) == (expected, True)
+    assert proof.best == CutSearch(space)._look_at(space.cells, np.where(best, HEAD, OUT).astype(np.int8)).cost
+    assert stopped.bound <= expected <= stopped.best
+
+
+@quick
+@given(spaces())
+def test_answers_for_larger_k_satisfy_k_and_improving_starts_at_them(space):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(optimal_cuts, "FEWEST_CLASSES", 1)
+        answers = optimal_cuts._answers_for_larger_k(space, nodes=100, deadline=math.inf)
+    larger = [k for k in (space.model.k * 2**step for step in range(1, 9)) if k <= space.rows]
+    assert len(answers) == len(larger)
+    search = CutSearch(space)
+    search.improve(answers, nodes=1000, deadline=math.inf)
+    for k, made in zip(reversed(larger), answers, strict=True):
+        sizes = np.bincount(space.class_ids(space.cells, made), weights=space.cells.classes.sizes)
+        assert space.budget or sizes.min() >= k
+        assert search.cost <= CutSearch(space)._look_at(space.cells, np.where(made, HEAD, OUT).astype(np.int8)).cost
+
+
+def test_improving_stops_at_its_limits():
+    ranks = np.stack(np.meshgrid(*[np.arange(8)] * 2), axis=-1).reshape(-1, 2)
+    space = CutSpace.of(ranks, Classes(np.full(len(ranks), 3)), KAnonymity(2), budget=0)
+    counts = []
+    for nodes, deadline in ((0, math.inf), (math.inf, time.monotonic() - 1), (math.inf, math.inf)):
+        search = CutSearch(space)
+        search.improve([], nodes=nodes, deadline=deadline)
+        counts.append(search.nodes)
+    assert counts[0] == counts[1] < counts[2]

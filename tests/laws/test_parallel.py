@@ -8,7 +8,7 @@ import pytest
 import indistinct as ind
 from indistinct.errors import ParameterError
 from indistinct.machine.arrays import blocks, is_large, spread, workers
-from indistinct.reproduce.datasets import generate_patients, patients_hierarchies
+from indistinct.samples import generate_patients, patients_hierarchies
 
 SCHEMA = ind.Schema(identifiers=["name", "admitted", "cost"], quasi=["age", "sex", "zipcode"], sensitive=["disease"])
 LADDERS = {name: ladder for name, ladder in patients_hierarchies().items() if name in SCHEMA.quasi}

@@ -157,7 +157,7 @@ def test_a_stub_takes_no_more_than_it_needs(sample, k, rule):
 
 
 def test_the_cheapest_lifts_lose_less_than_the_literal_ones():
-    from indistinct.reproduce.datasets import CENSUS_QUASI, census_hierarchies, generate_census
+    from indistinct.samples import CENSUS_QUASI, census_hierarchies, generate_census
 
     table = generate_census(3_000, seed=3).select(list(CENSUS_QUASI[:5]))
     hierarchies = {name: census_hierarchies()[name] for name in CENSUS_QUASI[:5]}

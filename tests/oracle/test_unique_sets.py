@@ -11,7 +11,7 @@ import indistinct as ind
 from indistinct.engines import count_source
 from indistinct.frequencies.count import Request
 from indistinct.frequencies.value import PERSON
-from indistinct.reproduce.datasets import CENSUS_QUASI, generate_census, generate_visits
+from indistinct.samples import CENSUS_QUASI, generate_census, generate_visits
 from indistinct.study.assess.unique_sets import minimal_uniques
 
 SIZE = 3

@@ -3,7 +3,7 @@
 import time
 
 import indistinct as ind
-from indistinct.reproduce.datasets import generate_patients
+from indistinct.samples import generate_patients
 
 SCHEMA = ind.Schema(
     identifiers=["name"], quasi=["age", "sex", "zipcode"], sensitive=["disease"], insensitive=["admitted", "cost"]

@@ -8,7 +8,7 @@ import pytest
 
 from indistinct.cli import main
 from indistinct.release.writing.files import write_table
-from indistinct.reproduce.datasets import generate_patients
+from indistinct.samples import generate_patients
 
 POLICY = """
 [input]

@@ -13,7 +13,7 @@ import pyarrow.csv
 from rich.console import Console
 
 from indistinct import cli
-from indistinct.reproduce.datasets import generate_patients
+from indistinct.samples import generate_patients
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

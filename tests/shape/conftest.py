@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 import indistinct
+import indistinct_papers
 
 PACKAGE = Path(indistinct.__file__).parent
+PAPERS = Path(indistinct_papers.__file__).parent
 TESTS = Path(__file__).parents[1]
 
 
@@ -53,6 +55,18 @@ def package():
 
 
 @pytest.fixture(scope="session")
-def every_file(package):
-    """Every module of the package and of its tests."""
-    return [*package, *read(TESTS)]
+def papers():
+    """Every module of `indistinct_papers`."""
+    return read(PAPERS)
+
+
+@pytest.fixture(scope="session")
+def both_packages(package, papers):
+    """Every module of both packages."""
+    return [*package, *papers]
+
+
+@pytest.fixture(scope="session")
+def every_file(both_packages):
+    """Every module of both packages and of their tests."""
+    return [*both_packages, *read(TESTS)]

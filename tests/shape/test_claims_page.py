@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from tools.claims_page import HEADINGS, main, page_of
 
-from indistinct.reproduce import REPRODUCTIONS
-from indistinct.reproduce.incognito_times import SEARCHES
-from indistinct.reproduce.incognito_times import claims as claims_about_times
-from indistinct.reproduce.local_recoding import ALGORITHMS
-from indistinct.reproduce.local_recoding import claims as claims_about_clustering
-from indistinct.reproduce.slicing import claims as claims_about_membership
-from indistinct.reproduce.slicing_classification import compare_kinds
+from indistinct_papers import REPRODUCTIONS
+from indistinct_papers.incognito_times import SEARCHES
+from indistinct_papers.incognito_times import claims as claims_about_times
+from indistinct_papers.local_recoding import ALGORITHMS
+from indistinct_papers.local_recoding import claims as claims_about_clustering
+from indistinct_papers.slicing import claims as claims_about_membership
+from indistinct_papers.slicing_classification import compare_kinds
 
 PAGE = Path(__file__).parents[2] / "docs" / "guides" / "claims.md"
 VERDICTS = {"confirmed", "not confirmed", "depends"}

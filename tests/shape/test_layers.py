@@ -11,14 +11,14 @@ ORDER = (
     ("schema", "budget", "extension", "markup", "machine"),
     ("spelling", "tables"),
     ("hierarchy",),
-    ("frequencies",),
+    ("frequencies", "samples"),
     ("recoding", "models", "drawing"),
     ("metrics", "engines"),
     ("algorithms",),
     ("release",),
     ("job",),
     ("study", "testing"),
-    ("reporting", "reproduce"),
+    ("reporting",),
     ("sklearn", "accessors", "web"),
     ("cli",),
 )
@@ -101,16 +101,27 @@ def test_algorithms_and_engines_never_import_each_other(package):
     assert broken == []
 
 
+def test_the_product_imports_nothing_of_papers(package):
+    """`indistinct reproduce` finds the other package by its entry point, at run time."""
+    found = [source.name for source in package for name, _ in imports_of(source.tree) if name.startswith("indistinct_")]
+    assert found == []
+
+
+def test_papers_draw_on_the_product_and_on_no_other_folder_of_the_project(papers):
+    others = ("tests", "references", "benchmarks", "tools")
+    assert [s.name for s in papers for name, _ in imports_of(s.tree) if name.partition(".")[0] in others] == []
+
+
 def test_verification_knows_no_algorithm_no_engine_and_no_recoding(package):
     (verify,) = [source for source in package if source.name == "release/verification/verify.py"]
     banned = ("indistinct.algorithms", "indistinct.engines", "indistinct.recoding")
     assert [name for name, _ in imports_of(verify.tree) if name.startswith(banned)] == []
 
 
-def test_optional_packages_are_imported_when_used(package):
+def test_optional_packages_are_imported_when_used(both_packages):
     early = [
         f"{source.name} imports {name} before it is needed"
-        for source in package
+        for source in both_packages
         for name, at_once in imports_of(source.tree)
         if at_once and LATE.get(name.partition(".")[0], source.part) != source.part
     ]

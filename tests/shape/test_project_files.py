@@ -126,6 +126,15 @@ def test_the_change_log_begins_with_this_version():
     assert [heading.rstrip(",") for heading in headings][:2] == [ind.__version__, "0.1.0"]
 
 
+def test_both_packages_have_one_version():
+    papers = tomllib.loads((ROOT / "papers" / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert papers["version"] == ind.__version__
+    assert [each.partition("[")[0] + each.partition("]")[2] for each in papers["dependencies"]] == [
+        f"indistinct=={ind.__version__}"
+    ]
+    assert papers["requires-python"] == PROJECT["requires-python"]
+
+
 def test_lock_files_name_no_host_and_have_hashes():
     locks = sorted(ROOT.glob("requirements*.lock"))
     assert [path.name for path in locks] == [

@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 import pytest
 
 import indistinct as ind
-from indistinct.reproduce.datasets import generate_patients
+from indistinct.samples import generate_patients
 
 SCHEMA = ind.Schema(["name"], ["age", "sex", "zipcode", "admitted"], ["disease"], ["cost"])
 KNOWN = ind.Schema(quasi=["age", "sex"], sensitive=["disease"])

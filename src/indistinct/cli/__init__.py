@@ -87,7 +87,7 @@ app.command("dbt")(dbt.command)
 app.command("serve")(serve.command)
 app.command("ledger")(ledger.command)
 app.command("generate")(generate.command)
-app.command("reproduce")(reproduce.command)
+app.command("reproduce", context_settings=reproduce.SETTINGS)(reproduce.command)
 app.command("warm-up")(warm_up.command)
 app.command("list")(listing.command)
 

@@ -26,7 +26,7 @@ def command(
         raise ParameterError("no output is given", hint=f"say where it goes, for example -o {name}.csv")
     from indistinct.release.writing.files import write_table
     from indistinct.release.writing.places import check_format, check_targets
-    from indistinct.reproduce.datasets import GENERATORS
+    from indistinct.samples import GENERATORS
 
     check_format(output)
     check_targets([output], sources=[], overwrite=overwrite)

@@ -126,7 +126,7 @@ def _search_locally() -> None:
     """Run local search once."""
     from indistinct.job.publishing import anonymize
     from indistinct.models import KAnonymity
-    from indistinct.reproduce.datasets import generate_patients
+    from indistinct.samples import generate_patients
     from indistinct.schema import Schema
 
     schema = Schema(identifiers=["name", "cost", "admitted"], quasi=["age", "sex", "zipcode"], sensitive=["disease"])

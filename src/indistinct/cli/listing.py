@@ -19,7 +19,7 @@ def command(as_json: options.Json = False) -> None:
     from indistinct.engines import ENGINES
     from indistinct.metrics import EVERY_METRIC
     from indistinct.models.registry import EVERY_MODEL
-    from indistinct.reproduce.datasets import GENERATORS
+    from indistinct.samples import GENERATORS
     from indistinct.study.attack.registry import EVERY_ATTACK
 
     every: dict[str, Registry[Any]] = {

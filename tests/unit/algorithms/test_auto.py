@@ -9,7 +9,7 @@ import pytest
 import indistinct as ind
 from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.explanation import Attempt, Change, Explanation
-from indistinct.reproduce.datasets import generate_patients, generate_visits
+from indistinct.samples import generate_patients, generate_visits
 
 HIERARCHIES = {"zipcode": ind.Hierarchy.masking("right"), "sex": ind.Hierarchy.suppression()}
 SCHEMA = ind.Schema(

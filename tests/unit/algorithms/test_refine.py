@@ -19,7 +19,7 @@ from indistinct.frequencies.count import Request
 from indistinct.models import KAnonymity
 from indistinct.recoding.assign import assign
 from indistinct.recoding.columns import columns_of
-from indistinct.reproduce.datasets import CENSUS_QUASI, census_hierarchies, generate_census
+from indistinct.samples import CENSUS_QUASI, census_hierarchies, generate_census
 
 
 def problem_of(table, hierarchies, model=None):

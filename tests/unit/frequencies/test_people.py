@@ -11,7 +11,7 @@ from indistinct.engines import count_source
 from indistinct.frequencies.count import Request
 from indistinct.models.of_people import in_people, people_as_rows
 from indistinct.models.registry import parse_model
-from indistinct.reproduce.datasets import generate_visits
+from indistinct.samples import generate_visits
 
 VISITS = generate_visits(1200, seed=3)
 SCHEMA = ind.Schema(person=["person"], quasi=["age", "sex", "zipcode"], sensitive=["diagnosis"])

@@ -7,7 +7,7 @@ import pytest
 import indistinct as ind
 from indistinct.algorithms.registry import parse_algorithm
 from indistinct.metrics import parse_metric
-from indistinct.reproduce.datasets import generate_patients
+from indistinct.samples import generate_patients
 from indistinct.spelling import spell
 
 TABLE = generate_patients(400, seed=3).select(["age", "sex", "zipcode", "disease"])

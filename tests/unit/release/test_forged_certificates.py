@@ -10,7 +10,7 @@ import pytest
 import indistinct as ind
 from indistinct.release.certificate import misfit_of
 from indistinct.release.opening import read_certificate
-from indistinct.reproduce.datasets import generate_patients
+from indistinct.samples import generate_patients
 
 SCHEMA = ind.Schema(
     identifiers=["name"], quasi=["age", "sex"], sensitive=["disease"], insensitive=["zipcode", "admitted", "cost"]

@@ -10,7 +10,7 @@ import pytest
 import indistinct as ind
 from indistinct.release.verification import row_comparison
 from indistinct.release.verification.verify import MATCHES
-from indistinct.reproduce.datasets import generate_patients
+from indistinct.samples import generate_patients
 
 SCHEMA = ind.Schema(
     identifiers=["name"], quasi=["age", "sex", "zipcode"], sensitive=["disease"], insensitive=["cost", "admitted"]

@@ -9,7 +9,7 @@ import pytest
 import indistinct as ind
 from indistinct.errors import OutputError
 from indistinct.release.writing.formats import producer_for, read_as_written
-from indistinct.reproduce.datasets import generate_patients
+from indistinct.samples import generate_patients
 
 CELLS = pa.table(
     {

@@ -15,7 +15,7 @@ from indistinct.drawing.class_sizes import draw_class_sizes, draw_cumulative
 from indistinct.frequencies.encode import encode_column
 from indistinct.reporting.columns import shares_of
 from indistinct.reporting.editions import edition_of
-from indistinct.reproduce.datasets import generate_patients
+from indistinct.samples import generate_patients
 from indistinct.study.measure.possible_values import as_it_is
 
 SCHEMA = ind.Schema(identifiers=["name", "cost"], quasi=["age", "sex", "zipcode", "admitted"], sensitive=["disease"])

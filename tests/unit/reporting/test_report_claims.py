@@ -11,7 +11,7 @@ import pytest
 import indistinct as ind
 from indistinct.reporting import facts
 from indistinct.reporting.content import EDITIONS
-from indistinct.reproduce.datasets import generate_patients
+from indistinct.samples import generate_patients
 
 PATIENTS = ind.Schema(identifiers=["name", "cost"], quasi=["age", "sex", "zipcode", "admitted"], sensitive=["disease"])
 

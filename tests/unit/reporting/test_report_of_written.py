@@ -3,7 +3,7 @@
 import pytest
 
 import indistinct as ind
-from indistinct.reproduce.datasets import generate_patients
+from indistinct.samples import generate_patients
 
 
 @pytest.fixture(scope="module")

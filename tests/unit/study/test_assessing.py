@@ -10,7 +10,7 @@ import pytest
 import indistinct as ind
 from indistinct.errors import InputError, ParameterError, SchemaError
 from indistinct.frequencies.value import Classes
-from indistinct.reproduce.datasets import generate_census, generate_patients
+from indistinct.samples import generate_census, generate_patients
 from indistinct.study.assess.individual import risks_of_counts
 from indistinct.study.assess.reidentification import NOBODY, class_sizes, expected_reciprocals, prosecutor
 

@@ -5,7 +5,7 @@ import pytest
 
 import indistinct as ind
 from indistinct.errors import InputError
-from indistinct.reproduce.datasets import generate_patients, generate_visits
+from indistinct.samples import generate_patients, generate_visits
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import pytest
 import indistinct as ind
 from indistinct.errors import OutputError, ParameterError
 from indistinct.job.job import Job
-from indistinct.reproduce.datasets import generate_patients
+from indistinct.samples import generate_patients
 from indistinct.spelling import split_specs
 from indistinct.study.compare import folder as folders
 from indistinct.study.compare import trials, workers

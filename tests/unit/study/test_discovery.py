@@ -11,7 +11,7 @@ import pytest
 import indistinct as ind
 from indistinct.errors import ParameterError
 from indistinct.job.policy import read_policy
-from indistinct.reproduce.datasets import generate_visits
+from indistinct.samples import generate_visits
 from indistinct.study.inspect import combinations as module
 from indistinct.study.inspect import inspection_page, write_inspection_page
 from indistinct.study.inspect.combinations import risky_combinations

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import indistinct as ind
 from indistinct.algorithms.registry import parse_algorithm
 from indistinct.metrics import METRICS, parse_metric
-from indistinct.reproduce.datasets import generate_patients
+from indistinct.samples import generate_patients
 from indistinct.spelling import spell
 from indistinct.study.explore import minimal_of
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.reproduce.datasets.census import generate_census
+from indistinct.samples.census import generate_census
 from indistinct.study.attack import definetti
 from indistinct.study.attack.attacking import attack, target_of
 from indistinct.study.attack.finer import rows_by_chance, settle, shown_classes

@@ -11,7 +11,7 @@ import indistinct as ind
 from indistinct.errors import InputError
 from indistinct.hierarchy import Hierarchy
 from indistinct.job.policy import read_policy
-from indistinct.reproduce.datasets import generate_census, generate_patients, generate_visits
+from indistinct.samples import generate_census, generate_patients, generate_visits
 from indistinct.schema import Role
 from indistinct.study.inspect import inspect, suggest_role, words_of
 from indistinct.study.inspect.starter import write_starter

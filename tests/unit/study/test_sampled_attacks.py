@@ -5,7 +5,7 @@ import pytest
 
 import indistinct as ind
 from indistinct.reporting import facts
-from indistinct.reproduce.datasets import generate_patients
+from indistinct.samples import generate_patients
 from indistinct.study.assess import assessed_tables
 from indistinct.study.attack.attacking import attack_all
 

@@ -5,7 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import indistinct as ind
-from indistinct.reproduce.datasets import generate_patients
+from indistinct.samples import generate_patients
 from indistinct.study.assess.membership import membership_by_kind
 from indistinct.study.inspect import inspecting
 

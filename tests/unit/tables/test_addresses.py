@@ -9,7 +9,7 @@ import pytest
 import indistinct as ind
 from indistinct.cli import main
 from indistinct.release.writing.files import write_table
-from indistinct.reproduce.datasets import generate_patients
+from indistinct.samples import generate_patients
 from indistinct.tables.addresses import address_of, without_credentials
 
 SCHEMA = ind.Schema(identifiers=["name"], quasi=["age", "sex", "zipcode", "admitted"], sensitive=["disease", "cost"])

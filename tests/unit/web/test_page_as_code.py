@@ -22,7 +22,7 @@ from indistinct.job.policy import Output, policy_from_toml, read_policy
 from indistinct.metrics.importance import importance_of
 from indistinct.recoding.levels import levels_of
 from indistinct.release.writing.delimited import Writing
-from indistinct.reproduce.datasets import generate_patients
+from indistinct.samples import generate_patients
 from indistinct.study.inspect.starter import starter_policy
 from indistinct.tables.reading import declare
 from indistinct.web.as_code import policy_text, portable

@@ -12,7 +12,7 @@ import indistinct as ind
 from indistinct.algorithms.full_domain.node import ChosenNode
 from indistinct.algorithms.registry import parse_algorithm
 from indistinct.job.policy import Input, Policy
-from indistinct.reproduce.datasets import generate_patients
+from indistinct.samples import generate_patients
 from indistinct.spelling import spell
 
 pytest.importorskip("nicegui")

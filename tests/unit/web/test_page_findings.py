@@ -14,7 +14,7 @@ from indistinct.job.policy import policy_to_toml
 from indistinct.job.policy.reading import policy_from_toml
 from indistinct.models import DistinctLDiversity, KAnonymity, TCloseness
 from indistinct.recoding.transformations import Transformation
-from indistinct.reproduce.datasets import generate_patients
+from indistinct.samples import generate_patients
 from indistinct.schema import Role
 from indistinct.study.assess.profiles import PROFILES
 from indistinct.study.verdict import Line, Verdict

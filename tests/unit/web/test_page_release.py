@@ -15,7 +15,7 @@ from indistinct.cli import app
 from indistinct.errors import OutputError
 from indistinct.job.policy import Output, Statement, read_policy
 from indistinct.release.writing.delimited import Writing
-from indistinct.reproduce.datasets import generate_patients
+from indistinct.samples import generate_patients
 from indistinct.web.as_code import policy_text, portable
 from indistinct.web.files import attachment, safe_name
 from indistinct.web.following import attack_names, writes_again

@@ -7,9 +7,10 @@ below the best cost so far is left out. `docs/theory/single-dimensional.md` has 
 
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
+from itertools import combinations, pairwise
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from indistinct.frequencies.value import Classes
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.machine.stages import enter
 from indistinct.models.base import Model
+from indistinct.models.k_anonymity import KAnonymity
 
 TAIL, HEAD, OUT = map(int, (_kernels.TAIL, _kernels.HEAD, _kernels.OUT))
 # Open nodes keep the cells that they were counted from up to so many bytes; others are counted from the table again.
@@ -30,6 +32,11 @@ KEPT_BYTES = 1 << 29
 # the model, by how much it lowers the cost, its smallest part, and whether one of its parts satisfies the model.
 DIVIDED, LOST, GAIN, SMALLEST, USEFUL = range(5)
 EFFECTS = 5
+# A search that is not proven after so many nodes looks for better cuts to begin with, and weighs at most so many nodes
+# for that, and at most half as many as it may enumerate.
+EASY_NODES, MAX_START_NODES = 1_000, 50_000
+# Answers for larger k are looked for while the table has rows for so many classes.
+FEWEST_CLASSES = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,6 +125,8 @@ class Weighed:
         return int(np.argmax(parts)) if parts.max(initial=0) > 0 else None
 
 
+CHOICES = (Weighed.largest_gain, Weighed.nearest_half)
+"""How a greedy descent chooses its next cut."""
 Weigh = Callable[[CutSpace, Cells, Codes], Weighed | None]
 
 
@@ -263,7 +272,7 @@ class CutSearch:
     """The state of an enumeration: the best cuts so far, and the nodes that may have better ones."""
 
     def __init__(self, space: CutSpace, weigh: Weigh = weigh_node) -> None:
-        self.space, self.weigh, self.open = space, weigh, _Open()
+        self.space, self.weigh, self.open, self.begun = space, weigh, _Open(), False
         self.best, self.cost, self.nodes = np.zeros(space.cuts, dtype=bool), space.rows**2, 0
 
     def start_from(self, seeds: Iterable[Codes]) -> None:
@@ -271,21 +280,69 @@ class CutSearch:
         for made in seeds:
             status = np.where(made, HEAD, OUT).astype(np.int8)
             self._look_at(self.space.cells, status)
-        for choose in (Weighed.largest_gain, Weighed.nearest_half):
-            node = self._look_at(self.space.cells, np.zeros(self.space.cuts, dtype=np.int8))
-            while node is not None and (cut := choose(node)) is not None:
-                node = self._look_at(node.cells, _change_status(node.status, cut, HEAD))
+        for choose in CHOICES:
+            self._descend(np.zeros(self.space.cuts, dtype=np.int8), choose)
 
-    def run(self, *, nodes: float, seconds: float | None, report: Callable[[Proof], None]) -> Proof:
-        """Enumerate until the best cuts are proven, or so many nodes were weighed, or the seconds are over."""
-        deadline = math.inf if seconds is None else time.monotonic() + seconds
-        self._enter(self._look_at(self.space.cells, np.zeros(self.space.cuts, dtype=np.int8)))
-        told = 1024
+    def improve(self, answers: Iterable[Codes], *, nodes: float, deadline: float) -> None:
+        """Begin greedy descents at other cuts, then at the best ones without some of them, while that lowers the cost.
+
+        `answers` are masks of cuts that satisfy the model. At most `nodes` nodes are weighed, give or take a descent.
+        """
+        limit = self.nodes + nodes
+        for choose in CHOICES:
+            for first, last in pairwise(self.space.bases.tolist()):
+                column = np.arange(first, last)
+                self._descend(_set_status(self.space.cuts, column, OUT, others=TAIL), choose)
+                alone = self._descend(_set_status(self.space.cuts, column, TAIL, others=OUT), choose)
+                if alone is not None:
+                    self._descend(np.where(alone.status == HEAD, HEAD, TAIL).astype(np.int8), choose)
+        for made in answers:
+            self._descend(np.where(made, HEAD, TAIL).astype(np.int8), Weighed.largest_gain)
+        while self._improve_once(limit, deadline):
+            pass
+
+    def _improve_once(self, limit: float, deadline: float) -> bool:
+        """Take cuts out of the best ones and descend from there, until that lowers the cost; return whether it did."""
+        best, cost = self.best, self.cost
+        for taken in self._cuts_to_take_out(best):
+            if self.nodes >= limit or time.monotonic() > deadline:
+                return False
+            status = np.where(best, HEAD, TAIL).astype(np.int8)
+            status[taken] = OUT
+            self._descend(status, Weighed.largest_gain)
+            if self.cost < cost:
+                return True
+        return False
+
+    def _cuts_to_take_out(self, best: Codes) -> Iterator[list[int]]:
+        """Yield single cuts of a mask, those of each column, and pairs."""
+        made = np.flatnonzero(best).tolist()
+        yield from ([cut] for cut in made)
+        for first, last in pairwise(self.space.bases.tolist()):
+            yield [cut for cut in made if first <= cut < last]
+        yield from (list(pair) for pair in combinations(made, 2))
+
+    def _descend(self, status: Codes, choose: Callable[[Weighed], int | None]) -> Weighed | None:
+        """Make cuts of the tail one after the other; return the last node that was weighed."""
+        node = self._look_at(self.space.cells, status)
+        while node is not None and (cut := choose(node)) is not None:
+            below = self._look_at(node.cells, _change_status(node.status, cut, HEAD))
+            if below is None:
+                return node
+            node = below
+        return node
+
+    def run(self, *, nodes: float, deadline: float, report: Callable[[Proof], None]) -> Proof:
+        """Enumerate until the best cuts are proven, so many nodes were weighed, or the deadline is over; or go on."""
+        if not self.begun:
+            self.begun = True
+            self._enter(self._look_at(self.space.cells, np.zeros(self.space.cuts, dtype=np.int8)))
+        next_report = max(self.nodes, 1024)
         while (bound := self.open.bound()) < self.cost:
             if self.nodes >= nodes or time.monotonic() > deadline:
                 return Proof(self.cost, int(bound), self.nodes)
-            if self.nodes >= told:
-                told *= 2
+            if self.nodes >= next_report:
+                next_report *= 2
                 report(Proof(self.cost, int(bound), self.nodes))
             node = self.open.pop()
             if node.bound < self.cost:
@@ -318,17 +375,49 @@ def _change_status(status: Codes, cut: int, value: int) -> Codes:
     return changed
 
 
+def _set_status(cuts: int, some: Codes, value: int, *, others: int) -> Codes:
+    status = np.full(cuts, others, dtype=np.int8)
+    status[some] = value
+    return status
+
+
 def find_optimal_cuts(
-    space: CutSpace, seeds: Iterable[Codes], *, nodes: float, seconds: float | None
+    space: CutSpace,
+    seeds: Iterable[Codes],
+    *,
+    nodes: float,
+    seconds: float | None,
+    report: Callable[[Proof], None] | None = None,
 ) -> tuple[Codes, Proof]:
     """Return a mask of the best cuts found, and how good they are at least.
 
     `seeds` are masks of cuts that satisfy the model, none of which is better than the answer.
     """
+    deadline = math.inf if seconds is None else time.monotonic() + seconds
+    report = report or _report
     search = CutSearch(space)
     search.start_from(seeds)
-    proof = search.run(nodes=nodes, seconds=seconds, report=_report)
+    proof = search.run(nodes=min(nodes, EASY_NODES), deadline=deadline, report=report)
+    if not proof.proven and search.nodes < nodes:
+        weighed, most = search.nodes, min(nodes // 2, MAX_START_NODES)
+        search.improve(_answers_for_larger_k(space, nodes=most, deadline=deadline), nodes=most, deadline=deadline)
+        # What was weighed for the start does not count.
+        proof = search.run(nodes=nodes + search.nodes - weighed, deadline=deadline, report=report)
     return search.best, proof
+
+
+def _answers_for_larger_k(space: CutSpace, *, nodes: float, deadline: float) -> list[Codes]:
+    """Return good cuts for twice k, four times k and so on, which satisfy k as well; none for other models."""
+    larger = [max(space.model.smallest, 1)]
+    while space.model.traits.sizes_only and 2 * larger[-1] * FEWEST_CLASSES <= space.rows:
+        larger.append(2 * larger[-1])
+    answers = list[Codes]()
+    for k in reversed(larger[1:]):
+        search = CutSearch(replace(space, model=KAnonymity(k)))
+        search.start_from(answers)
+        search.improve(answers, nodes=nodes / len(larger), deadline=deadline)
+        answers.append(search.best)
+    return answers
 
 
 def _report(proof: Proof) -> None:

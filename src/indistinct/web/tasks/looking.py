@@ -20,7 +20,7 @@ from indistinct.job.policy.value import move_files
 from indistinct.machine.arrays import Codes
 from indistinct.release.writing.delimited import Writing
 from indistinct.release.writing.formats import FORMATS, is_text_file
-from indistinct.reproduce.datasets import generate_patients
+from indistinct.samples import generate_patients
 from indistinct.study.inspect import Inspection, inspect
 from indistinct.study.inspect.inspecting import inspect_as_read
 from indistinct.study.inspect.starter import starter_notes, starter_policy

@@ -1,0 +1,114 @@
+"""How large a class of a partition can be: the bounds of LeFevre et al. (2006), met and not met.
+
+A strict multidimensional class has at most 2d(k - 1) + m rows, m being the most rows with one vector. A
+single-dimensional one has no such bound: there are tables of distinct vectors on which every recoding of columns leaves
+half of all rows in one class.
+"""
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from indistinct.algorithms.base import Progress
+from indistinct.samples import generate_normal, generate_uniform
+from indistinct_papers.base import Cell, Claim, Reproduction, judge
+from indistinct_papers.partitions import boxes_of
+
+K = 5
+HEADINGS = ("table", "rows", "d", "m", "k", "partitioning", "classes", "largest class", "bound", "share of bound")
+DRAWN = 10_000
+MULTI, SINGLE = "mondrian", "single-dimensional"
+
+
+def reproduce_mondrian_bounds(sizes: tuple[int, ...], progress: Progress) -> Reproduction:
+    """Compare the largest class with the bound: on drawn tables, where the bound is met, and where single cuts fail."""
+    rows = list[tuple[Cell, ...]]()
+    drawn = {
+        "uniform": generate_uniform(DRAWN, seed=1, columns=3, cardinality=8),
+        "normal": generate_normal(DRAWN, seed=1, columns=3, cardinality=8),
+    }
+    rows += [_row(name, table, k, MULTI) for name, table in drawn.items() for k in (2, 10, 50)]
+    rows += [_row("star", star(d, k, m), k, MULTI) for d, k, m in ((1, 3, 4), (2, 5, 4), (2, 10, 12), (3, 4, 3))]
+    for place, size in enumerate(sizes):
+        table = axes(size)
+        rows += [_row("axes", table, K, algorithm) for algorithm in (MULTI, SINGLE)]
+        progress((place + 1) / len(sizes))
+    strict = [row for row in rows if row[5] == MULTI]
+    grown = [(int(row[1] or 0), int(row[7] or 0)) for row in rows if row[5] == SINGLE]
+    held = all(int(row[7] or 0) <= int(row[8] or 0) for row in strict)
+    met = all(row[7] == row[8] for row in strict if row[0] == "star")
+    return Reproduction(
+        title="Bounds of the largest class",
+        source="K. LeFevre, D. DeWitt, R. Ramakrishnan (2006). Mondrian multidimensional k-anonymity. ICDE.",
+        data="drawn tables; a point with neighbours (star); rows along two axes and one in the corner (axes)",
+        headings=HEADINGS,
+        rows=tuple(rows),
+        findings=(),
+        claims=claims(rows),
+        facts={"bound_held": held, "bound_met": met, "single_dimensional": dict(grown)},
+        differs=("the paper proves the bounds and prints no figures; the tables are ours",),
+    )
+
+
+def claims(rows: Sequence[tuple[Cell, ...]]) -> tuple[Claim, ...]:
+    """Return the two theorems about the largest class, and that the first bound is attained."""
+    named = [dict(zip(HEADINGS, row, strict=True)) for row in rows]
+    strict = [(int(row["largest class"] or 0), int(row["bound"] or 0)) for row in named if row["partitioning"] == MULTI]
+    stars = [row for row in named if row["table"] == "star"]
+    met = sum(row["largest class"] == row["bound"] for row in stars)
+    axes_of = [row for row in named if row["partitioning"] == SINGLE]
+    shares = [int(row["largest class"] or 0) / int(row["rows"] or 1) for row in axes_of]
+    source, held = "LeFevre et al. (2006)", sum(largest <= bound for largest, bound in strict)
+    return (
+        Claim(
+            "a class of a strict multidimensional partition has at most 2d(k - 1) + m rows",
+            source,
+            judge(held, len(strict)),
+            f"in {held} of {len(strict)} partitions; {min(largest / bound for largest, bound in strict):.2f} to "
+            f"{max(largest / bound for largest, bound in strict):.2f} of the bound",
+        ),
+        Claim(
+            "that bound is attained",
+            source,
+            judge(met, len(stars)),
+            f"on {met} of {len(stars)} stars: a point and its 2d neighbours, which no cut can part",
+        ),
+        Claim(
+            "a class of a single-dimensional partition may grow in proportion to the table",
+            source,
+            judge(sum(share > 0.4 for share in shares), len(shares)),
+            "rows along two axes: "
+            + ", ".join(f"{row['largest class']:,} of {row['rows']:,} rows in one class" for row in axes_of),
+        ),
+    )
+
+
+def star(d: int, k: int, m: int) -> pa.Table:
+    """Return m copies of a point with k - 1 copies of each of its 2d neighbours: no cut leaves k rows on both sides.
+
+    With at least k - 1 copies of the point no vector is more frequent than it.
+    """
+    steps = [step for axis in range(d) for step in (tuple(s * (j == axis) for j in range(d)) for s in (-1, 1))]
+    points = [(0,) * d] * m + [step for step in steps for _ in range(k - 1)]
+    return pa.table({f"x{axis + 1}": [point[axis] + 1 for point in points] for axis in range(d)})
+
+
+def axes(size: int) -> pa.Table:
+    """Return rows (1, 0) to (size, 0), rows (0, 1) to (0, size), and the corner (size, size); all vectors are distinct.
+
+    A cut of x and a cut of y together leave the corner alone in its cell, so that for k > 1 only one column can be
+    cut. Then all rows along the other axis share their value of it, and with it their class.
+    """
+    along = range(1, size + 1)
+    return pa.table({"x1": [*along, *[0] * size, size], "x2": [*[0] * size, *along, size]})
+
+
+def _row(name: str, table: pa.Table, k: int, algorithm: str) -> tuple[Cell, ...]:
+    d, rows = table.num_columns, table.num_rows
+    counts = table.group_by(table.column_names).aggregate([([], "count_all")])["count_all"]
+    m = max(counts.to_pylist())
+    cardinality = 1 + max(int(column.to_numpy().max()) for column in table.columns)
+    sizes = boxes_of(table, algorithm, k=k, cardinality=cardinality).sizes
+    bound = 2 * d * (k - 1) + m
+    figures = (len(sizes), int(sizes.max()), bound, round(int(sizes.max()) / bound, 3))
+    return (name, rows, d, m, k, algorithm, *figures)
