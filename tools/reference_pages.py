@@ -36,6 +36,7 @@ from indistinct.release.writing.formats import FORMATS
 from indistinct.reproduce import REPRODUCTIONS
 from indistinct.reproduce.datasets import GENERATORS
 from indistinct.reproduce.examples import ADULT_EXAMPLE, reproduce_examples
+from indistinct.settings import SETTINGS, TABLES, Setting, settings_of
 from indistinct.spelling import spell
 from indistinct.study.attack.registry import ATTACKS
 from indistinct.tables.several import ARROW, DELIMITED, PARQUET
@@ -57,6 +58,7 @@ def pages() -> dict[str, str]:
         "errors.md": _errors_page(),
         "hierarchies.md": _hierarchies_page(),
         "metrics.md": _metrics_page(),
+        "policy.md": _policy_page(),
         "models.md": _registered_page("Models", f"A model {spelled}; `&` between two asks for both.", MODELS),
         "python.md": _python_page(),
         "support-matrix.md": _support_page(),
@@ -92,6 +94,7 @@ def _index_page() -> str:
         ("[Attacks](attacks.md)", names(ATTACKS)),
         ("[Support matrix](support-matrix.md)", "what each of them promises and needs"),
         ("[Hierarchies](hierarchies.md)", names(_builders())),
+        ("[Policy](policy.md)", "every key, with its flag and its parameter in Python"),
         ("[Command line](command-line.md)", names(name for name, _ in _commands())),
         ("[Python](python.md)", "every public name"),
         ("[Errors](errors.md)", "every error with its exit code"),
@@ -101,6 +104,36 @@ def _index_page() -> str:
         "Reference",
         f"Version {indistinct.__version__}. These pages are written from the code by `make docs`.",
         _table(("page", "holds"), entries),
+    )
+
+
+def _policy_page() -> str:
+    """Return the keys of a policy, table by table, and the flags that a policy has no key for."""
+    parts = [
+        "A policy is a job in one TOML file; paths in it are relative to the file. Each table below lists its keys, "
+        "the flag that sets the same on the command line, and the parameter in Python. "
+        "[Policies](../guides/policies.md) has examples."
+    ]
+    for table in TABLES:
+        title = "[columns], for each column" if table == "columns" else f"[{table}]"
+        parts += [f"## {title}", _table(SETTING_COLUMNS, [_setting_row(each) for each in settings_of(table).values()])]
+    others = [each for each in SETTINGS if each.key is None]
+    rows = [row[1:] for row in map(_setting_row, others)]
+    parts += ["## On the command line and in Python only", _table(SETTING_COLUMNS[1:], rows)]
+    return _page("Policy", *parts)
+
+
+SETTING_COLUMNS = ("key", "value", "meaning", "flag", "Python")
+
+
+def _setting_row(setting: Setting) -> tuple[str, str, str, str, str]:
+    function, _, parameter = (setting.python or "").partition(".")
+    return (
+        f"`{setting.own_key}`",
+        setting.kind.words,
+        setting.help.removesuffix(" Repeatable."),
+        f"`{setting.option}`" if setting.flag else "",
+        f"`ind.{function}({parameter}=…)`" if function else "",
     )
 
 
