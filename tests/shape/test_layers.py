@@ -9,7 +9,7 @@ import sys
 ORDER = (
     ("errors", "figures", "settings"),
     ("schema", "budget", "extension", "markup", "machine"),
-    ("spelling", "tables"),
+    ("spelling", "parameters", "tables"),
     ("hierarchy",),
     ("frequencies",),
     ("recoding", "models", "drawing"),

@@ -11,7 +11,7 @@ from indistinct.web import parts
 from indistinct.web.algorithm_words import algorithms_by_kind, obstacles, words_of_algorithm
 from indistinct.web.frame import Screen
 from indistinct.web.parameter_fields import draw_value
-from indistinct.web.parameters import build_value, default_texts, parameters_of
+from indistinct.web.parameters import build_value, default_texts, form_fields
 from indistinct.web.sessions import job_of
 from indistinct.web.standing import RELEASED
 from indistinct.web.steps.found_release import draw_release
@@ -105,7 +105,7 @@ def _algorithm(screen: Screen) -> None:
         name="algorithm",
         hint=f"{words.about} (The algorithm {algorithm.name}.)",
     )
-    if not parameters_of(type(algorithm), screen.policy.schema):
+    if not form_fields(type(algorithm), screen.policy.schema):
         return
     shown = screen.choices.get("settings", False) or screen.session.refusal((screen.step.name, "algorithm"))
     with parts.details("Expert: settings of this algorithm", screen.choices, name="settings", start=bool(shown)):
