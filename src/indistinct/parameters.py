@@ -29,17 +29,21 @@ class Constraint(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """A whole number of at least `least`."""
+    """A whole number of at least `least`, and at most `most`."""
 
     least: int = 1
+    most: int | None = None
 
     def normalize(self, value: Any) -> int:
         """Return an integer."""
         if isinstance(value, bool) or not isinstance(value, Integral):
             raise Refused("a whole number")
-        if value < self.least:
+        number = int(value)
+        if self.most is not None and not self.least <= number <= self.most:
+            raise Refused(f"from {self.least} to {self.most}")
+        if number < self.least:
             raise Refused(f"at least {self.least}")
-        return int(value)
+        return number
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +137,7 @@ class Parameter:
 
 
 @cache
-def parameters_of(kind: type[Any]) -> dict[str, Parameter]:
+def parameters_of(kind: Any) -> dict[str, Parameter]:
     """Return the declared parameters of a class, by the names of their fields."""
     hints = get_type_hints(kind, include_extras=True)
     found: dict[str, Parameter] = {}
@@ -146,7 +150,7 @@ def parameters_of(kind: type[Any]) -> dict[str, Parameter]:
 
 
 @cache
-def _constraints(kind: type[Any]) -> tuple[tuple[str, Constraint, Parameter, bool], ...]:
+def _constraints(kind: Any) -> tuple[tuple[str, Constraint, Parameter, bool], ...]:
     """Return what each field of a class takes, and whether None is one of it."""
     hints, found = get_type_hints(kind), []
     optional = {field.name for field in fields(kind) if field.default is None}
@@ -160,7 +164,8 @@ def _constraints(kind: type[Any]) -> tuple[tuple[str, Constraint, Parameter, boo
 
 def check_parameters(value: Any) -> None:
     """Store every parameter of a frozen value in its normal form; raise `ParameterError` for one that is refused."""
-    for name, takes, parameter, optional in _constraints(type(value)):
+    kind: Any = type(value)
+    for name, takes, parameter, optional in _constraints(kind):
         given = getattr(value, name)
         if given is None and optional:
             continue
@@ -176,12 +181,12 @@ def parameter_error(value: Any, field: str, *, wanted: str, hint: str | None) ->
     return ParameterError.of(type(value).__name__, field, f"must be {wanted}; got {getattr(value, field)!r}", hint=hint)
 
 
-def starts_of(kind: type[Any]) -> dict[str, str]:
+def starts_of(kind: Any) -> dict[str, str]:
     """Return with what a form starts, by the names of fields."""
     return {name: each.start for name, each in parameters_of(kind).items() if each.start is not None}
 
 
-def labels_of(kind: type[Any]) -> dict[str, tuple[str, str]]:
+def labels_of(kind: Any) -> dict[str, tuple[str, str]]:
     """Return the label and the meaning of each parameter, for a form."""
     return {name: (each.label, each.meaning) for name, each in parameters_of(kind).items()}
 

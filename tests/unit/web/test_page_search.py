@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ from indistinct.schema import Schema
 from indistinct.study.assess.assessing import assess
 from indistinct.study.assess.profiles import PROFILES, models_asked_by
 from indistinct.study.verify import verify
-from indistinct.web.algorithm_words import WORDS, algorithms_by_kind, obstacles
+from indistinct.web.algorithm_words import algorithms_by_kind, obstacles
 from indistinct.web.parameters import FieldError, build_value, default_texts, form_fields, texts_of
 from indistinct.web.sessions import Session, Settings, Work, job_of
 from indistinct.web.standing import standing
@@ -243,8 +243,9 @@ def test_a_promise_on_column_sets_says_which_columns() -> None:
 @pytest.mark.parametrize("name", list(ALGORITHMS))
 def test_every_algorithm_has_words_for_its_fields(name: str) -> None:
     kind, schema = ALGORITHMS[name], Schema(quasi=["age"], sensitive=["disease"])
-    assert set(WORDS[name].labels) == {each.name for each in form_fields(kind, schema)}
-    algorithm = build_value(kind, {**default_texts(kind), **WORDS[name].start}, schema=schema)
+    assert set(labels_of(kind)) == {each.name for each in fields(kind)}
+    assert kind.words is not None
+    algorithm = build_value(kind, {**default_texts(kind), **starts_of(kind)}, schema=schema)
     assert build_value(kind, texts_of(algorithm), schema=schema) == algorithm
     assert any(name in names for names in algorithms_by_kind().values())
 

@@ -7,6 +7,7 @@ from typing import Any
 from indistinct.algorithms.base import Algorithm
 from indistinct.algorithms.registry import EVERY_ALGORITHM
 from indistinct.models.words import list_names, promise_for_one
+from indistinct.parameters import labels_of, starts_of
 from indistinct.web import parts
 from indistinct.web.algorithm_words import algorithms_by_kind, obstacles, words_of_algorithm
 from indistinct.web.frame import Screen
@@ -114,7 +115,7 @@ def _algorithm(screen: Screen) -> None:
             algorithm,
             _putting(screen),
             prefix="algorithm",
-            labels=words.labels,
+            labels=labels_of(type(algorithm)),
             title=f"Algorithm {algorithm.name}",
             part=lambda policy: policy.algorithm,
         )
@@ -124,7 +125,7 @@ def _choose(screen: Screen, name: str) -> None:
     if name == screen.policy.algorithm.name:
         return
     kind = EVERY_ALGORITHM[name]
-    texts = {**default_texts(kind), **words_of_algorithm(kind).start}
+    texts = {**default_texts(kind), **starts_of(kind)}
     _putting(screen)(build_value(kind, texts, schema=screen.policy.schema))
 
 
