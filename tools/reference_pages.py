@@ -32,6 +32,7 @@ from indistinct.metrics.importance import Importance
 from indistinct.metrics.queries.workload import Workload
 from indistinct.models import Model, ModelTraits
 from indistinct.models.registry import MODELS, parse_model
+from indistinct.parameters import parameters_of
 from indistinct.release.writing.formats import FORMATS
 from indistinct.reproduce import REPRODUCTIONS
 from indistinct.reproduce.datasets import GENERATORS
@@ -348,18 +349,23 @@ def _builders() -> dict[str, Any]:
     return {name: part.__func__ for name, part in vars(Hierarchy).items() if isinstance(part, staticmethod)}
 
 
-def _entry(name: str, kind: type[Any]) -> list[str]:
+def _entry(name: str, kind: Any) -> list[str]:
     """Return heading, class, sentence and parameters of something registered."""
-    hints = get_type_hints(kind)
+    hints, declared = get_type_hints(kind), parameters_of(kind)
     rows = [
-        (f"`{key}`", _type_name(hints[key]), "required" if default is None else f"`{default or 'none'}`")
+        (
+            f"`{key}`",
+            declared[key].meaning if key in declared else "",
+            _type_name(hints[key]),
+            "required" if default is None else f"`{default or 'none'}`",
+        )
         for key, default in parameters(kind).items()
     ]
     family = ".".join(kind.__module__.split(".")[:2])
     home = family if hasattr(sys.modules[family], kind.__name__) else kind.__module__
     home = "indistinct" if kind.__name__ in PUBLIC and getattr(indistinct, kind.__name__) is kind else home
     head = [f"## `{name}`", f"In Python: `{home}.{kind.__name__}`.", _doc(kind)]
-    return [*head, _table(("parameter", "value", "default"), rows)] if rows else head
+    return [*head, _table(("parameter", "meaning", "value", "default"), rows)] if rows else head
 
 
 def _members(kind: type[Any]) -> Iterator[tuple[str, Any]]:
