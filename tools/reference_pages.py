@@ -32,8 +32,10 @@ from indistinct.metrics.importance import Importance
 from indistinct.metrics.queries.workload import Workload
 from indistinct.models import Model, ModelTraits
 from indistinct.models.registry import MODELS, parse_model
+from indistinct.parameters import parameters_of
 from indistinct.release.writing.formats import FORMATS
 from indistinct.samples import GENERATORS
+from indistinct.settings import SETTINGS, TABLES, Setting, settings_of
 from indistinct.spelling import spell
 from indistinct.study.attack.registry import ATTACKS
 from indistinct.tables.several import ARROW, DELIMITED, PARQUET
@@ -58,6 +60,7 @@ def pages() -> dict[str, str]:
         "errors.md": _errors_page(),
         "hierarchies.md": _hierarchies_page(),
         "metrics.md": _metrics_page(),
+        "policy.md": _policy_page(),
         "models.md": _registered_page("Models", f"A model {spelled}; `&` between two asks for both.", MODELS),
         "python.md": _python_page(),
         "support-matrix.md": _support_page(),
@@ -93,6 +96,7 @@ def _index_page() -> str:
         ("[Attacks](attacks.md)", names(ATTACKS)),
         ("[Support matrix](support-matrix.md)", "what each of them promises and needs"),
         ("[Hierarchies](hierarchies.md)", names(_builders())),
+        ("[Policy](policy.md)", "every key, with its flag and its parameter in Python"),
         ("[Command line](command-line.md)", names(name for name, _ in _commands())),
         ("[Python](python.md)", "every public name"),
         ("[Errors](errors.md)", "every error with its exit code"),
@@ -102,6 +106,36 @@ def _index_page() -> str:
         "Reference",
         f"Version {indistinct.__version__}. These pages are written from the code by `make docs`.",
         _table(("page", "holds"), entries),
+    )
+
+
+def _policy_page() -> str:
+    """Return the keys of a policy, table by table, and the flags that a policy has no key for."""
+    parts = [
+        "A policy is a job in one TOML file; paths in it are relative to the file. Each table below lists its keys, "
+        "the flag that sets the same on the command line, and the parameter in Python. "
+        "[Policies](../guides/policies.md) has examples."
+    ]
+    for table in TABLES:
+        title = "[columns], for each column" if table == "columns" else f"[{table}]"
+        parts += [f"## {title}", _table(SETTING_COLUMNS, [_setting_row(each) for each in settings_of(table).values()])]
+    others = [each for each in SETTINGS if each.key is None]
+    rows = [row[1:] for row in map(_setting_row, others)]
+    parts += ["## On the command line and in Python only", _table(SETTING_COLUMNS[1:], rows)]
+    return _page("Policy", *parts)
+
+
+SETTING_COLUMNS = ("key", "value", "meaning", "flag", "Python")
+
+
+def _setting_row(setting: Setting) -> tuple[str, str, str, str, str]:
+    function, _, parameter = (setting.python or "").partition(".")
+    return (
+        f"`{setting.own_key}`",
+        setting.kind.words,
+        setting.help.removesuffix(" Repeatable."),
+        f"`{setting.option}`" if setting.flag else "",
+        f"`ind.{function}({parameter}=…)`" if function else "",
     )
 
 
@@ -317,18 +351,23 @@ def _builders() -> dict[str, Any]:
     return {name: part.__func__ for name, part in vars(Hierarchy).items() if isinstance(part, staticmethod)}
 
 
-def _entry(name: str, kind: type[Any]) -> list[str]:
+def _entry(name: str, kind: Any) -> list[str]:
     """Return heading, class, sentence and parameters of something registered."""
-    hints = get_type_hints(kind)
+    hints, declared = get_type_hints(kind), parameters_of(kind)
     rows = [
-        (f"`{key}`", _type_name(hints[key]), "required" if default is None else f"`{default or 'none'}`")
+        (
+            f"`{key}`",
+            declared[key].meaning if key in declared else "",
+            _type_name(hints[key]),
+            "required" if default is None else f"`{default or 'none'}`",
+        )
         for key, default in parameters(kind).items()
     ]
     family = ".".join(kind.__module__.split(".")[:2])
     home = family if hasattr(sys.modules[family], kind.__name__) else kind.__module__
     home = "indistinct" if kind.__name__ in PUBLIC and getattr(indistinct, kind.__name__) is kind else home
     head = [f"## `{name}`", f"In Python: `{home}.{kind.__name__}`.", _doc(kind)]
-    return [*head, _table(("parameter", "value", "default"), rows)] if rows else head
+    return [*head, _table(("parameter", "meaning", "value", "default"), rows)] if rows else head
 
 
 def _members(kind: type[Any]) -> Iterator[tuple[str, Any]]:

@@ -7,9 +7,9 @@ import sys
 
 # From low to high: a part may import those on a lower line, and itself. What is not named here has no place yet.
 ORDER = (
-    ("errors", "figures"),
+    ("errors", "figures", "settings"),
     ("schema", "budget", "extension", "markup", "machine"),
-    ("spelling", "tables"),
+    ("spelling", "parameters", "tables"),
     ("hierarchy",),
     ("frequencies", "samples"),
     ("recoding", "models", "drawing"),

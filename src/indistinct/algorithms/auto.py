@@ -7,11 +7,11 @@ given a number of rounds: the clock decides nothing, so that the same table give
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
+from indistinct.algorithms.base import Algorithm, AlgorithmTraits, AlgorithmWords, Problem
 from indistinct.algorithms.cluster.refine import Refine
 from indistinct.algorithms.cluster.refine_charges import METRICS as REFINED
 from indistinct.algorithms.cluster.two_level import TwoLevel
@@ -20,6 +20,7 @@ from indistinct.algorithms.full_domain.cell_suppression import CellSuppression
 from indistinct.algorithms.full_domain.datafly import Datafly
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.full_domain.optimal import Optimal
+from indistinct.algorithms.parameters import METRIC, TREES
 from indistinct.algorithms.partition.mondrian import Mondrian
 from indistinct.algorithms.within_levels import find_in_parts
 from indistinct.errors import InfeasibleError, ParameterError
@@ -28,6 +29,7 @@ from indistinct.metrics import Metric, parse_metric
 from indistinct.metrics.base import counted_in_people
 from indistinct.metrics.weighted import weigh_metric
 from indistinct.models.base import All, Model
+from indistinct.parameters import Parameter, Whole, check_parameters
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import Assignment
 from indistinct.recoding.summary import TreeForm
@@ -58,18 +60,26 @@ class Auto(Algorithm):
     """
 
     name: ClassVar[str] = "auto"
-    metric: str = "gcp"
-    rounds: int = 12
-    reuse: bool = False
-    trees: TreeForm = "node"
+    words: ClassVar[AlgorithmWords] = AlgorithmWords(
+        "What loses least of several",
+        "Tries what suits this table, keeps what loses least, and says why. Take it unless you need another.",
+    )
+    metric: Annotated[str, METRIC] = "gcp"
+    rounds: Annotated[
+        int, Parameter("Rounds of improvement", "Rounds of local search after the first result; 0 skips it.", Whole(0))
+    ] = 12
+    reuse: Annotated[
+        bool,
+        Parameter(
+            "Reusable",
+            "Consider only generalizations that also apply to tables with other values, such as next month's.",
+        ),
+    ] = False
+    trees: Annotated[TreeForm, TREES] = "node"
 
     def __post_init__(self) -> None:
+        check_parameters(self)
         parse_metric(self.metric)
-        Mondrian(choose="loss", trees=self.trees)
-        if self.rounds < 0:
-            raise ParameterError.of(
-                "Auto", "rounds", f"must not be negative; got {self.rounds}", hint="0 leaves local search out"
-            )
 
     @property
     def traits(self) -> AlgorithmTraits:  # type: ignore[override]

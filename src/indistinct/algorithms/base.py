@@ -22,6 +22,7 @@ from indistinct.machine.memory import needs_memory
 from indistinct.metrics.importance import NO_IMPORTANCE, Importance
 from indistinct.metrics.loss import GeneralizedTuple
 from indistinct.models.base import Model
+from indistinct.parameters import check_parameters
 from indistinct.recoding.assign import assign
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import RecodedColumn, Recoding
@@ -203,12 +204,24 @@ ONE_COLUMN = "one column"
 """What a parameter of an algorithm is marked with that is for tables with one quasi-identifier alone."""
 
 
+@dataclass(frozen=True, slots=True)
+class AlgorithmWords:
+    """How an algorithm is presented to people who do not know its name: a title, and what it does."""
+
+    title: str
+    about: str
+
+
 class Algorithm(CheckedArguments, ABC):
     """A search for a recoding: a frozen value with its parameters."""
 
     __slots__ = ()
     name: ClassVar[str]
+    words: ClassVar[AlgorithmWords | None] = None
     traits: ClassVar[AlgorithmTraits] = AlgorithmTraits()
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
 
     @property
     def keys(self) -> tuple[Key, ...]:

@@ -1,6 +1,6 @@
 """One parser for every command: what flags say becomes a policy, or what stands beside one."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ from indistinct.cli.spelled import (
 )
 from indistinct.errors import ParameterError
 from indistinct.schema import Schema
+from indistinct.settings import FLAGS, settings_under
 
 if TYPE_CHECKING:
     from indistinct.engines.base import DatabaseTable, Source
@@ -139,9 +140,7 @@ def policy_of(
 
     if policy is None:
         return _beside_population(_sampled(_from_flags(table, flags, schema, reading), flags), flags)
-    repeated = [
-        f"--{name.replace('_', '-')}" for name in JOB if name not in beside and getattr(flags, name) is not None
-    ]
+    repeated = [FLAGS[name].option for name in JOB if name not in beside and getattr(flags, name) is not None]
     if repeated:
         raise ParameterError(
             f"{', '.join(repeated)} cannot stand beside a policy, which says it already",
@@ -181,11 +180,7 @@ def _from_flags(
     from indistinct.job.policy import Input, Policy, predicted_column
 
     roles = schema or Schema(
-        identifiers=names_of(flags.identifier),
-        quasi=names_of(flags.quasi),
-        sensitive=names_of(flags.sensitive),
-        insensitive=names_of(flags.insensitive),
-        person=names_of(flags.person),
+        **{role: names_of(getattr(flags, setting.name)) for role, setting in settings_under("schema").items()}
     )
     how = reading_of(flags, reading)
     return Policy(
@@ -212,31 +207,26 @@ def no_model() -> ParameterError:
 def reading_of(flags: Flags, base: "Reading | None" = None) -> "Reading":
     """Return how files are read: as flags say, else as `base` says; no text at all is always missing."""
     from indistinct.tables.reading import declare
+
+    parsers: dict[str, Callable[[Any], Any]] = {
+        "missing": lambda texts: _with_empty(by_column(texts)),
+        "dates": date_formats_of,
+        "types": _types,
+        "text": names_of,
+        "columns": names_of,
+    }
+    given = {key: getattr(flags, setting.name) for key, setting in settings_under("input.reading").items()}
+    parsed = {
+        key: parsers[key](value) if key in parsers else value for key, value in given.items() if value is not None
+    }
+    return declare(base, **parsed)
+
+
+def _with_empty(missing: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Return NA strings by column, the empty one included for all of them."""
     from indistinct.tables.value import EVERY
 
-    missing = None if flags.missing is None else by_column(flags.missing)
-    dates = None if flags.dates is None else date_formats_of(flags.dates)
-    if missing is not None:
-        missing = {**missing, EVERY: ["", *missing.get(EVERY, ())]}
-    return declare(
-        base,
-        delimiter=flags.delimiter,
-        encoding=flags.encoding,
-        missing=missing,
-        text=None if flags.text is None else names_of(flags.text),
-        decimal=flags.decimal,
-        thousands=flags.thousands,
-        dates=dates,
-        types=None if flags.type is None else _types(flags.type),
-        header=flags.header,
-        sheet=flags.sheet,
-        codes=flags.codes,
-        columns=None if flags.columns is None else names_of(flags.columns),
-        skip_rows=flags.skip_rows,
-        comment=flags.comment,
-        trim=flags.trim,
-        nameless=flags.nameless,
-    )
+    return {**missing, EVERY: ["", *missing.get(EVERY, ())]}
 
 
 def _types(texts: Sequence[str]) -> dict[str, str]:
@@ -330,14 +320,9 @@ def run_options(flags: Flags, policy: "Policy") -> "Changes":
 
 def writing_of(flags: Flags, policy: "Policy") -> "Writing":
     """Return how a text file is written: as flags say, else as the policy says."""
-    given: dict[str, Any] = {
-        "delimiter": "\t" if flags.output_delimiter in ("\\t", "tab") else flags.output_delimiter,
-        "decimal": flags.output_decimal,
-        "encoding": flags.output_encoding,
-        "bom": flags.bom,
-        "spreadsheet": flags.for_spreadsheet,
-        "formulas": flags.guard_formulas,
-    }
+    given = {key: getattr(flags, setting.name) for key, setting in settings_under("output.writing").items()}
+    if given["delimiter"] in ("\\t", "tab"):
+        given["delimiter"] = "\t"
     return replace(policy.output.writing, **{key: value for key, value in given.items() if value is not None})
 
 

@@ -63,8 +63,8 @@ def _reading(policy: "Policy", flags: Flags, *, by_policy: bool, original: Path 
     """Return how flags say that a published file is read."""
     if original is not None and not by_policy:
         # What is said of notations is said of the original: a release is written in that of computers.
-        flags = replace(flags, decimal=None, thousands=None, dates=None, type=None)
-        flags = replace(flags, skip_rows=None, comment=None, trim=None, nameless=None)
+        notations = ("decimal", "thousands", "dates", "type", "skip_rows", "comment", "trim", "nameless")
+        flags = replace(flags, **dict.fromkeys(notations))
     own, columns = reading_of(flags), policy.schema.columns
     for name in own.text:
         if name not in columns:

@@ -13,25 +13,18 @@ from indistinct.engines.base import without_password
 from indistinct.errors import IndistinctError
 from indistinct.hierarchy import Explicit, Hierarchy
 from indistinct.hierarchy.readers import hierarchy_from_spec
-from indistinct.job.policy import Policy
+from indistinct.job.policy import Input, Policy
 from indistinct.models.registry import parse_model
 from indistinct.recoding.levels import spell_bounds
 from indistinct.recoding.transformations import Transformation, parse_transformation
 from indistinct.release.pseudonyms.making import Pseudonym
-from indistinct.release.writing.delimited import Writing
 from indistinct.schema import Schema
+from indistinct.settings import FLAGS, names_under, settings_under, value_at
 from indistinct.spelling import spell
 from indistinct.tables.addresses import address_of
 from indistinct.tables.value import Reading
 
 BY_POLICY = "indistinct anonymize policy.toml"
-ROLES = {
-    "quasi": "quasi",
-    "sensitive": "sensitive",
-    "insensitive": "insensitive",
-    "identifier": "identifiers",
-    "person": "person",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +102,10 @@ def _spelled(path: Path) -> str:
 
 def role_flags(schema: Schema) -> Flags:
     """Yield the flags that give columns their roles."""
-    for flag, field in ROLES.items():
-        names = getattr(schema, field)
+    for role, setting in settings_under("schema").items():
+        names = getattr(schema, role)
         if names:
-            yield (f"--{flag}", _listed(names))
+            yield (setting.option, _listed(names))
 
 
 def _listed(names: Sequence[str]) -> str | Unsaid:
@@ -193,18 +186,7 @@ def _others(policy: Policy) -> Flags:
         yield ("--importance", _of_column(name, f"{weight:.17g}", what="importance"))
     for name, bounds in policy.levels.bounds:
         yield ("--levels", _of_column(name, spell_bounds(bounds), what="levels"))
-    if policy.target:
-        yield ("--target", str(policy.target))
-    population = policy.input.population
-    if population is not None:
-        yield ("--population", _spelled(population))
-    if policy.input.sample is not None:
-        yield ("--sample", f"{policy.input.sample!r}")
-    database = policy.input.database
-    if database is not None and database.table:
-        yield ("--table", str(database.table))
-    if database is not None and database.query:
-        yield ("--query", str(database.query))
+    yield from _plain_flags(policy, ("target", "population", "sample", "table", "query"))
 
 
 def transformation_flags(transformations: Mapping[str, Transformation]) -> Flags:
@@ -230,19 +212,8 @@ def _pseudonym(pseudonym: Pseudonym) -> str:
 
 def _reading(policy: Policy) -> Flags:
     reading = policy.input.reading
-    for name in ("delimiter", "encoding", "decimal", "thousands", "sheet", "comment", "nameless"):
-        value = getattr(reading, name)
-        if value is not None:
-            yield (f"--{name}", value)
-    for name in ("header", "codes", "trim"):
-        if getattr(reading, name):
-            yield (f"--{name}", None)
-    if reading.columns:
-        yield ("--columns", _listed(reading.columns))
-    if reading.skip_rows:
-        yield ("--skip-rows", str(reading.skip_rows))
-    if reading.text:
-        yield ("--text", _listed(reading.text))
+    own = ("type", "dates", "missing")  # these name columns, each in its own way
+    yield from _plain_flags(policy, [name for name in names_under("input.reading") if name not in own])
     for column, kind in reading.types.items():
         yield ("--type", _quoted(f"{column}={kind}"))
     for form in reading.dates:
@@ -250,6 +221,26 @@ def _reading(policy: Policy) -> Flags:
     for column, form in reading.dates_in.items():
         yield ("--dates", _item(_of_column(column, form, what="date format")))
     yield from _missing(reading)
+
+
+def _plain_flags(policy: Policy, names: Iterable[str]) -> Flags:
+    """Yield the flags of settings that differ from their defaults, each as its kind is written."""
+    usual = Policy(Input(Path()), policy.schema, ())
+    for setting in (FLAGS[name] for name in names):
+        value = value_at(policy, setting.field or "")
+        if value == value_at(usual, setting.field or ""):
+            continue
+        match value:
+            case True:
+                yield (setting.option, None)
+            case tuple():
+                yield (setting.option, _listed(value))
+            case Path():
+                yield (setting.option, _spelled(value))
+            case float():
+                yield (setting.option, repr(value))
+            case _:
+                yield (setting.option, "tab" if value == "\t" and "output" in setting.name else str(value))
 
 
 def _missing(reading: Reading) -> Flags:
@@ -269,38 +260,11 @@ def _of_all(text: str) -> str:
     return f"*={text}" if "=" in text else text
 
 
-def _writing(writing: Writing) -> Flags:
-    """Yield the flags of how a text file is written."""
-    if writing.delimiter is not None:
-        yield ("--output-delimiter", "tab" if writing.delimiter == "\t" else str(writing.delimiter))
-    if writing.decimal is not None:
-        yield ("--output-decimal", str(writing.decimal))
-    if writing.encoding is not None:
-        yield ("--output-encoding", str(writing.encoding))
-    if writing.bom:
-        yield ("--bom", None)
-    if writing.spreadsheet:
-        yield ("--for-spreadsheet", None)
-    if writing.formulas:
-        yield ("--guard-formulas", None)
-
-
 def _output(policy: Policy) -> Flags:
-    output, writing = policy.output, policy.output.writing
+    output = policy.output
     if output.database is not None:
-        place = output.database
-        yield ("--output", without_password(place.database))
-        if place.table:
-            yield ("--output-table", str(place.table))
+        yield ("--output", without_password(output.database.database))
     else:
         yield ("--output", _spelled(output.path or Path("release.csv")))
-    yield from _writing(writing)
-    if output.ranges is not None:
-        yield ("--ranges", str(output.ranges))
-    if output.smallest_count is not None:
-        yield ("--smallest-count", str(output.smallest_count))
-    ledger = output.ledger
-    if ledger is not None:
-        yield ("--ledger", _spelled(ledger))
-    if policy.fresh:
-        yield ("--fresh", _listed(policy.fresh))
+    names = (*names_under("output.database"), *names_under("output.writing"))
+    yield from _plain_flags(policy, (*names, "ranges", "smallest_count", "ledger", "fresh"))

@@ -8,11 +8,14 @@ from typing import Any
 
 import indistinct
 from indistinct.algorithms.auto import Auto
+from indistinct.budget import Budget
 from indistinct.engines.base import without_password
 from indistinct.hierarchy import Hierarchy
 from indistinct.job.policy import Policy
 from indistinct.metrics.importance import Importance
+from indistinct.recoding.levels import LevelBounds
 from indistinct.schema import ROLES
+from indistinct.settings import SETTINGS, value_at
 from indistinct.spelling import spell
 from indistinct.tables.addresses import address_of
 from indistinct.tables.reading import to_options
@@ -90,8 +93,6 @@ def _literal(value: Any) -> str:
             return repr(value)
         case Mapping():
             parts, marks = [f"{_literal(key)}: {_literal(each)}" for key, each in value.items()], "{}"
-        case Importance():
-            return _literal(dict(value.weights))
         case list() | tuple():
             parts, marks = list(map(_literal, value)), "[]"
         case _:
@@ -117,6 +118,7 @@ def _opening(policy: Policy) -> Arguments:
 def _options(policy: Policy) -> dict[str, str]:
     """Return what `anonymize` is given beside table and roles."""
     given: dict[str, str] = {}
+    made_by_hand = ("model", "algorithm", "hierarchies", "transformations", "pseudonyms")
     if policy.models:
         given["model"] = " & ".join(_construct(each, each.spec()) for each in policy.models)
     if policy.algorithm != Auto():
@@ -131,18 +133,29 @@ def _options(policy: Policy) -> dict[str, str]:
         given["transformations"] = _mapping(made)
     if policy.pseudonyms:
         given["pseudonyms"] = _mapping({name: _pseudonym(each) for name, each in policy.pseudonyms.items()})
-    plain: dict[str, Any] = {
-        "suppression": policy.suppression.plain if policy.suppression else None,
-        "target": policy.target,
-        "population": policy.input.population,
-        "sample": policy.input.sample,
-        "ledger": policy.output.ledger,
-        "fresh": policy.fresh or None,
-        "importance": dict(policy.importance.weights) or None,
-        "levels": dict(policy.levels.bounds) or None,
-        "ranges": policy.output.ranges,
-    }
-    return given | {key: _literal(value) for key, value in plain.items() if value is not None}
+    for setting in SETTINGS:
+        function, _, parameter = (setting.python or "").partition(".")
+        if function != "anonymize" or setting.field is None or parameter in (*made_by_hand, "smallest_count"):
+            continue
+        value = _plain(value_at(policy, setting.field))
+        if value is not None:
+            given[parameter] = _literal(value)
+    return given
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as a program writes it; None for one that says nothing."""
+    match value:
+        case Budget():
+            return value.plain if value else None
+        case Importance():
+            return dict(value.weights) or None
+        case LevelBounds():
+            return dict(value.bounds) or None
+        case ():
+            return None
+        case _:
+            return value
 
 
 def _pseudonym(pseudonym: Any) -> str:

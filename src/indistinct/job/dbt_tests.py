@@ -21,7 +21,7 @@ from indistinct.models import (
     RecursiveLDiversity,
     TCloseness,
 )
-from indistinct.models.parameters import exact
+from indistinct.parameters import exact
 from indistinct.release.verification.evidence import published_schema
 
 DIALECTS = ("postgres", "duckdb", "snowflake", "bigquery", "databricks")

@@ -14,6 +14,7 @@ from indistinct.errors import ParameterError
 from indistinct.frequencies.value import PERSON
 from indistinct.machine.arrays import Codes
 from indistinct.metrics.importance import Importance, importance_of
+from indistinct.parameters import check_parameters
 from indistinct.recoding.outputs import Assignment, PublishedColumn
 
 Goal = Literal["min", "max"]
@@ -39,6 +40,9 @@ class Metric(ABC):
     counts_rows: ClassVar[bool] = False
     compares_cells: ClassVar[bool] = False
     bare: ClassVar[str | None] = None
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
 
     @abstractmethod
     def value(self, assignment: Assignment) -> float:

@@ -4,7 +4,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import Annotated, ClassVar, Self
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from indistinct.errors import ParameterError
 from indistinct.frequencies.value import Histogram
 from indistinct.machine.arrays import Codes
 from indistinct.metrics.base import Metric
+from indistinct.parameters import ColumnName, Parameter, Whole
 from indistinct.recoding.outputs import Assignment
 
 
@@ -56,16 +57,9 @@ class AverageClassSize(SizeMetric):
 
     name: ClassVar[str] = "average-class-size"
     meaning: ClassVar[str] = "mean class in units of k, 1 at best"
-    k: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.k is not None and self.k < 1:
-            raise ParameterError.of(
-                "AverageClassSize",
-                "k",
-                f"must be at least 1; got {self.k}",
-                hint="give the k of k-anonymity, or leave it out, which takes what the release promised",
-            )
+    k: Annotated[
+        int | None, Parameter("k", "Unit of the class size; by default the k that the release satisfies.", Whole())
+    ] = None
 
     def for_promise(self, k: int) -> Self:
         """Return the metric in units of a promised k, unless its own is given."""
@@ -119,7 +113,7 @@ class ClassificationMetric(Metric):
     counts_rows: ClassVar[bool] = True
     meaning: ClassVar[str] = "rows not of the majority of their class"
     bounds: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
-    target: str
+    target: Annotated[str, Parameter("Target", "Column that the classes predict.", ColumnName())]
 
     @property
     def keys(self) -> tuple[tuple[str, ...], ...]:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from typing import Annotated, ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from indistinct.hierarchy.value import Taxonomy
 from indistinct.machine.arrays import Codes
 from indistinct.metrics.base import CellMetric, Goal, SummedMetric, mean_per_cell
 from indistinct.metrics.importance import NO_IMPORTANCE, AnyImportance, Importance, importance_of
+from indistinct.parameters import Number, Parameter, check_parameters
 from indistinct.recoding.outputs import PublishedColumn
 from indistinct.schema import did_you_mean
 
@@ -60,7 +61,10 @@ class ILoss(SummedMetric):
 
     name: ClassVar[str] = "iloss"
     meaning: ClassVar[str] = "detail lost, summed over all cells"
-    importance: Importance = NO_IMPORTANCE
+    importance: Annotated[
+        Importance,
+        Parameter("Attribute weights", "Weights of quasi-identifiers, such as age=3|sex=2; the default is 1."),
+    ] = NO_IMPORTANCE
 
     def charge(self, column: PublishedColumn) -> Codes:
         """Charge ILoss."""
@@ -78,7 +82,10 @@ class NCP(SummedMetric):
 
     name: ClassVar[str] = "ncp"
     meaning: ClassVar[str] = "width of published values, all cells"
-    importance: Importance = NO_IMPORTANCE
+    importance: Annotated[
+        Importance,
+        Parameter("Attribute weights", "Weights of quasi-identifiers, such as age=3|sex=2; the default is 1."),
+    ] = NO_IMPORTANCE
 
     def charge(self, column: PublishedColumn) -> Codes:
         """Charge NCP."""
@@ -151,13 +158,29 @@ class Distortion(SummedMetric):
 
     name: ClassVar[str] = "distortion"
     meaning: ClassVar[str] = "steps up the hierarchies, all cells"
-    scheme: Scheme = "uniform"
-    beta: float = 1.0
-    importance: Importance = NO_IMPORTANCE
+    scheme: Annotated[
+        Scheme,
+        Parameter(
+            "Weights of levels",
+            "uniform: every step up a hierarchy costs the same; height: steps near the root cost more.",
+        ),
+    ] = "uniform"
+    beta: Annotated[
+        float,
+        Parameter(
+            "Exponent of the weights",
+            "Makes steps near the root dearer with scheme=height, at least 1; 1 is usual.",
+            Number("at least 1", low=1),
+        ),
+    ] = 1.0
+    importance: Annotated[
+        Importance,
+        Parameter("Attribute weights", "Weights of quasi-identifiers, such as age=3|sex=2; the default is 1."),
+    ] = NO_IMPORTANCE
 
     def __post_init__(self) -> None:
+        check_parameters(self)
         SummedMetric.__post_init__(self)
-        edge_weights(1, scheme=self.scheme, beta=self.beta)
 
     def charge(self, column: PublishedColumn) -> Codes:
         """Charge the distance from the raw value to the published one."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,7 @@ from indistinct.metrics.queries.boxes import boxes_of
 from indistinct.metrics.queries.published_rows import Labels, PublishedRows, Slice, single_values
 from indistinct.metrics.queries.values import column_values, positions_of
 from indistinct.metrics.queries.workload import Workload
+from indistinct.parameters import Parameter
 from indistinct.recoding.outputs import Assignment, PublishedColumn
 from indistinct.schema import did_you_mean
 from indistinct.tables.domain import Domain
@@ -36,7 +37,7 @@ class WorkloadError(Metric):
     counts_rows: ClassVar[bool] = True
     compares_cells: ClassVar[bool] = True
     bare: ClassVar[str] = "workload"
-    workload: Workload
+    workload: Annotated[Workload, Parameter("Workload", "Queries whose relative error is measured, read from a file.")]
 
     def __post_init__(self) -> None:
         given: object = self.workload

@@ -3,17 +3,17 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from indistinct.errors import Feasible, InfeasibleError, ParameterError
 from indistinct.frequencies.value import Classes, Histogram
 from indistinct.machine.arrays import Codes
-from indistinct.models import parameters
 from indistinct.models.arithmetic import cross_multiplied, exact_ratio, per_class, whole_rows
-from indistinct.models.base import SHARE, SIZE, HistogramTest, SensitiveModel
-from indistinct.models.k_anonymity import K_HINT, KAnonymity
+from indistinct.models.base import LEARNED, SHARE, SIZE, HistogramTest, ModelWords, SensitiveModel
+from indistinct.models.k_anonymity import K, KAnonymity
+from indistinct.parameters import ExactNumber, Parameter, Texts, exact
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,29 +30,33 @@ class AlphaK(SensitiveModel):
     """
 
     name: ClassVar[str] = "alpha-k"
+    words: ClassVar[ModelWords] = ModelWords(
+        "Nobody stands alone, and no value is too likely (alpha-k)",
+        LEARNED,
+        "Groups of at least k in which no sensitive value takes more than a share.",
+        "Whoever knows {quasi} of a person is left with at least {k} {unit}, and {protected} of {sensitive} takes "
+        "{alpha %} of them at most.",
+    )
     larger_is_stronger: ClassVar[tuple[str, ...]] = ("k",)
     row_counts: ClassVar[tuple[str, ...]] = ("k",)
-    alpha: float | Fraction
-    k: int
-    protected: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        parameters.column(self, "sensitive")
-        parameters.ratio(
-            self,
-            "alpha",
-            wanted="above 0 and at most 1",
-            high=1,
-            hint="alpha is the largest share of a class that one value may take, for example alpha=0.5",
-            spelled=True,
-        )
-        parameters.whole_number(self, "k", hint=K_HINT)
-        parameters.texts(
-            self,
-            "protected",
-            wanted="values of the sensitive column as text",
-            hint="leave it out to protect every value",
-        )
+    alpha: Annotated[
+        float | Fraction,
+        Parameter(
+            "Largest share of a value (alpha)",
+            "Largest share of a class that one protected value may take, above 0 and at most 1, for example alpha=0.5.",
+            ExactNumber("above 0 and at most 1", high=1),
+            start="0.5",
+        ),
+    ]
+    k: Annotated[int, K]
+    protected: Annotated[
+        tuple[str, ...],
+        Parameter(
+            "Protected values",
+            "Values of the sensitive column, as text; none protects every value.",
+            Texts("values of the sensitive column as text"),
+        ),
+    ] = ()
 
     @property
     def smallest(self) -> int:
@@ -68,15 +72,13 @@ class AlphaK(SensitiveModel):
         broken = KAnonymity(self.k).violations(classes)
         if not classes.rows:
             return broken
-        counts, allowed = cross_multiplied(
-            self._most_frequent(classes), classes.sizes, ratio=parameters.exact(self.alpha)
-        )
+        counts, allowed = cross_multiplied(self._most_frequent(classes), classes.sizes, ratio=exact(self.alpha))
         return np.asarray(broken | (counts > allowed))
 
     def histogram_tests(self, classes: Classes) -> tuple[HistogramTest, ...] | None:
         """Return the tests of the size and of the shares of protected values."""
         histogram = self.histogram(classes)
-        ratio = exact_ratio(parameters.exact(self.alpha), total=classes.rows + int(histogram.counts.sum()))
+        ratio = exact_ratio(exact(self.alpha), total=classes.rows + int(histogram.counts.sum()))
         if ratio is None:
             return None
         protected = self._protected_codes(histogram) if self.protected else np.ones(len(histogram.reference))

@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from indistinct.frequencies.value import Classes
-from indistinct.models import parameters
+from indistinct.models.base import THRESHOLD, ModelWords
 from indistinct.models.release_wide import ReleaseModel, everybody
+from indistinct.parameters import ExactNumber, Parameter, exact
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,21 +26,26 @@ class AverageRisk(ReleaseModel):
     """
 
     name: ClassVar[str] = "average-risk"
-    threshold: float | Fraction
-
-    def __post_init__(self) -> None:
-        parameters.ratio(
-            self,
-            "threshold",
-            wanted="above 0 and at most 1",
-            high=1,
-            hint="threshold is the largest average risk, for example threshold=0.05: twenty rows a class on average",
-            spelled=True,
-        )
+    words: ClassVar[ModelWords] = ModelWords(
+        "A low risk on average (average risk)",
+        THRESHOLD,
+        "For recipients under contract: somebody picked at random is hard to find; single people may be easier.",
+        "A person is found with a probability of {threshold %} at most, on average over all.",
+    )
+    threshold: Annotated[
+        float | Fraction,
+        Parameter(
+            "Largest average risk",
+            "Largest average risk, above 0 and at most 1, for example threshold=0.05: twenty rows per class on "
+            "average.",
+            ExactNumber("above 0 and at most 1", high=1),
+            start="0.05",
+        ),
+    ]
 
     def holds(self, classes: Classes) -> bool:
         """Return whether the classes are few enough."""
-        return _classes(classes) <= parameters.exact(self.threshold) * everybody(classes)
+        return _classes(classes) <= exact(self.threshold) * everybody(classes)
 
     def achieved(self, classes: Classes) -> Mapping[str, float]:
         """Return the number of classes for each row as `threshold`; nothing where there are no rows."""

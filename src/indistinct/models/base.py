@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from indistinct.errors import Feasible, InfeasibleError, SchemaError
 from indistinct.frequencies.slices import Links
 from indistinct.frequencies.value import POPULATION, Classes, Histogram, Key
 from indistinct.machine.arrays import Codes
+from indistinct.parameters import ColumnName, Parameter, check_parameters
 from indistinct.schema import did_you_mean
 from indistinct.spelling import spell
 
@@ -79,6 +80,22 @@ class Judgement:
     needs_original: bool = False
 
 
+FOUND, LEARNED = "Being found", "Learning a value"
+MEMBER, THRESHOLD = "Being in the table", "Risk of the whole release"
+MODEL_GROUPS = (FOUND, LEARNED, MEMBER, THRESHOLD)
+"""What people are protected from, in the order in which a list of models shows it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelWords:
+    """How a model is presented: its title and group in a list, what it is for, and its guarantee with {figures}."""
+
+    title: str
+    group: str
+    about: str
+    guarantee: str
+
+
 class Model(ABC):
     """A privacy model: a frozen value with its parameters. `a & b` asks for both.
 
@@ -92,6 +109,7 @@ class Model(ABC):
 
     __slots__ = ()
     name: ClassVar[str]
+    words: ClassVar[ModelWords | None] = None
     traits: ClassVar[ModelTraits] = ModelTraits()
     # Whether it judges the links of a release in buckets, and not its classes.
     of_links: ClassVar[bool] = False
@@ -102,6 +120,9 @@ class Model(ABC):
     counts_rows: ClassVar[bool] = True
     splits_people: ClassVar[bool] = False
     compares_with_original: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
 
     @property
     def keys(self) -> tuple[Key, ...]:
@@ -271,7 +292,9 @@ def column_of(model: Model) -> str | None:
 class SensitiveModel(Model):
     """A model of one sensitive column; the base of those that judge its histogram in each class."""
 
-    sensitive: str
+    sensitive: Annotated[
+        str, Parameter("Protected column", "The sensitive column that is protected, for example disease.", ColumnName())
+    ]
 
     @property
     def keys(self) -> tuple[Key, ...]:

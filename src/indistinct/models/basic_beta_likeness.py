@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from indistinct.frequencies.value import Classes, Histogram
 from indistinct.machine.arrays import Codes
-from indistinct.models import parameters
 from indistinct.models.arithmetic import per_class, rows_above
-from indistinct.models.base import SensitiveModel
+from indistinct.models.base import LEARNED, ModelWords, SensitiveModel
+from indistinct.parameters import ExactNumber, Parameter
 
 # Rounding in a logarithm must not refuse a class at its bound; no real difference is this small.
 NOISE = 1e-9
@@ -30,20 +30,23 @@ class BasicBetaLikeness(SensitiveModel):
     """
 
     name: ClassVar[str] = "basic-beta-likeness"
+    words: ClassVar[ModelWords] = ModelWords(
+        "No value becomes much likelier (basic beta-likeness)",
+        LEARNED,
+        "A rare value must not be far more likely in a group than in the whole table.",
+        "No value of {sensitive} is more than {gain} times as likely for a person as in the whole table.",
+    )
     splits_people: ClassVar[bool] = True
     compares_with_original: ClassVar[bool] = True
-    beta: float | Fraction
-
-    def __post_init__(self) -> None:
-        parameters.column(self, "sensitive")
-        parameters.ratio(
-            self,
-            "beta",
-            wanted="above 0",
-            high=float("inf"),
-            hint="beta is the largest relative gain of a value, for example beta=2: three times its share of the table",
-            spelled=True,
-        )
+    beta: Annotated[
+        float | Fraction,
+        Parameter(
+            "Largest gain (beta)",
+            "Largest relative gain of a value over its share of the table, for example beta=2: three times its share.",
+            ExactNumber("above 0"),
+            start="2",
+        ),
+    ]
 
     def gains(self, shares: Codes) -> Codes:
         """Return the largest gain that each value may have, by its share of the whole table."""

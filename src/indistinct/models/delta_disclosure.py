@@ -3,15 +3,15 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from indistinct.frequencies.value import Classes
 from indistinct.machine.arrays import Codes
-from indistinct.models import parameters
 from indistinct.models.arithmetic import per_class
-from indistinct.models.base import ModelTraits, SensitiveModel
+from indistinct.models.base import LEARNED, ModelTraits, ModelWords, SensitiveModel
+from indistinct.parameters import Number, Parameter
 
 # A ratio this close to its bound may lie on it, which is not allowed.
 _NOISE = 1e-12
@@ -29,16 +29,26 @@ class DeltaDisclosure(SensitiveModel):
     """
 
     name: ClassVar[str] = "delta-disclosure"
+    words: ClassVar[ModelWords] = ModelWords(
+        "No value becomes much likelier or rarer (delta-disclosure)",
+        LEARNED,
+        "Every value that a group shows is about as frequent there as in the whole table. This is very strict.",
+        "A value of {sensitive} that a person may have is less than {ratio} times as likely, and more than "
+        "1/{ratio} times, as in the whole table.",
+    )
     # A class without a value says nothing of it; united with one that has the value, it may make it too rare.
     traits: ClassVar[ModelTraits] = ModelTraits(monotone=False)
     splits_people: ClassVar[bool] = True
     compares_with_original: ClassVar[bool] = True
-    delta: float
-
-    def __post_init__(self) -> None:
-        parameters.column(self, "sensitive")
-        hint = "delta bounds how much more or less frequent a value may be, for example delta=1: half to double"
-        parameters.real_number(self, "delta", wanted="above 0", low=math.ulp(0.0), high=math.inf, hint=hint)
+    delta: Annotated[
+        float,
+        Parameter(
+            "Largest change (delta)",
+            "How much more or less frequent a value may be than in the table, for example delta=1: half to double.",
+            Number("above 0", low=math.ulp(0.0)),
+            start="1",
+        ),
+    ]
 
     def violations(self, classes: Classes) -> Codes:
         """Return a mask of the classes in which a value is too frequent or too rare."""

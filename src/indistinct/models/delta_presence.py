@@ -3,17 +3,17 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from indistinct.errors import InfeasibleError, ParameterError
 from indistinct.frequencies.value import POPULATION, Classes, Key
 from indistinct.machine.arrays import Codes
-from indistinct.models import parameters
 from indistinct.models.arithmetic import cross_multiplied
-from indistinct.models.base import Model, ModelTraits
+from indistinct.models.base import MEMBER, Model, ModelTraits, ModelWords
 from indistinct.models.of_population import sample_and_population
+from indistinct.parameters import ExactNumber, Parameter, check_parameters, exact
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,16 +30,43 @@ class DeltaPresence(Model):
     """
 
     name: ClassVar[str] = "delta-presence"
+    words: ClassVar[ModelWords] = ModelWords(
+        "Nobody can tell who is in the table (delta-presence)",
+        MEMBER,
+        "Where it tells something to be in the table at all, such as a register of a disease.",
+        "Of all people of the population who match {quasi} of a person, {low %} to {high %} are in this table.",
+    )
     larger_is_stronger: ClassVar[tuple[str, ...]] = ("low",)
-    low: float | Fraction
-    high: float | Fraction
-    absent: bool = True
+    low: Annotated[
+        float | Fraction,
+        Parameter(
+            "Smallest share (low)",
+            "Smallest share of a class's population that is in the table, from 0 to 1, for example low=0.05.",
+            ExactNumber("from 0 to 1", high=1, zero=True),
+            start="0",
+        ),
+    ]
+    high: Annotated[
+        float | Fraction,
+        Parameter(
+            "Largest share (high)",
+            "Largest share of a class's population that is in the table, from 0 to 1, for example high=0.15.",
+            ExactNumber("from 0 to 1", high=1),
+            start="0.5",
+        ),
+    ]
+    absent: Annotated[
+        bool,
+        Parameter(
+            "Judge classes without rows of the table",
+            "Whether classes of the population that have no row in the table are judged too, which is stronger.",
+        ),
+    ] = True
 
     def __post_init__(self) -> None:
-        hint = "low and high bound the share of a class that is in the table, for example low=0.05, high=0.15"
-        for field in ("low", "high"):
-            parameters.ratio(self, field, wanted="from 0 to 1", high=1, hint=hint, spelled=True, zero=field == "low")
-        if parameters.exact(self.low) > parameters.exact(self.high):
+        check_parameters(self)
+        if exact(self.low) > exact(self.high):
+            hint = "low and high bound the share of a class that is in the table, for example low=0.05, high=0.15"
             raise ParameterError.of("DeltaPresence", "low", f"is {self.low}, above `high`, {self.high}", hint=hint)
 
     @property
@@ -59,7 +86,7 @@ class DeltaPresence(Model):
     def violations(self, classes: Classes) -> Codes:
         """Return a mask of the classes of which too small or too large a share is in the table."""
         members, population = sample_and_population(self, classes)
-        least, most = (parameters.exact(bound) for bound in (self.low, self.high))
+        least, most = (exact(bound) for bound in (self.low, self.high))
         few, needed = cross_multiplied(members, population, ratio=least)
         many, allowed = cross_multiplied(members, population, ratio=most)
         return np.asarray(self._judged(members, population) & ((few < needed) | (many > allowed)), dtype=bool)

@@ -2,17 +2,22 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from indistinct.errors import Feasible, InfeasibleError
 from indistinct.frequencies.value import Classes
 from indistinct.machine.arrays import Codes
-from indistinct.models import parameters
-from indistinct.models.base import DISTINCT, HistogramTest, ModelTraits, SensitiveModel
+from indistinct.models.base import DISTINCT, LEARNED, HistogramTest, ModelTraits, ModelWords, SensitiveModel
+from indistinct.parameters import Parameter, Whole
 
-L_HINT = "l is the number of sensitive values that a class keeps possible, for example l=3"
+L = Parameter(
+    "Different values (l)",
+    "Number of sensitive values that each class keeps possible, for example l=3; no more than the column has.",
+    Whole(),
+    start="3",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +29,16 @@ class DistinctLDiversity(SensitiveModel):
     """
 
     name: ClassVar[str] = "distinct-l-diversity"
+    words: ClassVar[ModelWords] = ModelWords(
+        "Several values in each group (distinct l-diversity)",
+        LEARNED,
+        "A group that has one value only would tell it. This asks for at least l different ones.",
+        "People who look alike have at least {l} different values of {sensitive} among them.",
+    )
     larger_is_stronger: ClassVar[tuple[str, ...]] = ("l",)
     counts_rows: ClassVar[bool] = False
     traits: ClassVar[ModelTraits] = ModelTraits(absorbing=True)
-    l: int
-
-    def __post_init__(self) -> None:
-        parameters.column(self, "sensitive")
-        parameters.whole_number(self, "l", hint=L_HINT)
+    l: Annotated[int, L]
 
     @property
     def smallest(self) -> int:

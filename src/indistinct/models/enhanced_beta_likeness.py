@@ -8,6 +8,7 @@ import numpy as np
 
 from indistinct.frequencies.value import Classes
 from indistinct.machine.arrays import Codes
+from indistinct.models.base import LEARNED, ModelWords
 from indistinct.models.basic_beta_likeness import NOISE, BasicBetaLikeness, shares_of, within
 
 
@@ -22,6 +23,13 @@ class EnhancedBetaLikeness(BasicBetaLikeness):
     """
 
     name: ClassVar[str] = "enhanced-beta-likeness"
+    words: ClassVar[ModelWords] = ModelWords(
+        "No value becomes much likelier, frequent ones least (enhanced beta-likeness)",
+        LEARNED,
+        "As basic beta-likeness, but a frequent value may gain less, so that it never becomes certain.",
+        "No value of {sensitive} is more than {gain} times as likely for a person as in the whole table, and "
+        "frequent ones gain less.",
+    )
 
     def gains(self, shares: Codes) -> Codes:
         """Return `beta` for rare values, and -ln p for those where that is less."""

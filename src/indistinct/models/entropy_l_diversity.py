@@ -3,16 +3,15 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
 from indistinct.frequencies.value import Classes, Histogram
 from indistinct.machine.arrays import Codes
-from indistinct.models import parameters
 from indistinct.models.arithmetic import per_class
-from indistinct.models.base import ENTROPY, HistogramTest, ModelTraits, SensitiveModel
-from indistinct.models.distinct_l_diversity import L_HINT
+from indistinct.models.base import ENTROPY, LEARNED, HistogramTest, ModelTraits, ModelWords, SensitiveModel
+from indistinct.parameters import Number, Parameter
 
 # Rounding in a sum of logarithms must not refuse a uniform class; no real difference is this small.
 _NOISE = 1e-9
@@ -38,17 +37,30 @@ class EntropyLDiversity(SensitiveModel):
     """
 
     name: ClassVar[str] = "entropy-l-diversity"
+    words: ClassVar[ModelWords] = ModelWords(
+        "Well mixed values in each group (entropy l-diversity)",
+        LEARNED,
+        "Values must not only differ: no few of them may dominate a group.",
+        "Values of {sensitive} among people who look alike are as mixed as {l} equally frequent ones.",
+    )
     larger_is_stronger: ClassVar[tuple[str, ...]] = ("l",)
     splits_people: ClassVar[bool] = True
-    l: float
-    estimator: Estimator = "shannon"
-
-    def __post_init__(self) -> None:
-        parameters.column(self, "sensitive")
-        parameters.real_number(self, "l", wanted="at least 1", low=1, high=math.inf, hint=L_HINT)
-        parameters.choice(
-            self, "estimator", known=get_args(Estimator), hint="shannon is the entropy of the class as it is"
-        )
+    l: Annotated[
+        float,
+        Parameter(
+            "Effective number of values (l)",
+            "Number of equally frequent values that is as diverse, at least 1, for example l=2.5.",
+            Number("at least 1", low=1),
+            start="2",
+        ),
+    ]
+    estimator: Annotated[
+        Estimator,
+        Parameter(
+            "Entropy estimator",
+            "shannon is the entropy of the class itself, and stricter; grassberger corrects the bias of small classes.",
+        ),
+    ] = "shannon"
 
     @property
     def traits(self) -> ModelTraits:  # type: ignore[override]

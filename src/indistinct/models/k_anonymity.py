@@ -2,17 +2,23 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from indistinct.errors import Feasible, InfeasibleError
 from indistinct.frequencies.value import Classes
 from indistinct.machine.arrays import Codes
-from indistinct.models import parameters
-from indistinct.models.base import SIZE, HistogramTest, Model, ModelTraits
+from indistinct.models.base import FOUND, SIZE, HistogramTest, Model, ModelTraits, ModelWords
+from indistinct.parameters import Parameter, Whole
 
-K_HINT = "k is the number of rows that share one published combination, for example k=5"
+K = Parameter(
+    "Smallest class (k)",
+    "Number of rows that share each published combination of quasi-identifier values, for example k=5; 11 or 12 is "
+    "usual for public releases.",
+    Whole(),
+    start="11",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +30,16 @@ class KAnonymity(Model):
     """
 
     name: ClassVar[str] = "k-anonymity"
+    words: ClassVar[ModelWords] = ModelWords(
+        "Nobody stands alone (k-anonymity)",
+        FOUND,
+        "Everybody looks like at least k - 1 others in all that somebody may know.",
+        "Whoever knows {quasi} of a person is left with at least {k} {unit}.",
+    )
     larger_is_stronger: ClassVar[tuple[str, ...]] = ("k",)
     traits: ClassVar[ModelTraits] = ModelTraits(absorbing=True, sizes_only=True)
     row_counts: ClassVar[tuple[str, ...]] = ("k",)
-    k: int
-
-    def __post_init__(self) -> None:
-        parameters.whole_number(self, "k", hint=K_HINT)
+    k: Annotated[int, K]
 
     @property
     def smallest(self) -> int:

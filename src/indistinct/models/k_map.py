@@ -3,16 +3,16 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, get_args
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
 from indistinct.errors import Feasible, InfeasibleError, ParameterError
 from indistinct.frequencies.value import POPULATION, Classes, Key
 from indistinct.machine.arrays import Codes
-from indistinct.models import parameters
-from indistinct.models.base import SIZE, HistogramTest, Model, ModelTraits
+from indistinct.models.base import FOUND, SIZE, HistogramTest, Model, ModelTraits, ModelWords
 from indistinct.models.of_population import sample_and_population
+from indistinct.parameters import Number, Parameter, Whole, check_parameters
 
 Estimator = Literal["zero-truncated-poisson", "poisson"]
 
@@ -32,31 +32,60 @@ class KMap(Model):
     """
 
     name: ClassVar[str] = "k-map"
+    words: ClassVar[ModelWords] = ModelWords(
+        "Nobody stands alone in the population (k-map)",
+        FOUND,
+        "For a sample: others cannot know who is in it, so people of the population hide each other.",
+        "Whatever a row shows of {quasi}, at least {k} people of the population match it.",
+    )
     larger_is_stronger: ClassVar[tuple[str, ...]] = ("k",)
-    k: int
-    significance: float | None = None
-    population_size: int | None = None
-    estimator: Estimator = "zero-truncated-poisson"
-    sample_size: int | None = None
+    k: Annotated[
+        int,
+        Parameter(
+            "Smallest population match (k)",
+            "Number of people of the population who match each class, for example k=5.",
+            Whole(),
+            start="11",
+        ),
+    ]
+    significance: Annotated[
+        float | None,
+        Parameter(
+            "Probability of error",
+            "Probability of accepting a class that is too small, for example significance=0.01; only without a "
+            "population table, together with population_size.",
+            Number("above 0 and below 1", low=1e-300, high=1 - 1e-16),
+        ),
+    ] = None
+    population_size: Annotated[
+        int | None,
+        Parameter(
+            "Size of the population",
+            "Number of people from whom the table was drawn; only without a population table.",
+            Whole(),
+        ),
+    ] = None
+    estimator: Annotated[
+        Estimator,
+        Parameter(
+            "Estimator", "zero-truncated-poisson assumes that every class has at least one row; poisson does not."
+        ),
+    ] = "zero-truncated-poisson"
+    sample_size: Annotated[
+        int | None,
+        Parameter(
+            "Size of the sample", "Number of rows, or people, that were drawn; by default those of the table.", Whole()
+        ),
+    ] = None
 
     def __post_init__(self) -> None:
-        parameters.whole_number(self, "k", hint="k is the number of people who match a class, for example k=5")
-        parameters.choice(self, "estimator", known=get_args(Estimator), hint="the first assumes that a class has a row")
+        check_parameters(self)
         if (self.significance is None) != (self.population_size is None):
             raise ParameterError(
                 "`significance` and `population_size` of KMap go together",
                 parameter="significance",
                 hint="both estimate from a sample; with a population table (population=…) leave both out",
             )
-        if self.significance is None:
-            return
-        hint = "significance is the chance to accept a class that is too small, for example significance=0.01"
-        parameters.real_number(
-            self, "significance", wanted="above 0 and below 1", low=1e-300, high=1 - 1e-16, hint=hint
-        )
-        parameters.whole_number(self, "population_size", hint="everybody from whom the table was drawn")
-        if self.sample_size is not None:
-            parameters.whole_number(self, "sample_size", hint="the rows, or people, that were drawn")
 
     @property
     def estimated(self) -> bool:

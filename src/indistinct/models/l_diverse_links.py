@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -12,10 +12,10 @@ from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.slices import Links
 from indistinct.frequencies.value import Classes, Key
 from indistinct.machine.arrays import Codes
-from indistinct.models import parameters
 from indistinct.models.arithmetic import per_class
-from indistinct.models.base import Judgement, Model
+from indistinct.models.base import LEARNED, Judgement, Model, ModelWords
 from indistinct.models.link_probability import Bound, Entries, bound_of, link
+from indistinct.parameters import Parameter, Texts, Whole
 
 # p(t, s) is a sum of floating-point products: above 1 / l by less than this is rounding.
 TOLERANCE = 1e-9
@@ -36,16 +36,31 @@ class LDiverseLinks(Model):
     """
 
     name: ClassVar[str] = "l-diverse-links"
+    words: ClassVar[ModelWords] = ModelWords(
+        "No likely link to a value (l-diverse links)",
+        LEARNED,
+        "Nobody is linked to a sensitive value with more than one in l; also where links are broken in buckets.",
+        "Nobody who knows {quasi} of a person can link any value of {sensitive} to them with more than {1/l}.",
+    )
     larger_is_stronger: ClassVar[tuple[str, ...]] = ("l",)
     of_links: ClassVar[bool] = True
-    l: int
-    sensitive: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        parameters.whole_number(self, "l", hint="no value is told with more than one in l, for example l=5")
-        parameters.texts(
-            self, "sensitive", wanted="names of columns", hint="leave it out to speak of every sensitive column"
-        )
+    l: Annotated[
+        int,
+        Parameter(
+            "One in l",
+            "No sensitive value is linked to a person with a probability above 1/l, for example l=5.",
+            Whole(),
+            start="3",
+        ),
+    ]
+    sensitive: Annotated[
+        tuple[str, ...],
+        Parameter(
+            "Protected columns",
+            "Sensitive columns that are protected; none means all of them.",
+            Texts("names of columns"),
+        ),
+    ] = ()
 
     @property
     def keys(self) -> tuple[Key, ...]:

@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal, get_args
+from typing import Annotated, ClassVar, Literal
 
 from indistinct.errors import ParameterError
 from indistinct.frequencies.value import Classes
-from indistinct.models import parameters
-from indistinct.models.base import ModelTraits
+from indistinct.models.base import THRESHOLD, ModelTraits, ModelWords
 from indistinct.models.release_wide import ReleaseModel, everybody
-from indistinct.models.sample_uniqueness import share_of_rows, uniques
+from indistinct.models.sample_uniqueness import uniques
 from indistinct.models.uniqueness_estimators import estimate_by
+from indistinct.parameters import ExactNumber, Parameter, Whole
 
 Estimator = Literal["dankar", "pitman", "zayatz", "snb"]
 
@@ -30,22 +30,28 @@ class PopulationUniqueness(ReleaseModel):
     """
 
     name: ClassVar[str] = "population-uniqueness"
+    words: ClassVar[ModelWords] = ModelWords(
+        "Few are alone in the population (population uniqueness)",
+        THRESHOLD,
+        "For a sample: of those who are alone in it, few are estimated to be so in the population.",
+        "{share %} of a population of {population_size} people at most are estimated to be alone with {quasi}.",
+    )
     traits: ClassVar[ModelTraits] = ModelTraits(monotone=False, stable=False, class_wise=False)
-    share: float | Fraction
-    population_size: int
-    estimator: Estimator = "dankar"
-
-    def __post_init__(self) -> None:
-        share_of_rows(self)
-        parameters.whole_number(
-            self, "population_size", hint="population_size counts everybody from whom the table was drawn"
-        )
-        parameters.choice(
-            self,
-            "estimator",
-            known=get_args(Estimator),
-            hint="dankar chooses among the others by the sampling fraction",
-        )
+    share: Annotated[
+        float | Fraction,
+        Parameter(
+            "Largest share",
+            "Largest share of unique people, from 0 to 1, for example share=0.01; 0 allows none.",
+            ExactNumber("from 0 to 1", high=1, zero=True),
+            start="0.01",
+        ),
+    ]
+    population_size: Annotated[
+        int, Parameter("Size of the population", "Number of people from whom the table was drawn.", Whole())
+    ]
+    estimator: Annotated[
+        Estimator, Parameter("Estimator", "dankar chooses among the others by the sampling fraction.")
+    ] = "dankar"
 
     @property
     def people_traits(self) -> ModelTraits:

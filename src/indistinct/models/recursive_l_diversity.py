@@ -4,17 +4,17 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from indistinct.errors import Feasible, InfeasibleError
 from indistinct.frequencies.value import Classes, Histogram
 from indistinct.machine.arrays import Codes
-from indistinct.models import parameters
 from indistinct.models.arithmetic import cross_multiplied, exact_ratio, per_class
-from indistinct.models.base import RECURSIVE, HistogramTest, SensitiveModel
-from indistinct.models.distinct_l_diversity import L_HINT, DistinctLDiversity
+from indistinct.models.base import LEARNED, RECURSIVE, HistogramTest, ModelWords, SensitiveModel
+from indistinct.models.distinct_l_diversity import DistinctLDiversity, L
+from indistinct.parameters import ExactNumber, Parameter, exact
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,21 +29,26 @@ class RecursiveLDiversity(SensitiveModel):
     """
 
     name: ClassVar[str] = "recursive-l-diversity"
+    words: ClassVar[ModelWords] = ModelWords(
+        "No dominating value (recursive l-diversity)",
+        LEARNED,
+        "The most frequent value of a group must not be much more frequent than the rarer ones together.",
+        "Among people who look alike, the most frequent value of {sensitive} is rarer than {c} times all from "
+        "number {l} on.",
+    )
     larger_is_stronger: ClassVar[tuple[str, ...]] = ("l",)
     splits_people: ClassVar[bool] = True
-    c: float | Fraction
-    l: int
-
-    def __post_init__(self) -> None:
-        parameters.column(self, "sensitive")
-        parameters.ratio(
-            self,
-            "c",
-            wanted="above 0",
-            high=math.inf,
-            hint="c bounds the most frequent value by c times the rarer ones, for example c=2",
-        )
-        parameters.whole_number(self, "l", hint=L_HINT)
+    c: Annotated[
+        float | Fraction,
+        Parameter(
+            "Largest ratio (c)",
+            "The most frequent value is rarer than c times the rarer ones together, for example c=2; smaller is "
+            "stricter.",
+            ExactNumber("above 0", written=False),
+            start="2",
+        ),
+    ]
+    l: Annotated[int, L]
 
     @property
     def smallest(self) -> int:
@@ -53,12 +58,12 @@ class RecursiveLDiversity(SensitiveModel):
     def violations(self, classes: Classes) -> Codes:
         """Return a mask of the classes whose most frequent value is not below `c` times the tail."""
         most, tail = _head_and_tail(self.histogram(classes), self.l)
-        counts, allowed = cross_multiplied(most, tail, ratio=parameters.exact(self.c))
+        counts, allowed = cross_multiplied(most, tail, ratio=exact(self.c))
         return np.asarray((classes.sizes > 0) & (counts >= allowed))
 
     def histogram_tests(self, classes: Classes) -> tuple[HistogramTest, ...] | None:
         """Return the test of the most frequent value against the rare ones."""
-        ratio = exact_ratio(parameters.exact(self.c), total=int(self.histogram(classes).counts.sum()))
+        ratio = exact_ratio(exact(self.c), total=int(self.histogram(classes).counts.sum()))
         return None if ratio is None else (HistogramTest(RECURSIVE, self.keys[0], least=self.l, ratio=ratio),)
 
     def inevitable(self, classes: Classes) -> Codes:

@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from indistinct.frequencies.value import Classes
-from indistinct.models import parameters
+from indistinct.models.base import THRESHOLD, ModelWords
 from indistinct.models.release_wide import ReleaseModel, everybody
+from indistinct.parameters import ExactNumber, Parameter, exact
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,14 +20,25 @@ class SampleUniqueness(ReleaseModel):
     """
 
     name: ClassVar[str] = "sample-uniqueness"
-    share: float | Fraction
-
-    def __post_init__(self) -> None:
-        share_of_rows(self)
+    words: ClassVar[ModelWords] = ModelWords(
+        "Few are alone in the table (sample uniqueness)",
+        THRESHOLD,
+        "A share of people may be alone with their values; everybody else is not.",
+        "{share %} of all {unit} at most are alone with {quasi} in the release.",
+    )
+    share: Annotated[
+        float | Fraction,
+        Parameter(
+            "Largest share",
+            "Largest share of unique rows, from 0 to 1, for example share=0.01; 0 allows none.",
+            ExactNumber("from 0 to 1", high=1, zero=True),
+            start="0.01",
+        ),
+    ]
 
     def holds(self, classes: Classes) -> bool:
         """Return whether few enough are alone."""
-        return uniques(classes) <= parameters.exact(self.share) * everybody(classes)
+        return uniques(classes) <= exact(self.share) * everybody(classes)
 
     def achieved(self, classes: Classes) -> Mapping[str, float]:
         """Return the share of the rows that are alone as `share`; nothing where there are no rows."""
@@ -36,9 +48,3 @@ class SampleUniqueness(ReleaseModel):
 def uniques(classes: Classes) -> int:
     """Return how many people are alone in a class, or how many rows."""
     return classes.members_of(classes.members == 1)
-
-
-def share_of_rows(model: ReleaseModel) -> None:
-    """Accept a share from 0 to 1."""
-    hint = "share is the largest share of uniques, for example share=0.01; 0 allows none"
-    parameters.ratio(model, "share", wanted="from 0 to 1", high=1, hint=hint, spelled=True, zero=True)

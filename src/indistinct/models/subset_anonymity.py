@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -11,10 +11,10 @@ from indistinct.errors import Feasible, InfeasibleError, ParameterError
 from indistinct.frequencies.slices import Links
 from indistinct.frequencies.value import Classes
 from indistinct.machine.arrays import Codes
-from indistinct.models import parameters
-from indistinct.models.base import Judgement, Model, ModelTraits
-from indistinct.models.k_anonymity import K_HINT, KAnonymity
+from indistinct.models.base import FOUND, Judgement, Model, ModelTraits, ModelWords
+from indistinct.models.k_anonymity import K, KAnonymity
 from indistinct.models.subset_groups import SubsetGroups
+from indistinct.parameters import Parameter, Whole, check_parameters
 
 HINT = "give size=2 for every pair of quasi-identifiers, or sets=age+sex|age+occupation for some"
 
@@ -32,6 +32,12 @@ class SubsetAnonymity(Model):
     """
 
     name: ClassVar[str] = "subset-anonymity"
+    words: ClassVar[ModelWords] = ModelWords(
+        "Nobody stands alone on a few columns (subset anonymity)",
+        FOUND,
+        "Whoever knows a few of the columns finds at least k rows; weaker than k-anonymity on all of them.",
+        "Whoever knows {subset} of a person is left with at least {k} {unit}.",
+    )
     larger_is_stronger: ClassVar[tuple[str, ...]] = ("k", "size")
     # A group is small by what is in it alone. Generalizing all values of a column unites groups, and dropping a class
     # makes groups of other classes smaller.
@@ -39,15 +45,28 @@ class SubsetAnonymity(Model):
     needs_labels: ClassVar[bool] = True
     row_counts: ClassVar[tuple[str, ...]] = ("k",)
     counts_rows: ClassVar[bool] = False
-    k: int
-    size: int | None = None
-    sets: tuple[tuple[str, ...], ...] = ()
+    k: Annotated[int, K]
+    size: Annotated[
+        int | None,
+        Parameter(
+            "Number of known columns",
+            "Number of quasi-identifiers that an attacker knows: every set of this size is protected. Give size=2 "
+            "for every pair, or name sets.",
+            Whole(),
+            start="2",
+        ),
+    ] = None
+    sets: Annotated[
+        tuple[tuple[str, ...], ...],
+        Parameter(
+            "Sets of known columns",
+            "Sets of quasi-identifiers that an attacker knows, such as age+sex|age+occupation, instead of size.",
+        ),
+    ] = ()
 
     def __post_init__(self) -> None:
-        parameters.whole_number(self, "k", hint=K_HINT)
+        check_parameters(self)
         object.__setattr__(self, "sets", _check_sets(self.sets))
-        if self.size is not None:
-            parameters.whole_number(self, "size", hint=HINT)
         if (self.size is None) != bool(self.sets):
             came = "both" if self.sets else "neither"
             raise ParameterError.of("SubsetAnonymity", "size", f"or `sets` must be given; got {came}", hint=HINT)

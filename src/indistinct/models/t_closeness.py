@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal, assert_never, get_args
+from typing import Annotated, ClassVar, Literal, assert_never
 
 import numpy as np
 
@@ -10,10 +10,9 @@ from indistinct.errors import ParameterError
 from indistinct.frequencies.value import Classes, Histogram, Key
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.machine.arrays import Codes, starts_of
-from indistinct.models import parameters
 from indistinct.models.arithmetic import per_class, rows_above, whole_rows
-from indistinct.models.base import EQUAL, HIERARCHICAL, ORDERED, HistogramTest, SensitiveModel
-from indistinct.schema import did_you_mean
+from indistinct.models.base import EQUAL, HIERARCHICAL, LEARNED, ORDERED, HistogramTest, ModelWords, SensitiveModel
+from indistinct.parameters import Number, Parameter
 
 Distance = Literal["equal", "ordered", "hierarchical"]
 
@@ -35,26 +34,32 @@ class TCloseness(SensitiveModel):
     """
 
     name: ClassVar[str] = "t-closeness"
+    words: ClassVar[ModelWords] = ModelWords(
+        "Each group is like the whole table (t-closeness)",
+        LEARNED,
+        "It may be telling already that a group differs from everybody.",
+        "How {sensitive} is distributed among people who look alike differs from the whole table by {t} at most, "
+        "where 0 is not at all and 1 is as much as can be.",
+    )
     splits_people: ClassVar[bool] = True
     compares_with_original: ClassVar[bool] = True
-    t: float
-    distance: Distance = "equal"
-
-    def __post_init__(self) -> None:
-        parameters.column(self, "sensitive")
-        parameters.real_number(
-            self,
-            "t",
-            wanted="from 0 to 1",
-            low=0,
-            high=1,
-            hint="t bounds the distance between a class and the whole table, for example t=0.2",
-        )
-        known = get_args(Distance)
-        if self.distance not in known:
-            raise parameters.parameter_error(
-                self, "distance", wanted=f"one of {', '.join(known)}", hint=did_you_mean(str(self.distance), known)
-            )
+    t: Annotated[
+        float,
+        Parameter(
+            "Largest distance (t)",
+            "Largest distance between a class and the whole table, from 0 to 1, for example t=0.2; smaller is "
+            "stricter.",
+            Number("from 0 to 1", low=0, high=1),
+            start="0.2",
+        ),
+    ]
+    distance: Annotated[
+        Distance,
+        Parameter(
+            "Distance between values",
+            "equal: all alike; ordered: near numbers differ less; hierarchical: by the column's hierarchy.",
+        ),
+    ] = "equal"
 
     @property
     def needs_hierarchies(self) -> tuple[str, ...]:

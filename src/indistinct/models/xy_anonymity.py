@@ -2,15 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from indistinct.errors import Feasible, InfeasibleError
 from indistinct.frequencies.value import Classes, Key
 from indistinct.machine.arrays import Codes
-from indistinct.models import parameters
-from indistinct.models.base import DISTINCT, HistogramTest, Model, ModelTraits
+from indistinct.models.base import DISTINCT, FOUND, HistogramTest, Model, ModelTraits, ModelWords
+from indistinct.parameters import Parameter, Texts, Whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,17 +26,29 @@ class XYAnonymity(Model):
     """
 
     name: ClassVar[str] = "xy-anonymity"
+    words: ClassVar[ModelWords] = ModelWords(
+        "Several of something in each group (X,Y-anonymity)",
+        FOUND,
+        "Each group shows at least k different values of chosen columns, such as people or households.",
+        "Whoever knows {quasi} of a person is left with at least {k} different values of {y}.",
+    )
     larger_is_stronger: ClassVar[tuple[str, ...]] = ("k",)
     counts_rows: ClassVar[bool] = False
     traits: ClassVar[ModelTraits] = ModelTraits(absorbing=True)
-    y: tuple[str, ...]
-    k: int
-
-    def __post_init__(self) -> None:
-        parameters.texts(
-            self, "y", wanted="the name of a column, or of several", hint='for example y="patient"', least=1
-        )
-        parameters.whole_number(self, "k", hint="k is the number of distinct values of y, for example k=5")
+    y: Annotated[
+        tuple[str, ...],
+        Parameter(
+            "Counted columns (y)",
+            "Columns whose distinct combinations are counted in each class, for example y=patient.",
+            Texts("the name of a column, or of several", least=1),
+        ),
+    ]
+    k: Annotated[
+        int,
+        Parameter(
+            "Different values (k)", "Number of distinct values of y in each class, for example k=5.", Whole(), start="5"
+        ),
+    ]
 
     @property
     def keys(self) -> tuple[Key, ...]:

@@ -120,33 +120,17 @@ def to_options(reading: Reading) -> dict[str, Any]:
     {'missing': ['', '-99'], 'dates': '%d.%m.%Y'}
     """
     default = Reading()
-    plain = {name: getattr(reading, name) for name in ("delimiter", "encoding", "decimal", "thousands", "sheet")}
-    dates: Any = reading.dates[0] if len(reading.dates) == 1 else list(reading.dates)
-    missing: Any = None if reading.missing == default.missing else list(reading.missing)
-    if reading.dates_in:
-        dates = {**({EVERY: dates} if reading.dates else {}), **reading.dates_in}
-    if reading.missing_in:
-        marks = {name: list(each) for name, each in reading.missing_in.items()}
-        missing = {**({} if missing is None else {EVERY: missing}), **marks}
-    options = {
-        "delimiter": plain["delimiter"],
-        "encoding": plain["encoding"],
-        "missing": missing,
-        "text": list(reading.text) or None,
-        "decimal": plain["decimal"],
-        "thousands": plain["thousands"],
-        "dates": dates or None,
-        "types": dict(reading.types) or None,
-        "header": reading.header or None,
-        "sheet": plain["sheet"],
-        "codes": reading.codes or None,
-        "columns": list(reading.columns) or None,
-        "skip_rows": reading.skip_rows or None,
-        "comment": reading.comment,
-        "trim": reading.trim or None,
-        "nameless": reading.nameless,
-    }
-    return {key: value for key, value in options.items() if value is not None}
+    changed = {key: getattr(reading, key) for key in Declarations.__annotations__}
+    changed = {key: value for key, value in changed.items() if value != getattr(default, key)}
+    options = {key: list(value) if isinstance(value, tuple) else value for key, value in changed.items()}
+    if len(reading.dates) == 1:
+        options["dates"] = reading.dates[0]
+    for key, own in (("dates", dict(reading.dates_in)), ("missing", reading.missing_in)):
+        if own:
+            everywhere = {EVERY: options[key]} if key in options else {}
+            each = {name: list(value) if isinstance(value, tuple) else value for name, value in own.items()}
+            options[key] = {**everywhere, **each}
+    return {key: options[key] for key in Declarations.__annotations__ if key in options}
 
 
 def _part_declarations(name: str, given: Any) -> tuple[tuple[str, ...] | None, dict[str, tuple[str, ...]]]:

@@ -23,7 +23,7 @@ from indistinct.job.policy.value import relative_path
 from indistinct.metrics.importance import importance_of
 from indistinct.models import AverageRisk, DistinctLDiversity, KAnonymity, Model, SampleUniqueness
 from indistinct.models.k_anonymity import sizes_asked
-from indistinct.models.parameters import exact
+from indistinct.parameters import exact
 from indistinct.recoding.levels import levels_of
 from indistinct.recoding.transformations import Transformation, check_transformations
 from indistinct.release.pseudonyms.making import Pseudonym

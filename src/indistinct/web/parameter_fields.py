@@ -8,7 +8,7 @@ from indistinct.job.policy import Policy
 from indistinct.schema import Schema
 from indistinct.web import parts
 from indistinct.web.frame import Screen
-from indistinct.web.parameters import FieldError, Parameter, Texts, build_value, parameters_of, texts_of, write_text
+from indistinct.web.parameters import FieldError, FormField, Texts, build_value, form_fields, texts_of, write_text
 from indistinct.web.sessions import Refusal
 from indistinct.web.worker import TaskError
 
@@ -65,12 +65,12 @@ def draw_value(
     if refused is not None:
         screen.errors.setdefault(refused.field, refused.error)
     shown = {**texts_of(value), **read_typed()}
-    draw_fields(screen, parameters_of(type(value), schema), shown, changed, prefix=prefix, labels=labels)
+    draw_fields(screen, form_fields(type(value), schema), shown, changed, prefix=prefix, labels=labels)
 
 
 def draw_fields(
     screen: Screen,
-    parameters: tuple[Parameter, ...],
+    parameters: tuple[FormField, ...],
     shown: Texts,
     changed: Callable[[str, Any], Any],
     *,
@@ -101,7 +101,7 @@ def draw_fields(
 
 
 def _ticks(
-    parameter: Parameter,
+    parameter: FormField,
     label: str,
     hint: str,
     now: Any,
@@ -130,7 +130,7 @@ def _ticks(
 
 
 def _sets(
-    parameter: Parameter,
+    parameter: FormField,
     label: str,
     hint: str,
     now: Any,

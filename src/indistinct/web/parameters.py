@@ -34,7 +34,7 @@ class FieldError(TaskError):
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class FormField:
     """One parameter: how it is asked for, what may be chosen, and whether it must be given."""
 
     name: str
@@ -43,13 +43,13 @@ class Parameter:
     needed: bool = False
 
 
-def parameters_of(kind: type[Any], schema: Schema) -> tuple[Parameter, ...]:
+def form_fields(kind: type[Any], schema: Schema) -> tuple[FormField, ...]:
     """Return the parameters of a model or an algorithm, for a table with these roles.
 
     One that is read from a file is left out: a path is named elsewhere, where it is looked at first.
 
     >>> from indistinct.models import DistinctLDiversity
-    >>> [each.form for each in parameters_of(DistinctLDiversity, Schema(sensitive=["disease"]))]
+    >>> [each.form for each in form_fields(DistinctLDiversity, Schema(sensitive=["disease"]))]
     ['choice', 'number']
     """
     hints = get_type_hints(kind)
@@ -57,29 +57,29 @@ def parameters_of(kind: type[Any], schema: Schema) -> tuple[Parameter, ...]:
     return tuple(each for each in found if each is not None)
 
 
-def _parameter(field: Field[Any], hint: Any, schema: Schema) -> Parameter | None:
+def _parameter(field: Field[Any], hint: Any, schema: Schema) -> FormField | None:
     kind, needed = _without_none(hint), field.default is MISSING
     if hasattr(kind, "from_text"):
         return None
     if kind is bool:
-        return Parameter(field.name, "flag")
+        return FormField(field.name, "flag")
     if get_origin(kind) is Literal:
-        return Parameter(field.name, "choice", get_args(kind), needed)
+        return FormField(field.name, "choice", get_args(kind), needed)
     if get_origin(kind) is tuple and field.name in SEVERAL_COLUMNS:
         names = schema.sensitive if field.name == "sensitive" else [*schema.hidden, *schema.sensitive]
-        return Parameter(field.name, "columns", tuple(names), needed)
+        return FormField(field.name, "columns", tuple(names), needed)
     if get_origin(kind) is tuple and field.name == SETS:
-        return Parameter(field.name, "sets", tuple(schema.quasi), needed)
+        return FormField(field.name, "sets", tuple(schema.quasi), needed)
     if kind is int or kind is float or Fraction in get_args(kind):
-        return Parameter(field.name, "number", (), needed)
+        return FormField(field.name, "number", (), needed)
     if field.name in ("sensitive", "target"):
         names = schema.sensitive if field.name == "sensitive" else ("", *schema.sensitive, *schema.insensitive)
-        return Parameter(field.name, "choice", tuple(names), needed)
+        return FormField(field.name, "choice", tuple(names), needed)
     if field.name == "metric":
         # Every metric is a dataclass; one that must be told something, such as a file, is none to choose here.
         ready = [name for name, each in METRICS.items() if not _list_needed(each)]
-        return Parameter(field.name, "choice", tuple(ready), needed)
-    return Parameter(field.name, "text", (), needed)
+        return FormField(field.name, "choice", tuple(ready), needed)
+    return FormField(field.name, "text", (), needed)
 
 
 def _list_needed(kind: Any) -> list[str]:
@@ -149,7 +149,7 @@ def build_value(kind: type[T], texts: Texts, *, schema: Schema, kept: Any = None
     What no field shows stays as it is in `kept`.
     """
     given: dict[str, Any] = {}
-    shown = {each.name: each for each in parameters_of(kind, schema)}
+    shown = {each.name: each for each in form_fields(kind, schema)}
     for each in fields(kind):  # type: ignore[arg-type]  # what is registered is a dataclass
         if each.name not in shown:
             if kept is not None:
@@ -166,7 +166,7 @@ def build_value(kind: type[T], texts: Texts, *, schema: Schema, kept: Any = None
         raise _field_error(error) from None
 
 
-def _value(kind: type[Any], parameter: Parameter, text: Any) -> Any:
+def _value(kind: type[Any], parameter: FormField, text: Any) -> Any:
     """Return what a field spells; MISSING where it is empty and need not be given."""
     if isinstance(text, bool):
         return text

@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,15 +25,17 @@ from indistinct.models import (
     KAnonymity,
     RecursiveLDiversity,
 )
+from indistinct.models.base import MODEL_GROUPS
 from indistinct.models.registry import MODELS, parse_model
-from indistinct.models.words import GROUPS, MODEL_WORDS, promise_for_one
+from indistinct.models.words import promise_for_one, words_of
+from indistinct.parameters import labels_of, starts_of
 from indistinct.release.history.ledger import read_ledger
 from indistinct.schema import Schema
 from indistinct.study.assess.assessing import assess
 from indistinct.study.assess.profiles import PROFILES, models_asked_by
 from indistinct.study.verify import verify
-from indistinct.web.algorithm_words import WORDS, algorithms_by_kind, obstacles
-from indistinct.web.parameters import FieldError, build_value, default_texts, parameters_of, texts_of
+from indistinct.web.algorithm_words import algorithms_by_kind, obstacles
+from indistinct.web.parameters import FieldError, build_value, default_texts, form_fields, texts_of
 from indistinct.web.sessions import Session, Settings, Work, job_of
 from indistinct.web.standing import standing
 from indistinct.web.steps.found_release import facts_of
@@ -202,11 +204,17 @@ def test_a_change_forgets_how_the_last_search_failed(policy: Policy, tmp_path: P
 
 @pytest.mark.parametrize("name", list(MODELS))
 def test_every_model_has_words_for_its_fields(name: str) -> None:
-    words, schema = MODEL_WORDS[name], Schema(quasi=["age"], sensitive=["disease"], identifiers=["id"])
-    shown = {each.name for each in parameters_of(MODELS[name], schema)}
-    assert set(words.labels) == shown
-    assert words.group in GROUPS
-    texts = {**default_texts(MODELS[name]), "sensitive": "disease", "y": ("id",), "population_size": "", **words.start}
+    kind, schema = MODELS[name], Schema(quasi=["age"], sensitive=["disease"], identifiers=["id"])
+    shown = {each.name for each in form_fields(MODELS[name], schema)}
+    assert set(labels_of(kind)) == shown
+    assert words_of(kind).group in MODEL_GROUPS
+    texts = {
+        **default_texts(MODELS[name]),
+        "sensitive": "disease",
+        "y": ("id",),
+        "population_size": "",
+        **starts_of(kind),
+    }
     if name == "l-diverse-links":
         texts["sensitive"] = ("disease",)
     if name == "population-uniqueness":
@@ -235,8 +243,9 @@ def test_a_promise_on_column_sets_says_which_columns() -> None:
 @pytest.mark.parametrize("name", list(ALGORITHMS))
 def test_every_algorithm_has_words_for_its_fields(name: str) -> None:
     kind, schema = ALGORITHMS[name], Schema(quasi=["age"], sensitive=["disease"])
-    assert set(WORDS[name].labels) == {each.name for each in parameters_of(kind, schema)}
-    algorithm = build_value(kind, {**default_texts(kind), **WORDS[name].start}, schema=schema)
+    assert set(labels_of(kind)) == {each.name for each in fields(kind)}
+    assert kind.words is not None
+    algorithm = build_value(kind, {**default_texts(kind), **starts_of(kind)}, schema=schema)
     assert build_value(kind, texts_of(algorithm), schema=schema) == algorithm
     assert any(name in names for names in algorithms_by_kind().values())
 

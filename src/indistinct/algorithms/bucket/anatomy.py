@@ -7,14 +7,14 @@ and which values a group has, so nobody's value can be told with a probability a
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
-from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
+from indistinct.algorithms.base import Algorithm, AlgorithmTraits, AlgorithmWords, Problem
 from indistinct.algorithms.bucket import _kernels
-from indistinct.algorithms.bucket.diversity import require_diversity
-from indistinct.errors import Feasible, InfeasibleError, ParameterError, SchemaError
+from indistinct.algorithms.parameters import DIVERSITY
+from indistinct.errors import Feasible, InfeasibleError, SchemaError
 from indistinct.frequencies.encode import distinct_codes
 from indistinct.frequencies.pieces import Pieces
 from indistinct.machine.arrays import Codes, empty_large, narrowest, repeat_values, run_starts, starts_of
@@ -22,6 +22,7 @@ from indistinct.machine.ordering import sort_words
 from indistinct.machine.randomness import shuffle_runs
 from indistinct.models.base import Model
 from indistinct.models.l_diverse_links import LDiverseLinks
+from indistinct.parameters import Parameter
 from indistinct.recoding.kinds import ByBucket
 from indistinct.recoding.outputs import Buckets, Form
 from indistinct.schema import Schema
@@ -47,18 +48,18 @@ class Anatomy(Algorithm):
     """
 
     name: ClassVar[str] = "anatomy"
+    words: ClassVar[AlgorithmWords] = AlgorithmWords(
+        "Exact values, sensitive ones apart",
+        "Publishes exact values, and sensitive ones apart from them, in buckets of l different values.",
+    )
     traits: ClassVar[AlgorithmTraits] = AlgorithmTraits(
         local=True, splits=True, reusable=False, buckets=True, own_promise=True, draws=True
     )
-    l: int
-    form: Literal["tables", "permuted"] = "tables"
-
-    def __post_init__(self) -> None:
-        require_diversity(self.l, "Anatomy")
-        if self.form not in ("tables", "permuted"):
-            raise ParameterError.of(
-                "Anatomy", "form", f"must be tables or permuted; got {self.form!r}", hint="anatomy:l=5,form=permuted"
-            )
+    l: Annotated[int, DIVERSITY]
+    form: Annotated[
+        Literal["tables", "permuted"],
+        Parameter("Published form", "tables: two tables; permuted: one table, shuffled inside buckets."),
+    ] = "tables"
 
     def promise(self) -> Model:
         """Groups have l distinct values."""

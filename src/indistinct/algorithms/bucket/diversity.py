@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from indistinct.errors import ParameterError
 from indistinct.frequencies.encode import distinct_codes
 from indistinct.frequencies.value import FrequencySet, Histogram
 from indistinct.machine.arrays import Codes
@@ -18,17 +17,6 @@ from indistinct.recoding.assign import project
 
 # Sums of many products of shares: above 1 / l by less than this is rounding.
 TOLERANCE = 1e-10
-
-
-def require_diversity(l: int, owner: str) -> None:
-    """Raise unless l is a whole number from 1."""
-    if isinstance(l, bool) or not isinstance(l, int) or l < 1:
-        raise ParameterError.of(
-            owner,
-            "l",
-            f"must be a whole number from 1; got {l!r}",
-            hint="l = 5 keeps every sensitive value at a probability of at most one in five",
-        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,11 +4,11 @@ It tells as much as slicing with one attribute a column (after an idea of Kifer 
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
-from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
-from indistinct.algorithms.bucket.diversity import require_diversity
+from indistinct.algorithms.base import Algorithm, AlgorithmTraits, AlgorithmWords, Problem
 from indistinct.algorithms.bucket.slicing import Slicing
+from indistinct.algorithms.parameters import BUCKET_SIZE, DIVERSITY, TRY_ALL_COLUMNS
 from indistinct.errors import SchemaError
 from indistinct.models.base import Model
 from indistinct.recoding.kinds import ByBucket
@@ -27,13 +27,13 @@ class Multiset(Algorithm):
     """
 
     name: ClassVar[str] = "multiset"
+    words: ClassVar[AlgorithmWords] = AlgorithmWords(
+        "Values of each group, counted", "Publishes which values each bucket has, and how often."
+    )
     traits: ClassVar[AlgorithmTraits] = AlgorithmTraits(local=True, reusable=False, buckets=True)
-    l: int
-    size: int = 1
-    try_all_dims: bool = False
-
-    def __post_init__(self) -> None:
-        require_diversity(self.l, "Multiset")
+    l: Annotated[int, DIVERSITY]
+    size: Annotated[int, BUCKET_SIZE] = 1
+    try_all_dims: Annotated[bool, TRY_ALL_COLUMNS] = False
 
     def promise(self) -> Model:
         """Buckets are l-diverse, and have so many rows."""

@@ -10,16 +10,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
+from indistinct.algorithms.base import Algorithm, AlgorithmTraits, AlgorithmWords, Problem
 from indistinct.algorithms.bucket.attributes import Columns, explicit_columns, partition_attributes
 from indistinct.algorithms.bucket.correlation import correlations, put_into_bins
-from indistinct.algorithms.bucket.diversity import Links, largest_diversity, links_of, require_diversity
+from indistinct.algorithms.bucket.diversity import Links, largest_diversity, links_of
 from indistinct.algorithms.bucket.tuples import Rules, lines_of, partition_by_check, partition_by_kernel
 from indistinct.algorithms.full_domain.optimal import Optimal
+from indistinct.algorithms.parameters import BUCKET_SIZE, DIVERSITY, TRY_ALL_COLUMNS
 from indistinct.algorithms.partition.mondrian import Mondrian
 from indistinct.algorithms.partition.single_dimensional import SingleDimensional
 from indistinct.errors import Feasible, InfeasibleError, ParameterError, SchemaError
@@ -29,6 +30,7 @@ from indistinct.models.alpha_k import AlphaK
 from indistinct.models.base import Model
 from indistinct.models.k_anonymity import KAnonymity
 from indistinct.models.l_diverse_links import LDiverseLinks
+from indistinct.parameters import Parameter, Whole, check_parameters
 from indistinct.recoding.assign import assign, project
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import ByBucket, Recoding
@@ -62,31 +64,51 @@ class Slicing(Algorithm):
     """
 
     name: ClassVar[str] = "slicing"
+    words: ClassVar[AlgorithmWords] = AlgorithmWords(
+        "Columns that belong together, shuffled",
+        "Keeps columns together that depend on each other, and shuffles the rest inside buckets.",
+    )
     spelled: ClassVar[tuple[str, ...]] = ("columns",)
     traits: ClassVar[AlgorithmTraits] = AlgorithmTraits(local=True, reusable=False, buckets=True)
-    l: int | None = None
-    columns: tuple[str, ...] = (AUTO,)
-    alpha: int | None = None
-    clustered: bool = False
-    size: int = 1
-    try_all_dims: bool = False
-    generalize: int = 1
-    generalizer: str = "mondrian"
-    bins: int = 10
+    l: Annotated[int | None, DIVERSITY] = None
+    columns: Annotated[
+        tuple[str, ...],
+        Parameter(
+            "Columns that stay together", "auto, each, whole, a number of columns, or sets such as age+sex|zip+disease."
+        ),
+    ] = (AUTO,)
+    alpha: Annotated[
+        int | None,
+        Parameter(
+            "Columns with a sensitive one",
+            "Columns that share the slice of a sensitive column; by default one, where that is safe.",
+            Whole(),
+        ),
+    ] = None
+    clustered: Annotated[
+        bool,
+        Parameter("Cluster sensitive columns too", "Treat sensitive columns like others when columns are grouped."),
+    ] = False
+    size: Annotated[int, BUCKET_SIZE] = 1
+    try_all_dims: Annotated[bool, TRY_ALL_COLUMNS] = False
+    generalize: Annotated[
+        int,
+        Parameter(
+            "Smallest count of a value",
+            "Generalize values first so that each occurs this often; 1 changes nothing.",
+            Whole(),
+        ),
+    ] = 1
+    generalizer: Annotated[str, Parameter("Algorithm for that", "Algorithm that generalizes values first.")] = (
+        "mondrian"
+    )
+    bins: Annotated[
+        int, Parameter("Bins", "Bins of an ordered column when dependence is measured; 10 is usual.", Whole(2))
+    ] = 10
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", _spell_columns(self.columns))
-        if self.l is not None:
-            require_diversity(self.l, "Slicing")
-        for key, least in (("alpha", 1), ("size", 1), ("generalize", 1), ("bins", 2)):
-            value = getattr(self, key)
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
-                raise ParameterError.of(
-                    "Slicing",
-                    key,
-                    f"must be a whole number from {least}; got {value!r}",
-                    hint=f"for example slicing:l=5,{key}={least + 1}",
-                )
+        check_parameters(self)
         if self.clustered and self.alpha is not None:
             raise ParameterError(
                 "`alpha` and `clustered` of Slicing cannot stand together",

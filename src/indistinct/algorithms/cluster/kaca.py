@@ -5,15 +5,17 @@ their rows climb in the hierarchies.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
-from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
+from indistinct.algorithms.base import Algorithm, AlgorithmTraits, AlgorithmWords, Problem
 from indistinct.algorithms.cluster.merge_nearest import forest_of, merge_by_model, merge_by_size
 from indistinct.algorithms.cluster.tree_space import ClusterSpace, recoding_of
+from indistinct.algorithms.parameters import BETA, IMPORTANCE, SCHEME, STUB
 from indistinct.metrics.importance import NO_IMPORTANCE, Importance, importance_of
-from indistinct.metrics.loss import Scheme, edge_weights
+from indistinct.metrics.loss import Scheme
+from indistinct.parameters import check_parameters
 from indistinct.recoding.kinds import Recoding
 from indistinct.schema import Schema
 
@@ -33,14 +35,17 @@ class KACA(Algorithm):
     """
 
     name: ClassVar[str] = "kaca"
+    words: ClassVar[AlgorithmWords] = AlgorithmWords(
+        "Near people joined", "Joins each small group with its nearest one. Slow for large tables."
+    )
     spelled: ClassVar[tuple[str, ...]] = ("importance",)
-    stub: bool = True
-    scheme: Scheme = "uniform"
-    beta: float = 1.0
-    importance: Importance = NO_IMPORTANCE
+    stub: Annotated[bool, STUB] = True
+    scheme: Annotated[Scheme, SCHEME] = "uniform"
+    beta: Annotated[float, BETA] = 1.0
+    importance: Annotated[Importance, IMPORTANCE] = NO_IMPORTANCE
 
     def __post_init__(self) -> None:
-        edge_weights(1, scheme=self.scheme, beta=self.beta)
+        check_parameters(self)
         object.__setattr__(self, "importance", importance_of(self.importance))
 
     def require_columns(self, schema: Schema) -> None:

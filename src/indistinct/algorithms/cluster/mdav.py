@@ -5,13 +5,14 @@ are as far apart as in their hierarchy. The mean of a class may be published, or
 """
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
-from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem, Progress, fewest_rows
+from indistinct.algorithms.base import Algorithm, AlgorithmTraits, AlgorithmWords, Problem, Progress, fewest_rows
 from indistinct.algorithms.cluster import _mdav_kernels as _kernels
 from indistinct.algorithms.cluster._mdav_kernels import PIECES, ROWS, Space
+from indistinct.algorithms.parameters import IMPORTANCE, NUMERIC
 from indistinct.algorithms.partition.layout import ranks_of, summarize
 from indistinct.frequencies.pieces import Pieces, join_pieces
 from indistinct.frequencies.value import Classes
@@ -19,6 +20,7 @@ from indistinct.hierarchy import Suppression, check_rooted
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.machine.ordering import distinct_with_places
 from indistinct.metrics.importance import NO_IMPORTANCE, Importance, importance_of
+from indistinct.parameters import Parameter, check_parameters
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import ByCell, ByRow, Recoding
 from indistinct.recoding.summary import NumericForm, Style
@@ -48,13 +50,23 @@ class MDAV(Algorithm):
     """
 
     name: ClassVar[str] = "mdav"
+    words: ClassVar[AlgorithmWords] = AlgorithmWords(
+        "Near people around those who stand out",
+        "Puts those together who are nearest to whoever is farthest from the mean.",
+    )
     spelled: ClassVar[tuple[str, ...]] = ("importance",)
-    numeric: NumericForm = "interval"
-    split: bool = True
-    importance: Importance = NO_IMPORTANCE
+    numeric: Annotated[NumericForm, NUMERIC] = "interval"
+    split: Annotated[
+        bool,
+        Parameter(
+            "Split rows with equal values",
+            "Rows with equal values may fall into different classes; the recoding then fits this table only.",
+        ),
+    ] = True
+    importance: Annotated[Importance, IMPORTANCE] = NO_IMPORTANCE
 
     def __post_init__(self) -> None:
-        Style("range", self.numeric)
+        check_parameters(self)
         object.__setattr__(self, "importance", importance_of(self.importance))
 
     def require_columns(self, schema: Schema) -> None:

@@ -7,9 +7,9 @@ Neighbours are found along orders of all cells, a new order of columns in every 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
-from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
+from indistinct.algorithms.base import Algorithm, AlgorithmTraits, AlgorithmWords, Problem
 from indistinct.algorithms.cluster.kaca import KACA
 from indistinct.algorithms.cluster.mdav import MDAV
 from indistinct.algorithms.cluster.refine_charges import cell_metric
@@ -17,10 +17,11 @@ from indistinct.algorithms.cluster.refine_search import LocalSearch
 from indistinct.algorithms.cluster.top_down import TopDown
 from indistinct.algorithms.cluster.top_down_kaca import TopDownKACA
 from indistinct.algorithms.cluster.two_level import TwoLevel
+from indistinct.algorithms.parameters import METRIC, START
 from indistinct.algorithms.partition.mondrian import Mondrian
-from indistinct.errors import ParameterError
 from indistinct.frequencies.value import Key
 from indistinct.metrics.weighted import weigh_metric
+from indistinct.parameters import Number, Parameter, Whole, check_parameters
 from indistinct.recoding.assign import assign
 from indistinct.recoding.kinds import Recoding
 from indistinct.spelling import parse
@@ -46,28 +47,26 @@ class Refine(Algorithm):
     """
 
     name: ClassVar[str] = "refine"
-    start: str = BEST
-    metric: str = "gcp"
-    seconds: float = 10.0
-    rounds: int = 1000
+    words: ClassVar[AlgorithmWords] = AlgorithmWords(
+        "Groups improved step by step",
+        "Improves the groups of another algorithm step by step. The least loss, if you give it time.",
+    )
+    start: Annotated[str, START] = BEST
+    metric: Annotated[str, METRIC] = "gcp"
+    seconds: Annotated[
+        float,
+        Parameter(
+            "Time limit in seconds",
+            "Seconds that the search may take; 0 sets no limit, so that rounds alone decide.",
+            Number("0 or above", low=0),
+        ),
+    ] = 10.0
+    rounds: Annotated[int, Parameter("Round limit", "Rounds that the search may take, at least 1.", Whole())] = 1000
 
     def __post_init__(self) -> None:
+        check_parameters(self)
         cell_metric(self.metric)
         self._starters()
-        if not self.rounds > 0:
-            raise ParameterError.of(
-                "Refine",
-                "rounds",
-                f"must be above 0; got {self.rounds}",
-                hint="the start alone is an algorithm of its own",
-            )
-        if not self.seconds >= 0:
-            raise ParameterError.of(
-                "Refine",
-                "seconds",
-                f"must be 0 or above; got {self.seconds}",
-                hint="seconds=0 sets no limit, so that rounds alone decide",
-            )
 
     def _starters(self) -> tuple[Algorithm, ...]:
         if self.start == BEST:

@@ -5,17 +5,18 @@ remainder, and if the remainder breaks it, other children give rows or are disso
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
-from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
+from indistinct.algorithms.base import Algorithm, AlgorithmTraits, AlgorithmWords, Problem
 from indistinct.algorithms.cluster import _top_down_kernels as _kernels
 from indistinct.algorithms.cluster.top_down_parts import Children, Parts, from_the_front, specialize
 from indistinct.algorithms.cluster.top_down_remainder import Leaving
 from indistinct.algorithms.cluster.tree_space import ClusterSpace, recoding_of
 from indistinct.frequencies.pieces import Pieces
 from indistinct.machine.arrays import Codes
+from indistinct.parameters import Parameter
 from indistinct.recoding.kinds import Recoding
 
 
@@ -30,10 +31,19 @@ class TopDown(Algorithm):
     """
 
     name: ClassVar[str] = "top-down"
+    words: ClassVar[AlgorithmWords] = AlgorithmWords(
+        "Groups along hierarchies", "Parts the table along hierarchies as long as it can."
+    )
     traits: ClassVar[AlgorithmTraits] = AlgorithmTraits(
         local=True, hierarchies=True, monotone=True, splits=True, reusable=False, tight=True
     )
-    respecialize_remainder: bool = False
+    respecialize_remainder: Annotated[
+        bool,
+        Parameter(
+            "Respecialize the remainder",
+            "Try other columns on the rows that a split leaves over; slower, may lose less.",
+        ),
+    ] = False
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the most specialized parts."""

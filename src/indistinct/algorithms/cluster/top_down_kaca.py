@@ -2,20 +2,22 @@
 
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
-from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
+from indistinct.algorithms.base import Algorithm, AlgorithmTraits, AlgorithmWords, Problem
 from indistinct.algorithms.cluster._merge_nearest_kernels import Forest
 from indistinct.algorithms.cluster.merge_nearest import Merged, forest_of, merge_by_model, merge_by_size
 from indistinct.algorithms.cluster.top_down import specialize_by_size
 from indistinct.algorithms.cluster.top_down_parts import Parts
 from indistinct.algorithms.cluster.tree_space import ClusterSpace, recoding_of
+from indistinct.algorithms.parameters import BETA, SCHEME, STUB
 from indistinct.errors import ParameterError
 from indistinct.frequencies.pieces import Pieces, join_pieces
 from indistinct.machine.arrays import Codes, spread, workers
-from indistinct.metrics.loss import Scheme, edge_weights
+from indistinct.metrics.loss import Scheme
+from indistinct.parameters import Parameter, Whole
 from indistinct.recoding.kinds import Recoding
 
 
@@ -31,23 +33,24 @@ class TopDownKACA(Algorithm):
     """
 
     name: ClassVar[str] = "top-down-kaca"
+    words: ClassVar[AlgorithmWords] = AlgorithmWords(
+        "Near people joined, in parts",
+        "Parts the table first, and joins near groups inside the parts. Faster than kaca.",
+    )
     traits: ClassVar[AlgorithmTraits] = AlgorithmTraits(
         local=True, hierarchies=True, monotone=True, splits=True, reusable=False, tight=True
     )
-    part: int | None = None
-    stub: bool = True
-    scheme: Scheme = "uniform"
-    beta: float = 1.0
-
-    def __post_init__(self) -> None:
-        edge_weights(1, scheme=self.scheme, beta=self.beta)
-        if self.part is not None and (isinstance(self.part, bool) or self.part < 1):
-            raise ParameterError.of(
-                "TopDownKACA",
-                "part",
-                f"must be a positive number of rows; got {self.part!r}",
-                hint="leave it out for ten times k, and at least 200",
-            )
+    part: Annotated[
+        int | None,
+        Parameter(
+            "Rows of a part",
+            "Rows in each part, at least; by default ten times the smallest class, and at least 200.",
+            Whole(),
+        ),
+    ] = None
+    stub: Annotated[bool, STUB] = True
+    scheme: Annotated[Scheme, SCHEME] = "uniform"
+    beta: Annotated[float, BETA] = 1.0
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the classes of all parts."""

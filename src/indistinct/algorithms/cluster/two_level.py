@@ -10,23 +10,23 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Literal, get_args
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
-from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
+from indistinct.algorithms.base import Algorithm, AlgorithmTraits, AlgorithmWords, Problem
 from indistinct.algorithms.cluster import _roll_up_kernels as _kernels
 from indistinct.algorithms.cluster.leftovers import attach
 from indistinct.algorithms.cluster.refine_charges import at_level, cell_metric
 from indistinct.algorithms.cluster.tree_space import ClusterSpace, recoding_of
-from indistinct.errors import ParameterError
+from indistinct.algorithms.parameters import BETA, METRIC, SCHEME, STUB
 from indistinct.frequencies.encode import group_rows
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.metrics import CellMetric
-from indistinct.metrics.loss import Distortion, Scheme, edge_weights
+from indistinct.metrics.loss import Distortion, Scheme
 from indistinct.metrics.weighted import weigh_metric
+from indistinct.parameters import Parameter, check_parameters
 from indistinct.recoding.kinds import Recoding
-from indistinct.schema import did_you_mean
 
 Rule = Literal["cheapest", "literal"]
 LevelCosts = tuple[Codes, ...]
@@ -53,21 +53,18 @@ class TwoLevel(Algorithm):
     """
 
     name: ClassVar[str] = "two-level"
-    rule: Rule = "cheapest"
-    scheme: Scheme = "uniform"
-    beta: float = 1.0
-    stub: bool = False
-    metric: str = "distortion"
+    words: ClassVar[AlgorithmWords] = AlgorithmWords(
+        "Each lifted as far as needed",
+        "Lifts each person only as far as company is found. Fast, and good with hierarchies.",
+    )
+    rule: Annotated[Rule, Parameter("Order of lifts", "cheapest loses less; literal is as published.")] = "cheapest"
+    scheme: Annotated[Scheme, SCHEME] = "uniform"
+    beta: Annotated[float, BETA] = 1.0
+    stub: Annotated[bool, STUB] = False
+    metric: Annotated[str, METRIC] = "distortion"
 
     def __post_init__(self) -> None:
-        if self.rule not in get_args(Rule):
-            raise ParameterError.of(
-                "TwoLevel",
-                "rule",
-                f"must be one of {', '.join(get_args(Rule))}; got {self.rule!r}",
-                hint=did_you_mean(self.rule, get_args(Rule)),
-            )
-        edge_weights(1, scheme=self.scheme, beta=self.beta)
+        check_parameters(self)
         cell_metric(self.metric)
 
     @property

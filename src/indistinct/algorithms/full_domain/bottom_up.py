@@ -1,13 +1,15 @@
 """Bottom-up breadth-first search (LeFevre, DeWitt, Ramakrishnan 2005): every satisfying node of the lattice."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
-from indistinct.algorithms.base import Problem
-from indistinct.algorithms.full_domain.breadth_first import SETS_LIMIT, AllNodes, BreadthFirst, Marking, check_marking
+from indistinct.algorithms.base import AlgorithmWords, Problem
+from indistinct.algorithms.full_domain.breadth_first import SETS_LIMIT, AllNodes, BreadthFirst, Marking
 from indistinct.algorithms.full_domain.nodes import FullDomain
+from indistinct.algorithms.parameters import MARKING
 from indistinct.frequencies.lattice import Node
 from indistinct.machine.arguments import with_checked_arguments
+from indistinct.parameters import Parameter
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,11 +21,16 @@ class BottomUp(AllNodes):
     """
 
     name: ClassVar[str] = "bottom-up"
-    rollup: bool = True
-    marking: Marking = "direct"
-
-    def __post_init__(self) -> None:
-        check_marking(self.marking, owner="BottomUp")
+    words: ClassVar[AlgorithmWords] = AlgorithmWords(
+        "Levels from the finest on", "Goes through levels from the finest to the coarsest."
+    )
+    rollup: Annotated[
+        bool,
+        Parameter(
+            "Roll up counts", "Count a node from a finer one instead of the table; faster, with the same result."
+        ),
+    ] = True
+    marking: Annotated[Marking, MARKING] = "direct"
 
     @with_checked_arguments
     def satisfying(self, problem: Problem) -> set[Node]:

@@ -12,7 +12,6 @@ from typing import ClassVar, Literal
 
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem, Progress
 from indistinct.algorithms.full_domain.nodes import FullDomain
-from indistinct.errors import ParameterError
 from indistinct.frequencies.lattice import OUT, Node, RolledUp, specializations
 from indistinct.recoding.kinds import Recoding
 
@@ -112,14 +111,3 @@ class AllNodes(Algorithm):
         lowest = min(map(sum, nodes))
         low = (node for node in nodes if sum(node) == lowest)
         return space.recoding(min(low, key=lambda node: (-space.precision(node), node)))
-
-
-def check_marking(marking: str, *, owner: str) -> None:
-    """Raise unless the marking rule is one of the two readings."""
-    if marking not in ("direct", "transitive"):
-        raise ParameterError.of(
-            owner,
-            "marking",
-            f"must be direct or transitive; got {marking!r}",
-            hint="direct counts checks as the paper does, transitive needs fewer of them",
-        )

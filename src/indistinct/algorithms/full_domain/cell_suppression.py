@@ -8,11 +8,11 @@ that way is dropped. The search for the optimum stars raw values instead, and pr
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import ClassVar, Literal, get_args
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
-from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
+from indistinct.algorithms.base import Algorithm, AlgorithmTraits, AlgorithmWords, Problem
 from indistinct.algorithms.explanation import Attempt, Explanation
 from indistinct.algorithms.full_domain.bottom_up import BottomUp
 from indistinct.algorithms.full_domain.datafly import Datafly
@@ -24,12 +24,14 @@ from indistinct.algorithms.full_domain.samarati import Samarati
 from indistinct.algorithms.full_domain.starred_sets import place_by_sets
 from indistinct.algorithms.full_domain.stars import Units, compare_counts, group_published, place_units
 from indistinct.algorithms.full_domain.subtrees import SubtreeCut
+from indistinct.algorithms.parameters import IMPORTANCE, NODE_LIMIT, START, TIME_LIMIT
 from indistinct.errors import Feasible, InfeasibleError, ParameterError
 from indistinct.figures import share_above
 from indistinct.frequencies.lattice import Node
 from indistinct.frequencies.value import Key
 from indistinct.metrics.importance import NO_IMPORTANCE, Importance, importance_of
 from indistinct.models.base import Model
+from indistinct.parameters import Parameter, check_parameters
 from indistinct.recoding.kinds import ByCell, ByColumn, Recoding
 from indistinct.schema import Schema
 from indistinct.spelling import parse, spell
@@ -57,29 +59,22 @@ class CellSuppression(Algorithm):
     """
 
     name: ClassVar[str] = "cell-suppression"
+    words: ClassVar[AlgorithmWords] = AlgorithmWords(
+        "Single cells hidden", "Hides single cells of the rows that would otherwise be left out."
+    )
     spelled: ClassVar[tuple[str, ...]] = ("importance",)
-    start: str = "optimal:metric=loss"
-    search: StarSearch = "greedy"  # type: ignore[assignment]
-    importance: Importance = NO_IMPORTANCE
-    nodes: int = NODES
-    seconds: float | None = None
+    start: Annotated[str, START] = "optimal:metric=loss"
+    search: Annotated[
+        StarSearch, Parameter("Search", "greedy suits tables of any size; optimal is proven, for some hundred rows.")
+    ] = "greedy"  # type: ignore[assignment]
+    importance: Annotated[Importance, IMPORTANCE] = NO_IMPORTANCE
+    nodes: Annotated[int, NODE_LIMIT] = NODES
+    seconds: Annotated[float | None, TIME_LIMIT] = None
 
     def __post_init__(self) -> None:
         self.beginning()
         object.__setattr__(self, "importance", importance_of(self.importance))
-        if self.search not in get_args(StarSearch):
-            raise ParameterError.of(
-                "CellSuppression",
-                "search",
-                f"must be one of {', '.join(get_args(StarSearch))}; got {self.search!r}",
-                hint="greedy suits tables of any size, optimal is proven and for small ones",
-            )
-        if self.nodes < 0:
-            hint = "0 sets no limit"
-            raise ParameterError.of("CellSuppression", "nodes", f"must be 0 or above; got {self.nodes}", hint=hint)
-        if self.seconds is not None and not self.seconds > 0:
-            hint = "leave it out for none"
-            raise ParameterError.of("CellSuppression", "seconds", f"must be above 0; got {self.seconds}", hint=hint)
+        check_parameters(self)
         for limit, is_set in (("nodes", self.nodes != NODES), ("seconds", self.seconds is not None)):
             if is_set and not self._optimal:
                 raise ParameterError.of(

@@ -1,11 +1,11 @@
 """Datafly (Sweeney 2002): generalize the column with the most distinct values until few rows stand outside."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
-from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
+from indistinct.algorithms.base import Algorithm, AlgorithmTraits, AlgorithmWords, Problem
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.budget import NO_BUDGET, Budget, Unit
 from indistinct.errors import InfeasibleError, ParameterError
@@ -13,6 +13,7 @@ from indistinct.figures import share_above
 from indistinct.frequencies.lattice import RolledUp
 from indistinct.machine.arrays import Codes
 from indistinct.models.base import Model
+from indistinct.parameters import Parameter, check_parameters
 from indistinct.recoding.kinds import Recoding
 
 SuppressedRows = Literal["drop", "star"]
@@ -35,17 +36,25 @@ class Datafly(Algorithm):
     """
 
     name: ClassVar[str] = "datafly"
-    outliers: int | Literal["k"] | None = None
-    suppressed_rows: SuppressedRows = "drop"
+    words: ClassVar[AlgorithmWords] = AlgorithmWords(
+        "Levels, quickly",
+        "Coarsens the column with most values, level by level, until it is enough. Fast, and loses much.",
+    )
+    outliers: Annotated[
+        int | Literal["k"] | None,
+        Parameter(
+            "Outliers allowed",
+            "Rows that may be left in classes that are too small when the search stops: a number, or k; by default "
+            "the suppression limit.",
+        ),
+    ] = None
+    suppressed_rows: Annotated[
+        SuppressedRows,
+        Parameter("Suppressed rows", "drop: leave them out; star: publish them with * in every quasi-identifier."),
+    ] = "drop"
 
     def __post_init__(self) -> None:
-        if self.suppressed_rows not in ("drop", "star"):
-            raise ParameterError.of(
-                "Datafly",
-                "suppressed_rows",
-                f"must be drop or star; got {self.suppressed_rows!r}",
-                hint="drop leaves the rows out, star publishes them with * in every quasi-identifier",
-            )
+        check_parameters(self)
         if self.outliers in (None, "k"):
             return
         if not isinstance(self.outliers, int) or isinstance(self.outliers, bool) or self.outliers < 0:

@@ -6,23 +6,23 @@ columns, then pairs, and so on; candidates over i + 1 columns are joined from su
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from indistinct.algorithms.base import Problem
+from indistinct.algorithms.base import AlgorithmWords, Problem
 from indistinct.algorithms.full_domain.breadth_first import (
     SETS_LIMIT,
     AllNodes,
     BreadthFirst,
     Marking,
     RootSource,
-    check_marking,
     columns_of,
     minimal,
 )
 from indistinct.algorithms.full_domain.nodes import FullDomain
-from indistinct.errors import ParameterError
+from indistinct.algorithms.parameters import MARKING
 from indistinct.frequencies.lattice import OUT, Node, RolledUp
 from indistinct.machine.arguments import with_checked_arguments
+from indistinct.parameters import Parameter
 
 Variant = Literal["basic", "super-roots", "cube"]
 Columns = tuple[int, ...]
@@ -37,18 +37,15 @@ class Incognito(AllNodes):
     """
 
     name: ClassVar[str] = "incognito"
-    variant: Variant = "super-roots"
-    marking: Marking = "direct"
-
-    def __post_init__(self) -> None:
-        check_marking(self.marking, owner="Incognito")
-        if self.variant not in ("basic", "super-roots", "cube"):
-            raise ParameterError.of(
-                "Incognito",
-                "variant",
-                f"must be basic, super-roots or cube; got {self.variant!r}",
-                hint="all three find the same nodes",
-            )
+    words: ClassVar[AlgorithmWords] = AlgorithmWords(
+        "Every choice of levels that is enough",
+        "Finds every choice of levels that is enough, and takes the lowest of them.",
+    )
+    variant: Annotated[
+        Variant,
+        Parameter("Variant", "basic, super-roots or cube: how nodes are counted. All three find the same nodes."),
+    ] = "super-roots"
+    marking: Annotated[Marking, MARKING] = "direct"
 
     @with_checked_arguments
     def satisfying(self, problem: Problem) -> set[Node]:

@@ -1,15 +1,16 @@
 """A node of the lattice that somebody chose: no search, only the check that its recoding satisfies the model."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
-from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
+from indistinct.algorithms.base import Algorithm, AlgorithmTraits, AlgorithmWords, Problem
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.errors import Feasible, InfeasibleError, ParameterError
 from indistinct.figures import share_above
 from indistinct.frequencies.lattice import Node
+from indistinct.parameters import Parameter
 from indistinct.recoding.kinds import Recoding
 
 
@@ -26,10 +27,16 @@ class ChosenNode(Algorithm):
     """
 
     name: ClassVar[str] = "node"
+    words: ClassVar[AlgorithmWords] = AlgorithmWords(
+        "Levels that you choose", "Takes the levels that you choose; the step explore shows them all."
+    )
     traits: ClassVar[AlgorithmTraits] = AlgorithmTraits(
         hierarchies=True, suppresses=True, release_wide=True, whole_domain=True
     )
-    levels: tuple[int, ...] = ()
+    levels: Annotated[
+        tuple[int, ...],
+        Parameter("Levels", "Level of each quasi-identifier, in the order of the columns, such as 1|0|2."),
+    ] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "levels", tuple(self.levels))

@@ -17,20 +17,22 @@ node to the top are searched by bisection, for few counts rule out many nodes. W
 import math
 import time
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
-from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
+from indistinct.algorithms.base import Algorithm, AlgorithmTraits, AlgorithmWords, Problem
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.full_domain.objective import CellObjective, Objective, objective_of
 from indistinct.algorithms.full_domain.sweep import can_sweep, survey_lattice
+from indistinct.algorithms.parameters import METRIC, TIME_LIMIT
 from indistinct.errors import InfeasibleError, ParameterError
 from indistinct.frequencies.lattice import Node, RolledUp, down_set, up_set
 from indistinct.frequencies.value import Key
 from indistinct.machine.arrays import Codes
 from indistinct.machine.randomness import Secret
 from indistinct.metrics import CellMetric, Metric, metric_of
+from indistinct.parameters import Number, Parameter, Whole, check_parameters
 from indistinct.recoding.kinds import Recoding
 from indistinct.spelling import spell
 
@@ -58,22 +60,30 @@ class Optimal(Algorithm):
     """
 
     name: ClassVar[str] = "optimal"
-    metric: str | Metric = "loss"
-    seconds: float | None = None
-    checks: int | None = None
-    choice: float = 0.0
+    words: ClassVar[AlgorithmWords] = AlgorithmWords(
+        "The best choice of levels",
+        "Of all choices of one level for each column, finds the one that loses least, and proves it. Ranges that "
+        "differ from group to group may lose less.",
+    )
+    metric: Annotated[str | Metric, METRIC] = "loss"
+    seconds: Annotated[float | None, TIME_LIMIT] = None
+    checks: Annotated[
+        int | None, Parameter("Check limit", "Nodes that may be checked; none sets no limit.", Whole())
+    ] = None
+    choice: Annotated[
+        float,
+        Parameter(
+            "Random choice within",
+            "Draw at random among the nodes whose loss is at most this share above the best: 0.05 is 5 %. Readers "
+            "can then not infer that finer nodes fail.",
+            Number("0 or above", low=0),
+        ),
+    ] = 0.0
 
     def __post_init__(self) -> None:
         if isinstance(self.metric, str):  # what is read from a file is named by its digest too
             object.__setattr__(self, "metric", spell(metric_of(self.metric)))
-        for field in ("seconds", "checks"):
-            limit = getattr(self, field)
-            if limit is not None and not limit > 0:
-                raise ParameterError.of("Optimal", field, f"must be above 0; got {limit}", hint="leave it out for none")
-        if not 0 <= self.choice < math.inf:
-            raise ParameterError.of(
-                "Optimal", "choice", f"must be 0 or above; got {self.choice}", hint="0.05 is 5 % worse"
-            )
+        check_parameters(self)
         if self.choice and not (self.seconds is None and self.checks is None):
             raise ParameterError.of(
                 "Optimal", "choice", "needs the whole search", hint="leave out seconds and checks, or choice"

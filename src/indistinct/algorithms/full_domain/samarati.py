@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
-from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
+from indistinct.algorithms.base import Algorithm, AlgorithmTraits, AlgorithmWords, Problem
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.frequencies.lattice import Node
+from indistinct.parameters import Parameter
 from indistinct.recoding.kinds import Recoding
 
 
@@ -23,10 +24,18 @@ class Samarati(Algorithm):
     """
 
     name: ClassVar[str] = "samarati"
+    words: ClassVar[AlgorithmWords] = AlgorithmWords(
+        "The lowest levels that are enough", "Finds the lowest levels that are enough."
+    )
     traits: ClassVar[AlgorithmTraits] = AlgorithmTraits(
         hierarchies=True, monotone=True, suppresses=True, release_wide=True, whole_domain=True, one_level=True
     )
-    first: bool = False
+    first: Annotated[
+        bool,
+        Parameter(
+            "Stop at the first node", "Take the first satisfying node of the lowest height instead of the best; faster."
+        ),
+    ] = False
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the chosen node."""

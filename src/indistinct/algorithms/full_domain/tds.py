@@ -1,11 +1,11 @@
 """Top-down specialization (Fung et al. 2005): from all roots downwards, one node of one hierarchy at a time."""
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, get_args
+from typing import Annotated, ClassVar, Literal, get_args
 
 import numpy as np
 
-from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
+from indistinct.algorithms.base import Algorithm, AlgorithmTraits, AlgorithmWords, Problem
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.full_domain.subtrees import SubtreeCut, group_equal
 from indistinct.errors import ParameterError
@@ -14,6 +14,7 @@ from indistinct.frequencies.value import Key
 from indistinct.machine.arrays import Codes
 from indistinct.metrics import igpl, information_gain, information_gain_per_loss, privacy_loss
 from indistinct.metrics.loss import step_costs
+from indistinct.parameters import Parameter, check_parameters
 from indistinct.recoding.kinds import Recoding
 
 Score = Literal["igpl", "igpl-original", "ig", "distortion"]
@@ -37,21 +38,27 @@ class TopDownSpecialization(Algorithm):
     """
 
     name: ClassVar[str] = "tds"
+    words: ClassVar[AlgorithmWords] = AlgorithmWords(
+        "Levels that help to predict a column", "Begins coarse and refines what helps most to predict a column."
+    )
     traits: ClassVar[AlgorithmTraits] = AlgorithmTraits(
         hierarchies=True, monotone=True, release_wide=True, whole_domain=True
     )
-    target: str | None = None
-    score: Score = "igpl"
-    siblings: bool = False
+    target: Annotated[str | None, Parameter("Target", "Column that the release should help to predict.")] = None
+    score: Annotated[
+        Score,
+        Parameter(
+            "Score",
+            "How a specialization is judged; igpl divides the information gain by the loss of anonymity plus one.",
+        ),
+    ] = "igpl"
+    siblings: Annotated[
+        bool,
+        Parameter("Specialize single values", "A value may be specialized while its siblings keep the coarser one."),
+    ] = False
 
     def __post_init__(self) -> None:
-        if self.score not in SCORES:
-            raise ParameterError.of(
-                "TopDownSpecialization",
-                "score",
-                f"must be one of {', '.join(SCORES)}; got {self.score!r}",
-                hint="igpl divides the information gain by the anonymity lost plus one",
-            )
+        check_parameters(self)
         if self.score == "distortion" and self.target is not None:
             raise ParameterError.of(
                 "TopDownSpecialization",

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
+from indistinct.algorithms.base import Algorithm, AlgorithmTraits, AlgorithmWords, Problem
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.full_domain.subtrees import SubtreeCut
 from indistinct.machine.arrays import Codes
@@ -28,6 +28,9 @@ class ValueSuppression(Algorithm):
     """
 
     name: ClassVar[str] = "value-suppression"
+    words: ClassVar[AlgorithmWords] = AlgorithmWords(
+        "Rare values hidden", "Hides single rare values, and leaves all others as they are."
+    )
     traits: ClassVar[AlgorithmTraits] = AlgorithmTraits(
         hierarchies=True, suppresses=True, release_wide=True, whole_domain=True
     )

@@ -6,11 +6,12 @@ is a class. Cuts are *strict* (equal vectors stay together, so the recoding is a
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
-from indistinct.algorithms.base import Algorithm, AlgorithmTraits, Problem
+from indistinct.algorithms.base import Algorithm, AlgorithmTraits, AlgorithmWords, Problem
+from indistinct.algorithms.parameters import EXTENT, NUMERIC, TREES
 from indistinct.algorithms.partition.by_loss import Costs, partition_by_loss
 from indistinct.algorithms.partition.by_pattern import partition_by_pattern
 from indistinct.algorithms.partition.by_workload import partition_by_workload
@@ -23,20 +24,13 @@ from indistinct.machine.arrays import Codes
 from indistinct.metrics.queries.boxes import boxes_of_workload
 from indistinct.metrics.queries.value import check_columns
 from indistinct.metrics.queries.workload import Workload
+from indistinct.parameters import Parameter, Whole, check_parameters
 from indistinct.recoding.kinds import ByRegion, ByRow, Recoding
 from indistinct.recoding.summary import Extent, NumericForm, Style, TreeForm
 from indistinct.schema import Schema
 
 Choice = Literal["width", "loss"]
 Missing = Literal["value", "pattern"]
-MOST_POSITIONS = 99
-
-
-CHOICES = (
-    ("choose", get_args(Choice), "width is the rule of the paper, loss takes the cut after which least is lost"),
-    ("trees", get_args(TreeForm), "node publishes a node of the tree, set the values of a class"),
-    ("missing", get_args(Missing), "value takes missing for a value, pattern parts rows by what they miss first"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,34 +49,55 @@ class Mondrian(Algorithm):
     """
 
     name: ClassVar[str] = "mondrian"
-    relaxed: bool = False
-    extent: Extent = "range"
-    numeric: NumericForm = "interval"
-    choose: Choice = "width"
-    positions: int = 5
-    trees: TreeForm = "node"
-    workload: Workload | None = None
-    missing: Missing = "value"
+    words: ClassVar[AlgorithmWords] = AlgorithmWords(
+        "Ranges that fit parts of the table",
+        "Cuts the table into ever smaller groups, along whichever column is widest. Very fast.",
+    )
+    relaxed: Annotated[
+        bool,
+        Parameter(
+            "Relaxed partitioning",
+            "Rows with equal values may fall into different classes; classes become smaller, and the recoding fits "
+            "this table only.",
+        ),
+    ] = False
+    extent: Annotated[Extent, EXTENT] = "range"
+    numeric: Annotated[NumericForm, NUMERIC] = "interval"
+    choose: Annotated[
+        Choice,
+        Parameter(
+            "Choice of the cut",
+            "width: the widest column, as published; loss: the cut that loses least, which is slower.",
+        ),
+    ] = "width"
+    positions: Annotated[
+        int,
+        Parameter(
+            "Cuts considered per column",
+            "Positions of a cut that choose=loss compares in each column; 5 is usually as good as more.",
+            Whole(1, 99),
+        ),
+    ] = 5
+    trees: Annotated[TreeForm, TREES] = "node"
+    workload: Annotated[
+        Workload | None, Parameter("Workload", "Queries whose error the cuts minimize, read from a file.")
+    ] = None
+    missing: Annotated[
+        Missing,
+        Parameter(
+            "Missing values",
+            "value: missing is a value like others; pattern: rows are first split by which values are missing.",
+        ),
+    ] = "value"
 
     def __post_init__(self) -> None:
-        Style(self.extent, self.numeric)
+        check_parameters(self)
         if self.relaxed and self.extent == "region":
             raise ParameterError.of(
                 "Mondrian",
                 "extent",
                 "must be range when it is relaxed: halves by rows have no regions",
                 hint="leave out relaxed=true, or extent=region",
-            )
-        for field, known, hint in CHOICES:
-            if getattr(self, field) not in known:
-                problem = f"must be one of {', '.join(known)}; got {getattr(self, field)!r}"
-                raise ParameterError.of("Mondrian", field, problem, hint=hint)
-        if not 1 <= self.positions <= MOST_POSITIONS:
-            raise ParameterError.of(
-                "Mondrian",
-                "positions",
-                f"must be from 1 to {MOST_POSITIONS}; got {self.positions}",
-                hint="so many cuts of each column are weighed; 5 are usually as good as more",
             )
         self._check_choice()
 

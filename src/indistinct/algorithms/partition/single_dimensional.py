@@ -7,12 +7,13 @@ The baseline that multidimensional partitioning is compared with: greedy, or the
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, get_args
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
-from indistinct.algorithms.base import ONE_COLUMN, Algorithm, AlgorithmTraits, Problem
+from indistinct.algorithms.base import ONE_COLUMN, Algorithm, AlgorithmTraits, AlgorithmWords, Problem
 from indistinct.algorithms.explanation import Attempt, Explanation, Proof
+from indistinct.algorithms.parameters import EXTENT, NODE_LIMIT, NUMERIC, TIME_LIMIT
 from indistinct.algorithms.partition.greedy_cuts import cuts_of_segments, find_greedy_cuts, free_cuts, segment_cuts
 from indistinct.algorithms.partition.layout import ranks_of, summarize
 from indistinct.algorithms.partition.optimal_cuts import CutSpace, find_optimal_cuts
@@ -22,6 +23,7 @@ from indistinct.frequencies.value import Classes
 from indistinct.machine.arguments import with_checked_arguments
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.models.base import Model
+from indistinct.parameters import Parameter, check_parameters
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import ByColumn, RecodedColumn, Recoding
 from indistinct.recoding.summary import Extent, NumericForm, Style
@@ -50,28 +52,22 @@ class SingleDimensional(Algorithm):
     """
 
     name: ClassVar[str] = "single-dimensional"
-    search: SearchForm = "greedy"  # type: ignore[assignment]
-    exact: bool = field(default=False, metadata={ONE_COLUMN: True})
-    nodes: int = NODES
-    seconds: float | None = None
-    extent: Extent = "range"
-    numeric: NumericForm = "interval"
+    words: ClassVar[AlgorithmWords] = AlgorithmWords(
+        "Ranges that are the same for everybody", "Cuts each column into ranges which are the same for everybody."
+    )
+    search: Annotated[
+        SearchForm, Parameter("Search", "greedy takes n log n; optimal is proven, and may take very long.")
+    ] = "greedy"  # type: ignore[assignment]
+    exact: Annotated[
+        bool, Parameter("Optimum of one column", "Find the proven optimum for a single quasi-identifier; quick.")
+    ] = field(default=False, metadata={ONE_COLUMN: True})
+    nodes: Annotated[int, NODE_LIMIT] = NODES
+    seconds: Annotated[float | None, TIME_LIMIT] = None
+    extent: Annotated[Extent, EXTENT] = "range"
+    numeric: Annotated[NumericForm, NUMERIC] = "interval"
 
     def __post_init__(self) -> None:
-        Style(self.extent, self.numeric)
-        if self.search not in get_args(SearchForm):
-            raise ParameterError.of(
-                "SingleDimensional",
-                "search",
-                f"must be one of {', '.join(get_args(SearchForm))}; got {self.search!r}",
-                hint="greedy takes n log n, optimal is proven and may take very long",
-            )
-        if self.nodes < 0:
-            hint = "0 sets no limit"
-            raise ParameterError.of("SingleDimensional", "nodes", f"must be 0 or above; got {self.nodes}", hint=hint)
-        if self.seconds is not None and not self.seconds > 0:
-            hint = "leave it out for none"
-            raise ParameterError.of("SingleDimensional", "seconds", f"must be above 0; got {self.seconds}", hint=hint)
+        check_parameters(self)
         for limit, is_set in (("nodes", self.nodes != NODES), ("seconds", self.seconds is not None)):
             if is_set and self.search != "optimal":
                 raise ParameterError.of(

@@ -5,7 +5,6 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -28,43 +27,10 @@ from indistinct.recoding.transformations import Transformation, check_role, tran
 from indistinct.release.pseudonyms.making import Pseudonym, pseudonym_from_options
 from indistinct.release.writing.delimited import Writing
 from indistinct.schema import Role, Schema, did_you_mean
+from indistinct.settings import TABLE, TABLES, ValueKind, settings_of, settings_under
 from indistinct.tables.input_files import read_ordinary
 from indistinct.tables.reading import declare
 from indistinct.tables.value import Reading
-
-# What a key accepts: in words, and as a test.
-Accepts = tuple[str, Callable[[Any], bool]]
-TEXT: Accepts = ("a text", lambda value: isinstance(value, str))
-TEXTS: Accepts = (
-    "a list of texts",
-    lambda value: isinstance(value, list) and all(isinstance(text, str) for text in value),
-)
-NUMBER: Accepts = ("a number", lambda value: isinstance(value, int | float) and not isinstance(value, bool))
-BUDGET: Accepts = (
-    "a number or a text",
-    lambda value: isinstance(value, int | float | str) and not isinstance(value, bool),
-)
-WHOLE: Accepts = (
-    "a whole number from 0",
-    lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= 0,
-)
-LEVELS: Accepts = (
-    "a list of whole numbers",
-    lambda value: isinstance(value, list) and all(isinstance(level, int) for level in value) and bool(value),
-)
-BOUNDS: Accepts = (
-    'two levels, such as "1..3" or [1, 3]',
-    lambda value: isinstance(value, str) or (isinstance(value, list) and len(value) == 2),
-)
-TABLE: Accepts = ("a table of keys", lambda value: isinstance(value, dict))
-DAY: Accepts = ("a date or a text", lambda value: isinstance(value, str | date))
-TRUTH: Accepts = ("true or false", lambda value: isinstance(value, bool))
-TEXTS_OR_TABLE: Accepts = (
-    "a text, a list of texts, or a table of columns with such",
-    lambda value: all(
-        TEXT[1](each) or TEXTS[1](each) for each in (value.values() if isinstance(value, dict) else [value])
-    ),
-)
 
 # More than any policy has: what is checked before the parser, which reads deep nesting and long keys in quadratic time.
 LARGEST_POLICY = 1 << 26
@@ -76,77 +42,8 @@ TOKENS = re.compile(
     re.DOTALL,
 )
 
-# Every table of a policy but [columns], whose keys are the columns.
-TABLES: dict[str, dict[str, Accepts]] = {
-    "input": {
-        "path": TEXT,
-        "table": TEXT,
-        "query": TEXT,
-        "population": TEXT,
-        "sample": NUMBER,
-        "delimiter": TEXT,
-        "encoding": TEXT,
-        "missing": TEXTS_OR_TABLE,
-        "text": TEXTS,
-        "decimal": TEXT,
-        "thousands": TEXT,
-        "dates": TEXTS_OR_TABLE,
-        "types": TABLE,
-        "header": TRUTH,
-        "sheet": TEXT,
-        "codes": TRUTH,
-        "columns": TEXTS,
-        "skip_rows": WHOLE,
-        "comment": TEXT,
-        "trim": TRUTH,
-        "nameless": TEXT,
-    },
-    "privacy": {"models": TEXTS, "suppression": BUDGET},
-    "algorithm": {"use": TEXT, "node": LEVELS},
-    "measure": {"metrics": TEXTS, "target": TEXT},
-    "about": {
-        **dict.fromkeys(("profile", "purpose", "recipient", "operator", "reviewer"), TEXT),
-        "reassess": DAY,
-        **dict.fromkeys(("assumed", "not_assumed"), TEXTS),
-    },
-    "output": {
-        "path": TEXT,
-        "table": TEXT,
-        "report": TEXT,
-        "ledger": TEXT,
-        "smallest_count": WHOLE,
-        "delimiter": TEXT,
-        "decimal": TEXT,
-        "encoding": TEXT,
-        "bom": TRUTH,
-        "spreadsheet": TRUTH,
-        "formulas": TRUTH,
-        "ranges": TEXT,
-    },
-}
-WRITTEN = ("delimiter", "decimal", "encoding", "bom", "spreadsheet", "formulas")
-# The keys of [input] that say where the tables are.
-PLACE = ("path", "table", "query", "population", "sample")
-TRANSFORMATION: dict[str, Accepts] = {
-    "round": NUMBER,
-    "top": NUMBER,
-    "bottom": NUMBER,
-    "truncate": TEXT,
-    "level": WHOLE,
-    "clear": ("true, false or a text", lambda value: isinstance(value, bool | str)),
-}
-PSEUDONYM: Accepts = ("a text or a table of keys", lambda value: isinstance(value, str | dict))
-COLUMN: dict[str, Accepts] = {
-    "role": TEXT,
-    "hierarchy": TABLE,
-    "reason": TEXT,
-    **TRANSFORMATION,
-    "pseudonym": PSEUDONYM,
-    "fresh": TRUTH,
-    "importance": NUMBER,
-    "levels": BOUNDS,
-}
-POLICY: dict[str, Accepts] = dict.fromkeys(("columns", *TABLES), TABLE)
+MASKING = ("round", "top", "bottom", "truncate", "level", "clear")
+"""The keys of a column that mask it."""
 
 
 def read_policy(path: str | Path) -> Policy:
@@ -170,11 +67,11 @@ def read_policy(path: str | Path) -> Policy:
 def policy_from_toml(text: str, *, base: Path) -> Policy:
     """Return the policy that a TOML text describes; its paths are relative to `base`."""
     document = parse_toml(text)
-    _check(document, POLICY, "the policy", needed=("input", "columns"))
-    tables: dict[str, dict[str, Any]] = {name: document.get(name, {}) for name in TABLES}
+    _check(document, dict.fromkeys(TABLES, TABLE), "the policy", needed=("input", "columns"))
+    tables: dict[str, dict[str, Any]] = {name: document.get(name, {}) for name in TABLES if name != "columns"}
     for name, table in tables.items():
-        _check(table, TABLES[name], f"[{name}]")
-    _check(tables["input"], TABLES["input"], "[input]", needed=("path",))
+        _check(table, _kinds(name), f"[{name}]")
+    _check(tables["input"], _kinds("input"), "[input]", needed=("path",))
     columns = {name: _column(name, given) for name, given in document["columns"].items()}
     with _at("[columns]"):
         schema = Schema.from_roles({name: column["role"] for name, column in columns.items()})
@@ -212,7 +109,8 @@ def policy_from_toml(text: str, *, base: Path) -> Policy:
 
 
 def _input(given: Mapping[str, Any], schema: Schema) -> Input:
-    reading = _reading({key: value for key, value in given.items() if key not in PLACE}, schema)
+    declared = settings_under("input.reading")
+    reading = _reading({key: value for key, value in given.items() if key in declared}, schema)
     others, database = Path(given["population"]) if "population" in given else None, _database(given, "[input]")
     sample = None
     if "sample" in given:
@@ -225,7 +123,7 @@ def _output(given: Mapping[str, Any]) -> Output:
     database = _database(given, "[output]")
     named = [key for key in ("path", "report", "ledger") if key in given and not (key == "path" and database)]
     with _at("[output]"):
-        writing = Writing(**{key: given[key] for key in WRITTEN if key in given})
+        writing = Writing(**{key: given[key] for key in settings_under("output.writing") if key in given})
         ranges = None if "ranges" not in given else check_form(given["ranges"])
     paths = {key: Path(given[key]) for key in named}
     smallest = given.get("smallest_count")
@@ -314,7 +212,7 @@ def _column(name: str, given: Any) -> dict[str, Any]:
             f"{place}: expected a role or a table with one; got {_kind(given)}",
             hint=f'{name} = "insensitive" or {name} = {{ role = "quasi" }}',
         )
-    _check(column, COLUMN, place, needed=("role",))
+    _check(column, _kinds("columns"), place, needed=("role",))
     return column
 
 
@@ -348,7 +246,7 @@ def _hierarchies(columns: Mapping[str, Mapping[str, Any]], base: Path) -> dict[s
 def _transformations(columns: Mapping[str, Mapping[str, Any]], schema: Schema) -> dict[str, Transformation]:
     found = {}
     for name, column in columns.items():
-        options = {key: column[key] for key in TRANSFORMATION if key in column and column[key] is not False}
+        options = {key: column[key] for key in MASKING if key in column and column[key] is not False}
         if options:
             with _at(f"[columns] {name}"):
                 check_role(name, schema)
@@ -399,7 +297,12 @@ def _fresh(columns: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
     return found
 
 
-def _check(given: Any, known: Mapping[str, Accepts], place: str, *, needed: tuple[str, ...] = ()) -> None:
+def _kinds(table: str) -> dict[str, ValueKind]:
+    """Return the keys of a table, with what each of them takes."""
+    return {key: setting.kind for key, setting in settings_of(table).items()}
+
+
+def _check(given: Any, known: Mapping[str, ValueKind], place: str, *, needed: tuple[str, ...] = ()) -> None:
     """Raise unless a table has only known keys, each of its type, and all that are needed."""
     for key, value in given.items():
         if key not in known:
@@ -408,10 +311,9 @@ def _check(given: Any, known: Mapping[str, Accepts], place: str, *, needed: tupl
                 hint=did_you_mean(key, known) or f"known keys: {', '.join(known)}",
                 unknown=key,
             )
-        words, accepts = known[key]
-        if not accepts(value):
+        if not known[key].accepts(value):
             raise PolicyError(
-                f"{place} {key}: expected {words}; got {_kind(value)}",
+                f"{place} {key}: expected {known[key].words}; got {_kind(value)}",
                 hint="see the policy of the guide, or write "
                 "a first one with `indistinct inspect data.csv -o policy.toml`",
             )

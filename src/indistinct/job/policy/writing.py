@@ -1,7 +1,6 @@
 """Policies to TOML, in the form in which people write them: one line a column."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -10,13 +9,16 @@ import tomlkit
 from tomlkit.container import Container
 from tomlkit.items import Array, InlineTable, Item, SingleKey, Table, Trivia, Whitespace
 
+from indistinct.budget import Budget
 from indistinct.engines.base import DatabaseTable, without_password
-from indistinct.job.policy.reading import WRITTEN
-from indistinct.job.policy.value import Policy, Statement, rebased
+from indistinct.job.policy.value import Policy, rebased
+from indistinct.metrics import Metric
+from indistinct.models import Model
 from indistinct.recoding.levels import spell_bounds
 from indistinct.release.writing.files import write_atomically
 from indistinct.release.writing.staging import filled
 from indistinct.schema import Role
+from indistinct.settings import TABLES, settings_of, value_at
 from indistinct.spelling import spell
 from indistinct.tables.addresses import address_of
 from indistinct.tables.reading import to_options
@@ -45,30 +47,7 @@ def policy_to_toml(policy: Policy, *, heading: str = "", notes: Mapping[str, str
 
     What has its default is left out, except the algorithm.
     """
-    output = policy.output
-    tables: dict[str, dict[str, Any]] = {
-        "input": {
-            **_place(policy.input.database, policy.input.path),
-            "population": policy.input.population and _spelled(policy.input.population),
-            "sample": policy.input.sample,
-            **to_options(policy.input.reading),
-        },
-        "columns": {name: _column(policy, name) for name in policy.schema.columns},
-        "privacy": {
-            "models": [model.spec() for model in policy.models] or None,
-            "suppression": policy.suppression.plain if policy.suppression else None,
-        },
-        "algorithm": {"use": spell(policy.algorithm)},
-        "measure": {"metrics": [spell(metric) for metric in policy.metrics] or None, "target": policy.target},
-        "about": _statement(policy.about),
-        "output": {
-            **{key: _spelled(path) for key, path in output.paths.items()},
-            **(_place(output.database, None) if output.database else {}),
-            "smallest_count": output.smallest_count,
-            "ranges": output.ranges,
-            **{key: getattr(output.writing, key) or None for key in WRITTEN},
-        },
-    }
+    tables = {name: _keys(policy, name) for name in TABLES}
     document = tomlkit.document()
     for line in heading.splitlines():
         document.add(tomlkit.comment(line))
@@ -80,6 +59,47 @@ def policy_to_toml(policy: Policy, *, heading: str = "", notes: Mapping[str, str
         elif present:
             document.add(name, _table(present))
     return tomlkit.dumps(document)
+
+
+def _keys(policy: Policy, table: str) -> dict[str, Any]:
+    """Return the keys of a table of the policy; those with a default are None."""
+    match table:
+        case "columns":
+            return {name: _column(policy, name) for name in policy.schema.columns}
+        case "input":
+            more = {**_place(policy.input.database, policy.input.path), **to_options(policy.input.reading)}
+        case "output":
+            own = policy.output.path
+            more = _place(policy.output.database, own) if policy.output.database or own else {}
+        case "algorithm":
+            more = {"use": spell(policy.algorithm)}
+        case _:
+            more = {}
+    plain = {
+        key: _plain(value_at(policy, setting.field))
+        for key, setting in settings_of(table).items()
+        if setting.field is not None and key not in more and not setting.field.startswith("input.reading.")
+    }
+    return more | plain
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as TOML has it; None for one that says nothing."""
+    match value:
+        case Path():
+            return _spelled(value)
+        case Budget():
+            return value.plain if value else None
+        case Model():
+            return value.spec()
+        case Metric():
+            return spell(value)
+        case tuple():
+            return [_plain(each) for each in value] or None
+        case False | "":
+            return None
+        case _:
+            return value
 
 
 def _spelled(path: Path) -> str:
@@ -118,12 +138,6 @@ def _column(policy: Policy, name: str) -> Any:
     if not more and role in (Role.IDENTIFIER, Role.PERSON, Role.INSENSITIVE):
         return str(role)
     return {"role": str(role), **more}
-
-
-def _statement(about: Statement) -> dict[str, Any]:
-    """Return what people state, as far as they do."""
-    told = asdict(about)
-    return {key: list(value) if isinstance(value, tuple) else value for key, value in told.items() if value}
 
 
 def _table(given: Mapping[str, Any], *, notes: Mapping[str, str] = MappingProxyType({}), width: int = 0) -> Table:

@@ -17,9 +17,9 @@ from indistinct.machine.arrays import Codes
 from indistinct.machine.memory import needs_memory
 from indistinct.metrics.buckets import rows_alone
 from indistinct.models.base import Model
-from indistinct.models.parameters import exact
 from indistinct.models.subset_anonymity import SubsetAnonymity
 from indistinct.models.uniqueness_estimators import estimate_uniques
+from indistinct.parameters import exact
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import Form
 from indistinct.release.promise import judging, reading_again, settle_reading

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, get_args
 from indistinct.errors import ParameterError
 from indistinct.figures import percent
 from indistinct.models import AlphaK, AverageRisk, DistinctLDiversity, KAnonymity, Model, SampleUniqueness
-from indistinct.models.parameters import exact
+from indistinct.parameters import exact
 from indistinct.schema import Schema
 from indistinct.spelling import parse, spell
 

@@ -3,9 +3,10 @@
 In each an attacker finds the groups that may hold a person, and looks at the sensitive values that they show.
 """
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from indistinct.figures import percent
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.machine.arrays import Codes
 from indistinct.models.arithmetic import per_class
+from indistinct.parameters import Number, Parameter, Whole
 from indistinct.spelling import arguments_of
 from indistinct.study.attack.base import Attack, Outcome, Tally, Target, against, share_of
 from indistinct.study.attack.crowd import Crowd, control_crowd, domain_of, draw_people, original_crowd, unit_of
@@ -131,14 +133,20 @@ class BackgroundKnowledge(AttributeAttack):
     """
 
     name: ClassVar[str] = "background-knowledge"
-    excluded: int = 1
-    share: float = 1.0
-    sensitive: str = ""
-
-    def __post_init__(self) -> None:
-        if self.excluded < 0:
-            raise ParameterError.of("BackgroundKnowledge", "excluded", f"must be at least 0; got {self.excluded}")
-        require_share(self.share, "BackgroundKnowledge")
+    excluded: Annotated[
+        int, Parameter("Excluded values", "Number of other values that the attacker can rule out.", Whole(0))
+    ] = 1
+    share: Annotated[
+        float,
+        Parameter(
+            "Confidence",
+            "Share of the candidates from which a value counts as learned: 1 is certainty.",
+            Number("above 0 and at most 1", low=math.ulp(0.0), high=1),
+        ),
+    ] = 1.0
+    sensitive: Annotated[
+        str, Parameter("Attacked column", "Sensitive column that is attacked; none attacks all of them.")
+    ] = ""
 
     def learns(self, known: Belief, own: Codes, column: Column) -> Codes:
         """Return where the own value has the share, once the most frequent other values are ruled out."""
@@ -173,12 +181,6 @@ def own_share_without(known: Belief, own: Codes, excluded: int) -> Codes:
     return np.divide(mine, left, out=np.zeros(len(own)), where=left > TOLERANCE)
 
 
-def require_share(share: float, where: str) -> None:
-    """Raise unless a share can be reached and says something."""
-    if not 0 < share <= 1:
-        raise ParameterError.of(where, "share", f"must be above 0 and at most 1; got {share}")
-
-
 def share_told(share: float) -> str:
     """Return how sure an attacker is, in words."""
     return f"learns {'for certain' if share == 1 else f'with a confidence of {percent(share)}'} the sensitive value"
@@ -193,11 +195,17 @@ class Homogeneity(AttributeAttack):
     """
 
     name: ClassVar[str] = "homogeneity"
-    share: float = 1.0
-    sensitive: str = ""
-
-    def __post_init__(self) -> None:
-        require_share(self.share, "Homogeneity")
+    share: Annotated[
+        float,
+        Parameter(
+            "Confidence",
+            "Share of the candidates from which a value counts as learned: 1 is certainty.",
+            Number("above 0 and at most 1", low=math.ulp(0.0), high=1),
+        ),
+    ] = 1.0
+    sensitive: Annotated[
+        str, Parameter("Attacked column", "Sensitive column that is attacked; none attacks all of them.")
+    ] = ""
 
     def learns(self, known: Belief, own: Codes, column: Column) -> Codes:
         """Return where the own value has the share."""
@@ -224,12 +232,17 @@ class Skewness(AttributeAttack):
     """
 
     name: ClassVar[str] = "skewness"
-    gain: float = 0.3
-    sensitive: str = ""
-
-    def __post_init__(self) -> None:
-        if not 0 < self.gain <= 1:
-            raise ParameterError.of("Skewness", "gain", f"must be above 0 and at most 1; got {self.gain}")
+    gain: Annotated[
+        float,
+        Parameter(
+            "Gain",
+            "Increase of the probability from which a value counts as learned, above 0 and at most 1.",
+            Number("above 0 and at most 1", low=math.ulp(0.0), high=1),
+        ),
+    ] = 0.3
+    sensitive: Annotated[
+        str, Parameter("Attacked column", "Sensitive column that is attacked; none attacks all of them.")
+    ] = ""
 
     def learns(self, known: Belief, own: Codes, column: Column) -> Codes:
         """Return where the own value is so much more likely than before."""
@@ -257,15 +270,20 @@ class Similarity(AttributeAttack):
     """
 
     name: ClassVar[str] = "similarity"
-    level: int = 1
-    width: float = 0.1
-    sensitive: str = ""
-
-    def __post_init__(self) -> None:
-        if self.level < 1:
-            raise ParameterError.of("Similarity", "level", f"must be at least 1; got {self.level}")
-        if not 0 <= self.width < 1:
-            raise ParameterError.of("Similarity", "width", f"must be at least 0 and below 1; got {self.width}")
+    level: Annotated[
+        int, Parameter("Level", "Level of the sensitive hierarchy on which values count as similar.", Whole())
+    ] = 1
+    width: Annotated[
+        float,
+        Parameter(
+            "Width",
+            "Share of the column's range within which numbers count as similar, at least 0 and below 1.",
+            Number("at least 0 and below 1", low=0, high=1 - 1e-16),
+        ),
+    ] = 0.1
+    sensitive: Annotated[
+        str, Parameter("Attacked column", "Sensitive column that is attacked; none attacks all of them.")
+    ] = ""
 
     def columns(self, target: Target) -> tuple[str, ...]:
         """Return the columns whose values can be compared."""

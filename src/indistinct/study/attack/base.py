@@ -16,6 +16,7 @@ from indistinct.engines.base import Source
 from indistinct.figures import number, percent
 from indistinct.hierarchy import Hierarchy
 from indistinct.models.base import Model
+from indistinct.parameters import check_parameters
 from indistinct.release.opening import OpenedTables
 from indistinct.schema import Schema
 
@@ -211,6 +212,9 @@ class Attack(ABC):
     __slots__ = ()
     name: ClassVar[str]
     needs: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
 
     def refusal(self, target: Target) -> str | None:
         """Return why the attack does not apply to a release, None where it does."""

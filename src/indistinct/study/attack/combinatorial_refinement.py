@@ -13,13 +13,13 @@ finer in every column are taken for earlier ones; that holds for every order by 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
-from indistinct.errors import ParameterError
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.machine.arrays import Codes
+from indistinct.parameters import Parameter, Whole
 from indistinct.recoding.read_back_texts import Node
 from indistinct.study.attack.base import Attack, Outcome, Progress, Target
 from indistinct.study.attack.finer import Claims, ShownClasses, judge, shown_classes
@@ -36,16 +36,7 @@ class CombinatorialRefinement(Attack):
 
     name: ClassVar[str] = "combinatorial-refinement"
     needs: ClassVar[tuple[str, ...]] = ("original",)
-    k: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.k is not None and self.k < 1:
-            raise ParameterError.of(
-                "CombinatorialRefinement",
-                "k",
-                f"must be at least 1; got {self.k}",
-                hint="leave it out if it is not known",
-            )
+    k: Annotated[int | None, Parameter("Known k", "The k of the release, where the attacker knows it.", Whole())] = None
 
     def refusal(self, target: Target) -> str | None:
         """Return why the attack does not apply: it reads nodes of a local recoding."""

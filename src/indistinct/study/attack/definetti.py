@@ -5,9 +5,10 @@ with which quasi-identifiers. The attack starts from equal chances, learns how q
 value (naive Bayes), deals the values of each bucket out anew by what it learned, and repeats both.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from indistinct.frequencies.count import Request
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.slices import SliceCounts
 from indistinct.machine.arrays import Codes, run_entries, starts_of
+from indistinct.parameters import Number, Parameter, Whole
 from indistinct.study.attack.base import Attack, Outcome, Progress, Tally, Target, against, share_of, wilson
 from indistinct.study.attack.crowd import not_contained, table_of, translate_column
 from indistinct.study.attack.matching import evidence_of
@@ -42,17 +44,14 @@ class DeFinetti(Attack):
 
     name: ClassVar[str] = "definetti"
     needs: ClassVar[tuple[str, ...]] = ("original",)
-    rounds: int = 30
-    prior: float = 1.0
-    sensitive: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.rounds < 1:
-            raise ParameterError.of(
-                "DeFinetti", "rounds", f"must be at least 1; got {self.rounds}", hint="30 are enough"
-            )
-        if not self.prior > 0:
-            raise ParameterError.of("DeFinetti", "prior", f"must be above 0; got {self.prior}", hint="1 is usual")
+    rounds: Annotated[int, Parameter("Rounds", "Rounds of learning; 30 are enough.", Whole())] = 30
+    prior: Annotated[
+        float,
+        Parameter("Prior", "Pseudo-count of every value, above 0; 1 is usual.", Number("above 0", low=math.ulp(0.0))),
+    ] = 1.0
+    sensitive: Annotated[
+        str | None, Parameter("Attacked column", "Sensitive column that is attacked; none attacks all of them.")
+    ] = None
 
     def refusal(self, target: Target) -> str | None:
         """Return why the attack does not apply: it wants buckets in which values are separated from people."""

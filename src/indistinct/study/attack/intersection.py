@@ -5,14 +5,14 @@ After Ganta, Kasiviswanathan and Smith (2008), who call it the composition attac
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from indistinct.errors import ParameterError
 from indistinct.figures import percent
 from indistinct.frequencies.encode import group_rows
 from indistinct.machine.arrays import Codes, run_entries
+from indistinct.parameters import Parameter, Whole
 from indistinct.recoding.columns import columns_of
 from indistinct.study.attack.base import Attack, Outcome, Tally, Target, against, share_of
 from indistinct.study.attack.crowd import (
@@ -40,11 +40,14 @@ class Intersection(Attack):
 
     name: ClassVar[str] = "intersection"
     needs: ClassVar[tuple[str, ...]] = ("original", "earlier")
-    k: int = 0
-
-    def __post_init__(self) -> None:
-        if self.k < 0:
-            raise ParameterError.of("Intersection", "k", f"must be at least 0; got {self.k}")
+    k: Annotated[
+        int,
+        Parameter(
+            "Smallest candidate set (k)",
+            "People with fewer candidates count as found; 0 takes the k of the release.",
+            Whole(0),
+        ),
+    ] = 0
 
     def run(self, target: Target) -> Outcome:
         """Intersect the groups of everybody who is in both releases."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 from math import comb, prod
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +22,7 @@ from indistinct.frequencies.count import Request
 from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Key
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.models.base import Model
+from indistinct.parameters import Parameter, Whole
 from indistinct.recoding.assign import assign
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.outputs import MAIN
@@ -52,13 +53,12 @@ class Minimality(Attack):
 
     name: ClassVar[str] = "minimality"
     needs: ClassVar[tuple[str, ...]] = ("original", "model", "algorithm")
-    worlds: int = 2000
-
-    def __post_init__(self) -> None:
-        if self.worlds < 1:
-            raise ParameterError.of(
-                "Minimality", "worlds", f"must be at least 1; got {self.worlds}", hint="2000 take seconds"
-            )
+    worlds: Annotated[
+        int,
+        Parameter(
+            "Possible tables", "Number of possible original tables that may be enumerated; 2000 take seconds.", Whole()
+        ),
+    ] = 2000
 
     def refusal(self, target: Target) -> str | None:
         """Return why the attack does not apply, such as too many tables."""

@@ -3,15 +3,15 @@
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from indistinct.engines.memory.publish import FIRST_SLICE, contents_of
-from indistinct.errors import ParameterError
 from indistinct.figures import number, percent
 from indistinct.machine.arrays import Codes
 from indistinct.machine.randomness import Secret, mix_words
+from indistinct.parameters import Parameter, Whole
 from indistinct.study.attack.base import Attack, Outcome, Tally, Target, share_of
 from indistinct.study.attack.crowd import is_sampled, table_of
 from indistinct.study.attack.row_order import RowOrder, row_orders
@@ -56,11 +56,7 @@ class PredictableSeed(Attack):
 
     name: ClassVar[str] = "predictable-seed"
     needs: ClassVar[tuple[str, ...]] = ("original",)
-    seeds: int = 250
-
-    def __post_init__(self) -> None:
-        if self.seeds < 1:
-            raise ParameterError.of("PredictableSeed", "seeds", f"must be at least 1; got {self.seeds}")
+    seeds: Annotated[int, Parameter("Seeds", "Number of seeds that are tried for each generator.", Whole())] = 250
 
     def refusal(self, target: Target) -> str | None:
         """Return why the attack does not apply: rows must have a place that a shuffle could have given them."""

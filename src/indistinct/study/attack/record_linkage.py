@@ -1,16 +1,17 @@
 """Record linkage: an external table with names is joined with the release on quasi-identifiers (Sweeney 2002)."""
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
-from indistinct.errors import InputError, ParameterError
+from indistinct.errors import InputError
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.slices import find_contained
 from indistinct.machine.arrays import Codes, run_entries
 from indistinct.machine.ordering import distinct, distinct_with_places
 from indistinct.models.arithmetic import per_class
+from indistinct.parameters import Number, Parameter
 from indistinct.recoding.outputs import MAIN
 from indistinct.study.attack.base import Attack, Outcome, Tally, Target, against, share_of
 from indistinct.study.attack.crowd import (
@@ -45,11 +46,14 @@ class RecordLinkage(Attack):
 
     name: ClassVar[str] = "record-linkage"
     needs: ClassVar[tuple[str, ...]] = ("original",)
-    errors: float = 0.0
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.errors <= 1:
-            raise ParameterError.of("RecordLinkage", "errors", f"must be a share from 0 to 1; got {self.errors}")
+    errors: Annotated[
+        float,
+        Parameter(
+            "Errors in the register",
+            "Share of values in the external table that are wrong, from 0 to 1.",
+            Number("a share from 0 to 1", low=0, high=1),
+        ),
+    ] = 0.0
 
     def run(self, target: Target) -> Outcome:
         """Look for everybody in the register; whoever was not published is a control."""

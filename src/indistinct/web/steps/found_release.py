@@ -6,8 +6,8 @@ from typing import Any
 
 from indistinct.figures import number, percent, plural
 from indistinct.metrics import SHARES
-from indistinct.models.registry import parse_model_or_none
-from indistinct.models.words import MODEL_WORDS, list_names
+from indistinct.models.registry import MODELS, parse_model_or_none
+from indistinct.models.words import list_names, words_of
 from indistinct.release.verification.verify import SETS_SHARED, TRANSFORMED
 from indistinct.spelling import arguments_of, name_of
 from indistinct.web import parts
@@ -71,7 +71,7 @@ def promise_in_words(spelled: str) -> str:
     told = ", ".join([name, *(each.replace("=", " = ", 1) for each in PARAMETER.split(spelled)[1:])])
     if model is not None and name in OF_ONE and arguments_of(model)["k"] == 1:
         return f"{OF_ONE[name]} ({told})"
-    words = CHECKED.get(name) or (MODEL_WORDS[name].title.partition(" (")[0] if name in MODEL_WORDS else "")
+    words = CHECKED.get(name) or (words_of(MODELS[name]).title.partition(" (")[0] if name in MODELS else "")
     return f"{words} ({told})" if words else told
 
 

@@ -12,8 +12,10 @@ from indistinct.figures import number
 from indistinct.job.policy import Policy
 from indistinct.job.policy.value import relative_path
 from indistinct.models import Model
+from indistinct.models.base import MODEL_GROUPS
 from indistinct.models.registry import EVERY_MODEL
-from indistinct.models.words import GROUPS, promise_for_one, words_of
+from indistinct.models.words import promise_for_one, words_of
+from indistinct.parameters import labels_of, starts_of
 from indistinct.spelling import arguments_of
 from indistinct.study.assess.profiles import PROFILES, Profile, limits_in_words
 from indistinct.web import parts
@@ -21,7 +23,7 @@ from indistinct.web.deciding import models_for
 from indistinct.web.findings import find_in_columns
 from indistinct.web.frame import Screen
 from indistinct.web.parameter_fields import build_draft, draw_fields, draw_value
-from indistinct.web.parameters import FieldError, default_texts, parameters_of, write_text
+from indistinct.web.parameters import FieldError, default_texts, form_fields, write_text
 from indistinct.web.sessions import Session
 from indistinct.web.standing import INSPECTED
 from indistinct.web.steps.opening import STARTER, WHO, allowed_path
@@ -89,7 +91,7 @@ def _models(screen: Screen) -> None:
                     model,
                     _putting(screen, place),
                     prefix=f"model-{place}",
-                    labels=words.labels,
+                    labels=labels_of(type(model)),
                     title=words.title,
                     part=functools.partial(_model_at, place),
                     check=lambda made: check_model(made, screen.session),
@@ -173,7 +175,7 @@ def _add(screen: Screen) -> None:
 @functools.cache
 def models_by_group() -> dict[str, dict[str, str]]:
     """Return all models by what they protect from: names with what is shown for them."""
-    grouped: dict[str, dict[str, str]] = {group: {} for group in GROUPS}
+    grouped: dict[str, dict[str, str]] = {group: {} for group in MODEL_GROUPS}
     for name, kind in EVERY_MODEL.builtin.items():
         words = words_of(kind)
         grouped[words.group][name] = words.title
@@ -186,8 +188,8 @@ def _begin(screen: Screen, name: str) -> None:
     texts: dict[str, Any] = {}
     if name:
         kind = EVERY_MODEL[name]
-        texts = {**default_texts(kind), **words_of(kind).start}
-        for each in parameters_of(kind, screen.policy.schema):
+        texts = {**default_texts(kind), **starts_of(kind)}
+        for each in form_fields(kind, screen.policy.schema):
             if each.form == "choice" and each.needed and each.choices:
                 texts.setdefault(each.name, each.choices[0])
     screen.choices[NEW] = {"name": name, "texts": texts}
@@ -195,7 +197,7 @@ def _begin(screen: Screen, name: str) -> None:
 
 def _form(screen: Screen, adding: dict[str, Any]) -> None:
     kind, schema = EVERY_MODEL[adding["name"]], screen.policy.schema
-    words, wanted = words_of(kind), parameters_of(kind, schema)
+    words, wanted = words_of(kind), form_fields(kind, schema)
     with parts.tag("section", classes="card", id=NEW):
         parts.heading(words.title, level=3)
         parts.say(words.about)
@@ -211,7 +213,7 @@ def _form(screen: Screen, adding: dict[str, Any]) -> None:
         def write(name: str, text: Any) -> None:
             adding["texts"] = write_text(adding["texts"], name, text)
 
-        draw_fields(screen, wanted, adding["texts"], write, prefix=NEW, labels=words.labels)
+        draw_fields(screen, wanted, adding["texts"], write, prefix=NEW, labels=labels_of(kind))
         if NEW in screen.errors:
             parts.problem(screen.errors[NEW])
         with parts.tag("div", classes="actions"):

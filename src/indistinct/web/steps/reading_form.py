@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from indistinct.errors import ParameterError
+from indistinct.settings import settings_under
 from indistinct.tables import Reading
 from indistinct.tables.dialect import DELIMITERS
 from indistinct.tables.reading import TYPES
@@ -36,13 +37,7 @@ HINTS = {
     "types": f"column = type, a line each; a type is one of {', '.join(TYPES)}.",
     "columns": "The columns to read, a name on each line; all of them if nothing is said.",
 }
-LABELS = {
-    "dates": "Dates",
-    "missing": "Missing values",
-    "text": "Columns of text",
-    "types": "Types of columns",
-    "columns": "Columns that are read",
-}
+LABELS = {key: str(each.label) for key, each in settings_under("input.reading").items() if key in HINTS}
 
 
 def draw_form(screen: Screen, *, columns: Sequence[str], begin: Callable[..., None]) -> None:

@@ -7,11 +7,12 @@ from typing import Any
 from indistinct.algorithms.base import Algorithm
 from indistinct.algorithms.registry import EVERY_ALGORITHM
 from indistinct.models.words import list_names, promise_for_one
+from indistinct.parameters import labels_of, starts_of
 from indistinct.web import parts
 from indistinct.web.algorithm_words import algorithms_by_kind, obstacles, words_of_algorithm
 from indistinct.web.frame import Screen
 from indistinct.web.parameter_fields import draw_value
-from indistinct.web.parameters import build_value, default_texts, parameters_of
+from indistinct.web.parameters import build_value, default_texts, form_fields
 from indistinct.web.sessions import job_of
 from indistinct.web.standing import RELEASED
 from indistinct.web.steps.found_release import draw_release
@@ -105,7 +106,7 @@ def _algorithm(screen: Screen) -> None:
         name="algorithm",
         hint=f"{words.about} (The algorithm {algorithm.name}.)",
     )
-    if not parameters_of(type(algorithm), screen.policy.schema):
+    if not form_fields(type(algorithm), screen.policy.schema):
         return
     shown = screen.choices.get("settings", False) or screen.session.refusal((screen.step.name, "algorithm"))
     with parts.details("Expert: settings of this algorithm", screen.choices, name="settings", start=bool(shown)):
@@ -114,7 +115,7 @@ def _algorithm(screen: Screen) -> None:
             algorithm,
             _putting(screen),
             prefix="algorithm",
-            labels=words.labels,
+            labels=labels_of(type(algorithm)),
             title=f"Algorithm {algorithm.name}",
             part=lambda policy: policy.algorithm,
         )
@@ -124,7 +125,7 @@ def _choose(screen: Screen, name: str) -> None:
     if name == screen.policy.algorithm.name:
         return
     kind = EVERY_ALGORITHM[name]
-    texts = {**default_texts(kind), **words_of_algorithm(kind).start}
+    texts = {**default_texts(kind), **starts_of(kind)}
     _putting(screen)(build_value(kind, texts, schema=screen.policy.schema))
 
 

@@ -1,0 +1,216 @@
+"""Parameters of models, algorithms, metrics and attacks, declared at their fields: label, meaning and accepted values.
+
+A field is annotated with a `Parameter`; `check_parameters` accepts or refuses what a caller gave, and forms, `list`,
+the reference pages and error messages use the same words.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from functools import cache
+from numbers import Integral, Rational, Real
+from typing import Annotated, Any, Literal, Protocol, get_args, get_origin, get_type_hints
+
+from indistinct.errors import ParameterError
+from indistinct.schema import did_you_mean
+
+
+class Refused(ValueError):  # noqa: N818 (it never leaves this module)
+    """A value that a parameter does not take; the text says what it takes."""
+
+
+class Constraint(Protocol):
+    """What a parameter accepts."""
+
+    def normalize(self, value: Any) -> Any:
+        """Return the form in which a value is stored, so that equal parameters compare equal; or raise `Refused`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A whole number of at least `least`, and at most `most`."""
+
+    least: int = 1
+    most: int | None = None
+
+    def normalize(self, value: Any) -> int:
+        """Return an integer."""
+        if isinstance(value, bool) or not isinstance(value, Integral):
+            raise Refused("a whole number")
+        number = int(value)
+        if self.most is not None and not self.least <= number <= self.most:
+            raise Refused(f"from {self.least} to {self.most}")
+        if number < self.least:
+            raise Refused(f"at least {self.least}")
+        return number
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A finite number from `low` to `high`, both included; `words` describe these limits."""
+
+    words: str
+    low: float = -math.inf
+    high: float = math.inf
+
+    def normalize(self, value: Any) -> float:
+        """Return a float."""
+        number = math.nan if isinstance(value, bool) or not isinstance(value, Real) else _float_of(value)
+        if not math.isfinite(number):
+            raise Refused("a finite number")
+        if not self.low <= number <= self.high:
+            raise Refused(self.words)
+        return number
+
+
+@dataclass(frozen=True, slots=True)
+class ExactNumber:
+    """A number above 0 up to `high` that is compared without rounding; with `zero` it may be 0.
+
+    With `written` texts such as "1/3" are taken as well.
+    """
+
+    words: str
+    high: float = math.inf
+    zero: bool = False
+    written: bool = True
+
+    def normalize(self, value: Any) -> float | Fraction:
+        """Return a float where its shortest decimal is exactly the number, else a fraction."""
+        number = _fraction_of(value, written=self.written)
+        if number is None:
+            raise Refused("a finite number or a fraction")
+        if not 0 <= number <= self.high or (number == 0 and not self.zero):
+            raise Refused(self.words)
+        decimal = _float_of(number)
+        return decimal if math.isfinite(decimal) and exact(decimal) == number else number
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnName:
+    """The name of a column."""
+
+    def normalize(self, value: Any) -> str:
+        """Return the name."""
+        if not isinstance(value, str) or not value:
+            raise Refused("the name of a column")
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """One text or several; stored as a tuple of at least `least`."""
+
+    words: str
+    least: int = 0
+
+    def normalize(self, value: Any) -> tuple[str, ...]:
+        """Return a tuple."""
+        several = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, Iterable) else None
+        if several is None or len(several) < self.least or not all(isinstance(text, str) for text in several):
+            raise Refused(self.words)
+        return several
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of several names; found from a `Literal` type where none is declared."""
+
+    names: tuple[str, ...]
+
+    def normalize(self, value: Any) -> str:
+        """Return the name."""
+        if value not in self.names:
+            raise Refused(f"one of {', '.join(self.names)}")
+        return str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """What a field is: its `label` in a form, its `meaning`, what it `takes`, and with what a form `starts`."""
+
+    label: str
+    meaning: str
+    takes: Constraint | None = None
+    start: str | None = None
+
+
+@cache
+def parameters_of(kind: Any) -> dict[str, Parameter]:
+    """Return the declared parameters of a class, by the names of their fields."""
+    hints = get_type_hints(kind, include_extras=True)
+    found: dict[str, Parameter] = {}
+    for field in fields(kind):
+        hint = hints[field.name]
+        for each in hint.__metadata__ if get_origin(hint) is Annotated else ():
+            if isinstance(each, Parameter):
+                found[field.name] = each
+    return found
+
+
+@cache
+def _constraints(kind: Any) -> tuple[tuple[str, Constraint, Parameter, bool], ...]:
+    """Return what each field of a class takes, and whether None is one of it."""
+    hints, found = get_type_hints(kind), []
+    optional = {field.name for field in fields(kind) if field.default is None}
+    for name, parameter in parameters_of(kind).items():
+        literal = next((each for each in (hints[name], *get_args(hints[name])) if get_origin(each) is Literal), None)
+        takes = parameter.takes or (None if literal is None else Choice(get_args(literal)))
+        if takes is not None:
+            found.append((name, takes, parameter, name in optional))
+    return tuple(found)
+
+
+def check_parameters(value: Any) -> None:
+    """Store every parameter of a frozen value in its normal form; raise `ParameterError` for one that is refused."""
+    kind: Any = type(value)
+    for name, takes, parameter, optional in _constraints(kind):
+        given = getattr(value, name)
+        if given is None and optional:
+            continue
+        try:
+            object.__setattr__(value, name, takes.normalize(given))
+        except Refused as refused:
+            near = did_you_mean(str(given), takes.names) if isinstance(takes, Choice) else None
+            raise parameter_error(value, name, wanted=str(refused), hint=near or parameter.meaning) from None
+
+
+def parameter_error(value: Any, field: str, *, wanted: str, hint: str | None) -> ParameterError:
+    """Return the error for a field that is not what it must be."""
+    return ParameterError.of(type(value).__name__, field, f"must be {wanted}; got {getattr(value, field)!r}", hint=hint)
+
+
+def starts_of(kind: Any) -> dict[str, str]:
+    """Return with what a form starts, by the names of fields."""
+    return {name: each.start for name, each in parameters_of(kind).items() if each.start is not None}
+
+
+def labels_of(kind: Any) -> dict[str, tuple[str, str]]:
+    """Return the label and the meaning of each parameter, for a form."""
+    return {name: (each.label, each.meaning) for name, each in parameters_of(kind).items()}
+
+
+def exact(value: float | Fraction) -> Fraction:
+    """Return a number as its user wrote it: 0.1 is one tenth, not the nearest binary fraction."""
+    return value if isinstance(value, Fraction) else Fraction(str(value))
+
+
+def _float_of(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
+def _fraction_of(value: object, *, written: bool) -> Fraction | None:
+    if isinstance(value, bool) or (isinstance(value, str) and not written):
+        return None
+    if isinstance(value, Rational):
+        return Fraction(value)
+    if not isinstance(value, float | str):
+        return None
+    try:
+        return Fraction(value if isinstance(value, str) else str(float(value)))
+    except (ValueError, ZeroDivisionError):
+        return None
