@@ -331,12 +331,21 @@ def _short_frame(frame: Any, columns: Sequence[str] = ()) -> tuple[Any, pa.Schem
 
 def _from_arrow(data: pa.Table, session: Any) -> SparkTable:
     """Return an Arrow table in Spark; small ones alone come this way, such as a release that is in memory."""
+    return SparkTable(_send(data, session), data.schema, data.num_rows)
+
+
+def frame_of(data: pa.Table, session: Any = None) -> Any:
+    """Return an Arrow table as a frame of Spark, in a session or in the one that is running."""
+    import_pyspark()
+    return _send(data, session_for(None) if session is None else session).toDF(*data.column_names)
+
+
+def _send(data: pa.Table, session: Any) -> Any:
+    """Return a frame of an Arrow table, whose columns are called `c0`, `c1` and so on."""
     columns = [column.cast(each.type) for column, each in zip(data.columns, types_to_send(data.schema), strict=True)]
-    names = [f"c{index}" for index in range(len(columns))]
-    short = pa.table(columns, names=names)
+    short = pa.table(columns, names=[f"c{index}" for index in range(len(columns))])
     with shorten_errors("take an Arrow table"):
-        frame = session.createDataFrame(short, schema=spark_schema(short.schema))
-    return SparkTable(frame, data.schema, data.num_rows)
+        return session.createDataFrame(short, schema=spark_schema(short.schema))
 
 
 def _with_text(table: SparkTable, reading: Reading) -> SparkTable:
