@@ -35,3 +35,15 @@ def test_no_import_inside_a_function_hides_a_cycle(package):
 
 def test_the_engine_is_made_in_one_place(package):
     assert [source.name for source in package for _ in calls(source, "Memory")] == ["engines/__init__.py"]
+
+
+def test_dictionaries_of_chunks_are_united_in_one_place(package):
+    """Arrow's `unify_dictionaries` looks up the undefined indices of missing cells, and may end the process."""
+    offences = [
+        source.name
+        for source in package
+        for node in ast.walk(source.tree)
+        if (isinstance(node, ast.Attribute) and node.attr == "unify_dictionaries")
+        or (isinstance(node, ast.keyword) and node.arg == "unify_dictionaries")
+    ]
+    assert offences == []

@@ -20,6 +20,7 @@ from indistinct.frequencies.levels import Tally
 from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Key
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.recoding.class_rows import class_words
+from indistinct.tables.dictionaries import share_dictionary
 from indistinct.tables.domain import Domain
 
 # Classes that are judged together.
@@ -185,7 +186,7 @@ def _codes(column: pa.ChunkedArray) -> Codes:
     """Return numbers that differ where neighbouring cells do."""
     if not isinstance(column.type, pa.DictionaryType):
         column = column.dictionary_encode()
-    whole = column.unify_dictionaries()
+    whole = share_dictionary(column)
     return np.concatenate([pc.fill_null(chunk.indices, -1).to_numpy(zero_copy_only=False) for chunk in whole.chunks])
 
 

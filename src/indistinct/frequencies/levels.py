@@ -16,6 +16,7 @@ from indistinct.errors import InputError, UnseenValueError
 from indistinct.frequencies.encode import check_finite
 from indistinct.frequencies.value import Key
 from indistinct.machine.arrays import Codes, run_starts, starts_of
+from indistinct.tables.dictionaries import share_dictionary
 from indistinct.tables.domain import Domain, plain_column
 
 NOBODY = -1
@@ -424,7 +425,7 @@ def values_of(known: Mapping[str, ColumnValues], batch: pa.Table, columns: Seque
 
 
 def _own_cells(name: str, kind: pa.DataType, cells: pa.ChunkedArray) -> pa.ChunkedArray:
-    found = plain_column(name, cells).unique()
+    found = share_dictionary(plain_column(name, cells)).unique()
     return pa.chunked_array([found.cast(kind) if found.type != kind else found])
 
 

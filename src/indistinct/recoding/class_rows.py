@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.machine.arrays import Codes, run_entries, starts_of
+from indistinct.tables.dictionaries import share_dictionaries
 
 # What parts the texts of a class, what stands for a NUL inside of one, and for no text. None is the beginning of
 # another, so that different classes have different words.
@@ -108,4 +109,4 @@ def unite_classes(several: Sequence[ClassRows]) -> ClassRows:
 
 def take_rows(rows: pa.Table, order: Codes) -> pa.Table:
     """Return rows in another order; there may be no column to order."""
-    return rows.unify_dictionaries().take(pa.array(order)) if rows.num_columns else rows
+    return share_dictionaries(rows).take(pa.array(order)) if rows.num_columns else rows

@@ -26,7 +26,7 @@ from indistinct.tables.domain import Kind
 from indistinct.tables.fetched import fetch_files, origin_of
 from indistinct.tables.input_files import read_ordinary
 from indistinct.tables.opening import columns_in
-from indistinct.tables.several import LABELLED, files_of, is_delimited
+from indistinct.tables.several import LABELLED, SHEETS, files_of, is_delimited
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,7 +80,7 @@ class OpenedTables:
     def untyped(self) -> bool:
         """Whether the release is a file that does not tell empty text from missing."""
         files = self.sources[MAIN].files
-        return self.text or any(path.suffix.lower() in LABELLED for path in files)
+        return self.text or any(path.suffix.lower() in (*LABELLED, *SHEETS) for path in files)
 
     @property
     def apart(self) -> Path | None:

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from indistinct.algorithms.explanation import Explanation
 from indistinct.engines.base import Engine, Sink, Source, require_table
+from indistinct.engines.spark.source import frame_of
 from indistinct.errors import Feasible, InfeasibleError, InputError, MissingExtraError
 from indistinct.figures import count_unit, share_above
 from indistinct.frequencies.count import Counted
@@ -150,6 +151,14 @@ class Release:
         for place, column in self._ranges() if intervals else ():
             table = table.set_column(place, table.column_names[place], interval_structs(column))
         return polars.from_arrow(table)
+
+    def to_spark(self, *, session: Any = None) -> Any:
+        """Return the published table as a Spark frame, in a `session` or in the one that is running.
+
+        The table goes through the memory of this process. A release that was written as Parquet is read from there with
+        `session.read.parquet` instead.
+        """
+        return frame_of(_without_dictionaries(self.table), session)
 
     def _ranges(self) -> list[tuple[int, RangeColumn]]:
         """Return the columns of ranges of numbers and dates, with their places in the table."""

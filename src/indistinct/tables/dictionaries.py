@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.errors import InputError
-from indistinct.machine.arrays import empty_large
+from indistinct.machine.arrays import Codes, empty_large
 from indistinct.tables.domain import ascends, with_room
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
@@ -42,18 +42,49 @@ def check_text(name: str, column: pa.ChunkedArray) -> None:
 
 def assemble(column: pa.ChunkedArray) -> pa.DictionaryArray:
     """Return a dictionary-encoded text column as one array with one dictionary of distinct values."""
-    chunks = with_room(column if isinstance(column.type, pa.DictionaryType) else column.cast(TEXT), pa.string()).chunks
-    if len(chunks) == 1:
-        values = chunks[0].dictionary
+    coded = with_room(column if isinstance(column.type, pa.DictionaryType) else column.cast(TEXT), pa.string())
+    if coded.num_chunks == 1:
+        values = coded.chunk(0).dictionary
         if ascends(values) or (values.null_count == 0 and len(values.unique()) == len(values)):
-            return chunks[0]
-    spelled = pa.chunked_array([chunk.dictionary for chunk in chunks], pa.string())
-    values = pc.drop_null(spelled.unique())
+            return coded.chunk(0)
+    codes, values = _transpose(coded)
+    return _coded_array(codes, values)
+
+
+def share_dictionaries(table: pa.Table) -> pa.Table:
+    """Return a table whose dictionary-encoded columns each have one dictionary for all their chunks."""
+    return pa.table([share_dictionary(column) for column in table.columns], schema=table.schema)
+
+
+def share_dictionary(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column whose chunks have one dictionary, in the same type; other columns are returned unchanged.
+
+    Arrow's own `unify_dictionaries` must not be used: it looks up the indices of missing cells too. What these slots
+    hold is undefined, and Arrow then reads outside the dictionary, which ends the process.
+
+    >>> several = pa.chunked_array([pa.array(["x", None]).dictionary_encode(), pa.array(["y"]).dictionary_encode()])
+    >>> share_dictionary(several).chunk(0).dictionary.to_pylist()
+    ['x', 'y']
+    """
+    kind = column.type
+    if not isinstance(kind, pa.DictionaryType) or column.num_chunks < 2:
+        return column
+    codes, values = _transpose(column)
+    if len(values) > np.iinfo(kind.index_type.to_pandas_dtype()).max:
+        kind = pa.dictionary(pa.int32(), kind.value_type, ordered=kind.ordered)
+    return pa.chunked_array([_coded_array(codes, values, kind)], kind)
+
+
+def _transpose(column: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
+    """Return the code of each cell among the distinct values of all dictionaries, and these values; -1 is missing."""
+    listed = pa.chunked_array([chunk.dictionary for chunk in column.chunks], column.type.value_type)
+    values = pc.drop_null(listed.unique())
     # -1 stands for a missing value that hides in a dictionary instead of behind the codes.
-    places = pc.fill_null(pc.index_in(spelled, value_set=values), -1).to_numpy()
+    places = pc.fill_null(pc.index_in(listed, value_set=values), -1).to_numpy()
     codes = empty_large(len(column), np.int32)
     begin = first = 0
-    for chunk in chunks:
+    for chunk in column.chunks:
+        # The slots of missing cells hold anything, so they are filled before they are looked up.
         indices = pc.fill_null(chunk.indices, 0) if chunk.indices.null_count else chunk.indices
         own = places[first : first + len(chunk.dictionary)]
         part = codes[begin : begin + len(chunk)]
@@ -62,11 +93,19 @@ def assemble(column: pa.ChunkedArray) -> pa.DictionaryArray:
         if chunk.indices.null_count:
             part[chunk.indices.is_null().to_numpy(zero_copy_only=False)] = -1
         begin, first = begin + len(chunk), first + len(own)
-    absent = codes < 0 if spelled.null_count or any(chunk.indices.null_count for chunk in chunks) else None
+    return codes, values
+
+
+def _coded_array(codes: Codes, values: pa.Array, kind: pa.DictionaryType = TEXT) -> pa.DictionaryArray:
+    """Return codes with their dictionary; -1 is missing, and a missing cell has index 0."""
+    absent = codes < 0 if codes.min(initial=0) < 0 else None
     if absent is not None:
         codes[absent] = 0
+    indices = pa.array(codes, mask=absent)
+    if kind.index_type != indices.type:
+        indices = indices.cast(kind.index_type)
     # The codes come from places in `values`, so they need no second check of their bounds.
-    return pa.DictionaryArray.from_arrays(pa.array(codes, mask=absent), values, safe=False)
+    return pa.DictionaryArray.from_arrays(indices, values, ordered=kind.ordered, safe=False)
 
 
 def compact(column: pa.ChunkedArray, *, ascending: bool = False) -> pa.DictionaryArray:

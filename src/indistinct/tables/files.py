@@ -117,6 +117,24 @@ def _check_encryption(path: Path, file: Any, names: Sequence[str]) -> None:
         )
 
 
+def columns_in_file(path: Path) -> list[str]:
+    """Return the names of the columns that a Parquet or an Arrow file holds."""
+    import pyarrow.parquet as pq
+
+    try:
+        with path.open("rb") as file:
+            is_parquet = file.read(4) in (b"PAR1", b"PARE")
+        if is_parquet:
+            return list(pq.read_schema(path).names)
+        with pa.OSFile(str(path)) as opened:
+            return list(_arrow_table(opened).column_names)
+    except (pa.ArrowException, OSError):
+        raise InputError(
+            f"{path} lies in a folder such as year=2024, which names a column, and is no Parquet or Arrow file",
+            hint="save the table as Parquet, or name the files of one such folder alone",
+        ) from None
+
+
 def categories_in(path: Path) -> dict[str, Labels]:
     """Return the columns that a Parquet file declares to be categories; their order is not told there."""
     import pyarrow.parquet as pq

@@ -20,6 +20,7 @@ from indistinct.tables.extents import count_spans
 from indistinct.tables.fetched import named_as_given
 from indistinct.tables.files import categories_in, head_of_parquet, read_arrow, read_parquet
 from indistinct.tables.frames import categories_of, flat, from_frame, is_frame
+from indistinct.tables.hive import Partitions, find_partitions
 from indistinct.tables.input_files import check_ordinary, no_file
 from indistinct.tables.labelled import read_labelled, shape_of_labelled
 from indistinct.tables.misfits import MisfitError, locate_rows
@@ -125,8 +126,9 @@ def open_table(
         with named_as_given():
             for path in files:
                 check_file(path)
+            allowance, partitions = Allowance.of(files, memory), find_partitions(source, files)
             with require_unchanged([Stamp.of(path) for path in files]):
-                read = _read(files, how, chosen, Allowance.of(files, memory), published=published)
+                read = _read(files, how, chosen, allowance, published=published, partitions=partitions)
         only = files[0] if len(files) == 1 else None
         name = None if only is None else only.name
         told = (read.respelled, read.grouped, read.left_out, files, dict(read.labels), read.notes)
@@ -156,16 +158,20 @@ def _read(
     allowance: Allowance,
     *,
     published: bool,
+    partitions: Partitions | None,
 ) -> Delimited:
     path, kind = files[0], kind_of_file(files[0])
+    inside = columns if partitions is None else partitions.file_columns(columns)
     if kind in DELIMITED:
         how = delimited_reading(path, reading)
         return read_delimited(files, how, columns=columns, published=published, allowance=allowance)
-    check_size(files, reading, columns, allowance)
+    check_size(files, reading, inside, allowance)
     if kind in (*PARQUET, *ARROW):
         read = read_parquet if kind in PARQUET else read_arrow
-        tables = [read(each, columns) for each in files]
+        tables = [read(each, inside) for each in files]
         labels = categories_of(tables[0]) if kind in ARROW else categories_in(path)
+        if partitions is not None:
+            tables = [partitions.add(each, table, columns) for each, table in zip(files, tables, strict=True)]
         return Delimited(_apply_reading(together(files, list(map(flat, tables))), reading), labels=labels)
     if kind in SHEETS:
         sheets = [read_sheet(each, reading, columns, published=published) for each in files]

@@ -13,6 +13,7 @@ import pyarrow as pa
 from indistinct.errors import InputError
 from indistinct.tables.addresses import without_credentials
 from indistinct.tables.fetched import fetch_files
+from indistinct.tables.hive import files_below
 from indistinct.tables.input_files import looks_like_an_address, no_file
 
 DELIMITED = (".csv", ".tsv", ".txt")
@@ -28,8 +29,8 @@ def files_of(source: Any) -> tuple[Path, ...] | None:
     """Return the files that a path, a folder, a pattern or a list of paths names; None for what is no path.
 
     Of standard input, `-`, and of what lies at an address such as s3://bucket/a.csv, they are private copies. They come
-    in the order of their names, and are of one kind. A folder is read without the folders in it, and without files
-    whose names begin with a dot or an underscore.
+    in the order of their names, and are of one kind. A folder is read without files whose names begin with
+    a dot or an underscore, and with the folders in it if all of them are partitions such as `year=2024`.
     """
     if isinstance(source, list | tuple):
         if not source or not all(isinstance(each, str | Path) for each in source):
@@ -44,6 +45,9 @@ def files_of(source: Any) -> tuple[Path, ...] | None:
     if _is_folder(path):
         inside = [each for each in path.iterdir() if not each.name.startswith(HIDDEN)]
         folders = [each.name for each in inside if each.is_dir()]
+        partitioned = files_below(path, HIDDEN) if folders else None
+        if partitioned is not None:
+            return _of_one_kind(partitioned, f"the folder {path}")
         if folders:
             raise InputError(
                 f"the folder {path} has folders in it, such as {min(folders)!r}",

@@ -23,6 +23,7 @@ from indistinct.tables import open_table
 from indistinct.tables.dictionaries import is_text
 from indistinct.tables.files import head_of_parquet
 from indistinct.tables.frames import flat, is_frame
+from indistinct.tables.hive import Partitions, find_partitions
 from indistinct.tables.opening import check_file, delimited_reading
 from indistinct.tables.several import (
     PARQUET,
@@ -37,6 +38,8 @@ from indistinct.tables.streamed import InBlocks, delimited_blocks, typed_blocks
 from indistinct.tables.value import Reading, choose, is_table
 
 LONGEST_LINE = 1 << 27
+# The column of a file's path, and the table of what folders name, while both are joined.
+FILE, PARTITIONS = "indistinct_file", "indistinct_partitions"
 # What a text takes in memory, once its cells are codes and numbers, by the bytes of its file.
 TEXT_GROWS, COMPRESSED_GROWS = 2, 10
 
@@ -59,7 +62,9 @@ def open_duck(source: Any, reading: Reading, *, memory: int) -> DuckTable | None
         return None
     files = files_of(place_of(source))
     if files is not None:
-        return _from_files(files, reading, duckdb, memory, published=isinstance(source, PublishedFile))
+        partitions = find_partitions(place_of(source), files)
+        is_published = isinstance(source, PublishedFile)
+        return _from_files(files, reading, duckdb, memory, published=is_published, partitions=partitions)
     if not is_table(source) and not is_frame(source):
         return None
     data = open_table(source, reading=None if is_table(source) else reading).data
@@ -145,7 +150,13 @@ def _rows_of(relation: Any) -> int:
 
 
 def _from_files(
-    files: tuple[Path, ...], reading: Reading, duckdb: Any, memory: int, *, published: bool
+    files: tuple[Path, ...],
+    reading: Reading,
+    duckdb: Any,
+    memory: int,
+    *,
+    published: bool,
+    partitions: Partitions | None,
 ) -> DuckTable | None:
     for path in files:
         check_file(path)
@@ -153,7 +164,8 @@ def _from_files(
         return None
     stamps = tuple(map(Stamp.of, files))
     if not is_delimited(files[0]):
-        table = _apply_declarations(_parquet(files, reading, duckdb, memory), duckdb, memory)
+        opened = _parquet(files, reading, duckdb, memory, partitions=partitions)
+        table = _apply_declarations(opened, duckdb, memory)
         return replace(table, files=files, stamps=stamps)
     with require_unchanged(stamps):
         found = delimited_blocks(files, delimited_reading(files[0], reading), published=published)
@@ -176,16 +188,34 @@ def _apply_declarations(table: DuckTable, duckdb: Any, memory: int) -> DuckTable
     return replace(made, reading=reading, files=table.files, stamps=table.stamps)
 
 
-def _parquet(files: tuple[Path, ...], reading: Reading, duckdb: Any, memory: int) -> DuckTable:
-    schemas, rows = [], 0
+def _parquet(
+    files: tuple[Path, ...], reading: Reading, duckdb: Any, memory: int, *, partitions: Partitions | None = None
+) -> DuckTable:
+    schemas, rows, columns = list[pa.Schema](), 0, reading.columns or None
     for path in files:
-        head = head_of_parquet(path, reading.columns or None)
+        head = head_of_parquet(path, columns if partitions is None else partitions.file_columns(columns))
         schemas.append(flat(head.schema.empty_table()).schema)
         rows += head.rows
         check_alike(files[0], schemas[0], path, schemas[-1])
     connection = _connect(duckdb, memory)
-    relation = connection.read_parquet([str(path) for path in files], union_by_name=len(files) > 1)
-    return DuckTable(connection, relation, schemas[0], rows, files, reading)
+    paths = [str(path) for path in files]
+    if partitions is None:
+        relation = connection.read_parquet(paths, union_by_name=len(files) > 1, hive_partitioning=False)
+        return DuckTable(connection, relation, schemas[0], rows, files, reading)
+    whole = pa.schema([*schemas[0], *partitions.schema])
+    schema = pa.schema([whole.field(name) for name in choose(whole.names, columns)])
+    # DuckDB joins the values of folders to the rows; its own reading of them has other types.
+    return DuckTable(connection, _join_partitions(connection, paths, partitions), schema, rows, reading=reading)
+
+
+def _join_partitions(connection: Any, paths: Sequence[str], partitions: Partitions) -> Any:
+    """Return the rows of files with the columns that their folders name."""
+    cells = zip(*partitions.values.values(), strict=True)
+    columns = [pa.array(values, field.type) for values, field in zip(cells, partitions.schema, strict=True)]
+    connection.register(PARTITIONS, pa.table([pa.array(paths), *columns], names=[FILE, *partitions.schema.names]))
+    rows = f"read_parquet($1, union_by_name = true, hive_partitioning = false, filename = '{FILE}')"
+    joined = f"SELECT * EXCLUDE ({FILE}) FROM {rows} JOIN {PARTITIONS} USING ({FILE})"  # noqa: S608
+    return connection.sql(joined, params=[paths])
 
 
 def draw_duck(table: DuckTable, share: float, *, person: Sequence[str], memory: int) -> DuckTable:

@@ -16,7 +16,7 @@ from indistinct.errors import InputError, OutOfMemoryError, ParameterError
 from indistinct.frequencies.encode import group_rows
 from indistinct.machine.arrays import Codes
 from indistinct.recoding.transformations import Transformed
-from indistinct.tables.dictionaries import assemble
+from indistinct.tables.dictionaries import assemble, share_dictionaries
 from indistinct.tables.domain import Kind, kind_of
 from indistinct.tables.value import Reading, SourceDetails
 
@@ -177,7 +177,7 @@ class PostgresTable(SourceDetails):
 
     def table(self) -> pa.Table:
         """Return the whole table in memory."""
-        return pa.concat_tables(self.batches(self.columns)).unify_dictionaries()
+        return share_dictionaries(pa.concat_tables(self.batches(self.columns)))
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Let whoever needs the whole table in memory read it as a frame."""

@@ -3,8 +3,8 @@
 The values must be those that Spark would read. Where that is not certain, `find_pieces` returns None and Spark reads.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from indistinct.engines.spark.estimating import join_words, words_of
 from indistinct.engines.spark.parcels import PART, join_tables, pack_parts, pack_table, unpack_parcels
 from indistinct.errors import InputError
+from indistinct.tables.hive import Partitions, constant_column
 
 NUMBER = "rows"
 # Rows that are read together.
@@ -36,12 +37,16 @@ CALENDAR = "spark.sql.parquet.datetimeRebaseModeInRead"
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What one task reads: a row group of a file, or `rows` of it from `first` on."""
+    """What one task reads: a row group of a file, or `rows` of it from `first` on.
+
+    `constants` are the values of the columns that the folders of the file name.
+    """
 
     path: str
     row_group: int
     rows: int
     first: int = 0
+    constants: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,16 +81,17 @@ class Pieces:
 
     def read_piece(self, piece: Piece) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a piece; texts have dictionaries."""
-        texts = [field.name for field in self.schema if field.type in TEXTS]
+        stored = [each for each in self.schema if each.name not in piece.constants]
+        if not stored:
+            rows = pa.record_batch([pa.nulls(piece.rows)], names=[NUMBER])
+            yield self._batch(rows, piece.constants)
+            return
+        names, texts = [each.name for each in stored], [each.name for each in stored if each.type in TEXTS]
         try:
             with pq.ParquetFile(piece.path, read_dictionary=texts) as file:
-                batches = file.iter_batches(
-                    BATCH, row_groups=[piece.row_group], columns=self.schema.names, use_threads=False
-                )
+                batches = file.iter_batches(BATCH, row_groups=[piece.row_group], columns=names, use_threads=False)
                 for batch in rows_between(batches, piece.first, piece.first + piece.rows):
-                    columns = [_as_spark_reads(batch[field.name], field.type) for field in self.schema]
-                    names = [f"c{index}" for index in range(len(columns))]
-                    yield pa.record_batch(columns, names=names)
+                    yield self._batch(batch, piece.constants)
         except FileNotFoundError:
             raise InputError(
                 f"a worker of Spark does not see the file {Path(piece.path).name!r}",
@@ -96,6 +102,16 @@ class Pieces:
                 f"a worker of Spark could not read the file {Path(piece.path).name!r}",
                 hint="see that it is whole and that nobody writes to it, and run it again",
             ) from None
+
+    def _batch(self, batch: pa.RecordBatch, constants: Mapping[str, Any]) -> pa.RecordBatch:
+        """Return rows of a file in the types of the table, with the columns that its folders name."""
+        columns = [
+            constant_column(constants[each.name], each.type, len(batch))
+            if each.name in constants
+            else _as_spark_reads(batch[each.name], each.type)
+            for each in self.schema
+        ]
+        return pa.record_batch(columns, names=[f"c{index}" for index in range(len(columns))])
 
 
 def rows_between(batches: Iterable[pa.RecordBatch], first: int, last: int) -> Iterator[pa.RecordBatch]:
@@ -123,8 +139,12 @@ def split_pieces(pieces: Sequence[Piece], tasks: int) -> tuple[Piece, ...]:
     return tuple(found)
 
 
-def find_pieces(paths: Sequence[Path], wanted: pa.Schema, session: Any) -> tuple[Piece, ...] | None:
+def find_pieces(
+    paths: Sequence[Path], wanted: pa.Schema, session: Any, partitions: Partitions | None = None
+) -> tuple[Piece, ...] | None:
     """Return what tasks read of files in the types that Spark gave; None where Spark must read them itself."""
+    named = () if partitions is None else partitions.schema.names
+    stored = pa.schema([each for each in wanted if each.name not in named])
     moments = any(pa.types.is_temporal(field.type) for field in wanted)
     if moments and session.conf.get(CALENDAR) == "LEGACY":
         return None
@@ -132,12 +152,14 @@ def find_pieces(paths: Sequence[Path], wanted: pa.Schema, session: Any) -> tuple
     for path in paths:
         try:
             with pq.ParquetFile(path) as file:
-                if not _reads_as_spark(file, wanted):
+                if not _reads_as_spark(file, stored):
                     return None
                 sizes = [file.metadata.row_group(number).num_rows for number in range(file.num_row_groups)]
         except (OSError, pa.ArrowException):  # encrypted, or of a kind that Arrow does not know
             return None
-        pieces += [Piece(str(path), number, rows) for number, rows in enumerate(sizes) if rows]
+        constants = {} if partitions is None else partitions.of_file(path)
+        place = str(path.absolute())
+        pieces += [Piece(place, number, rows, constants=constants) for number, rows in enumerate(sizes) if rows]
     return split_pieces(pieces, int(session.sparkContext.defaultParallelism))
 
 

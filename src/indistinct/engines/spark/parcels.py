@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.machine.arrays import Codes
+from indistinct.tables.dictionaries import share_dictionary
 
 PART, PARCEL = "part", "parcel"
 PARCELS = pa.schema([(PART, pa.int32()), (PARCEL, pa.binary())])
@@ -68,7 +69,7 @@ def join_tables(tables: Sequence[pa.Table]) -> pa.Table:
         plain = {kind.value_type if isinstance(kind, pa.DictionaryType) else kind for kind in kinds}
         kind = next(iter(kinds if len(kinds) == 1 else plain))
         chunks = [chunk for column in each for chunk in column.cast(kind).chunks]
-        columns.append(pa.chunked_array(chunks, kind).unify_dictionaries())
+        columns.append(share_dictionary(pa.chunked_array(chunks, kind)))
     return pa.table(columns, names=tables[0].column_names)
 
 

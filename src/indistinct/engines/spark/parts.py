@@ -55,6 +55,7 @@ from indistinct.machine.arrays import Codes, starts_of
 from indistinct.machine.randomness import Secret
 from indistinct.recoding.class_rows import ClassRows, class_words, unite_classes
 from indistinct.recoding.outputs import MAIN
+from indistinct.tables.dictionaries import share_dictionary
 
 LOG = logging.getLogger("indistinct.parts")
 TOLD, SUMMARIES = "told", "summaries"
@@ -274,7 +275,7 @@ def coded_texts(table: pa.Table) -> pa.Table:
     """Return a table whose texts all have dictionaries of one type, however they came."""
     coded = pa.dictionary(pa.int32(), pa.string())
     columns = [
-        column.dictionary_encode().cast(coded).unify_dictionaries()
+        share_dictionary(column.dictionary_encode().cast(coded))
         if pa.types.is_string(column.type) or isinstance(column.type, pa.DictionaryType)
         else column
         for column in table.columns

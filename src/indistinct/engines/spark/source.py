@@ -1,8 +1,10 @@
 """A table that Spark reads where it lies: a frame, Parquet files, or an Arrow table."""
 
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from indistinct.engines.spark.session import import_pyspark, most_bytes, session
 from indistinct.engines.spark.types import arrow_schema, spark_schema, types_to_send
 from indistinct.errors import InputError, ParameterError
 from indistinct.tables.domain import Kind, kind_of
+from indistinct.tables.hive import Partitions, find_partitions
 from indistinct.tables.several import PARQUET, Stamp, files_of, kind_of_file
 from indistinct.tables.value import Reading, SourceDetails, Table, choose, is_table
 
@@ -232,7 +235,8 @@ def open_spark(source: Any, reading: Reading, *, memory: int | None) -> SparkTab
     if not files:
         return None
     # A copy without a name is a link to what this process holds open: followed to its end, it leads nowhere.
-    table = read_files(session_for(memory), files, reading.columns)
+    partitions = find_partitions(place_of(source), files)
+    table = read_files(session_for(memory), files, reading.columns, partitions=partitions)
     return _with_text(replace(table, path=files[0] if len(files) == 1 else None), reading)
 
 
@@ -243,17 +247,45 @@ def parquet_files(source: Any) -> tuple[Path, ...]:
     return files if all(kind_of_file(path) in PARQUET and path.is_file() for path in files) else ()
 
 
-def read_files(session: Any, files: Sequence[Path], columns: Sequence[str] = ()) -> SparkTable:
+def read_files(
+    session: Any, files: Sequence[Path], columns: Sequence[str] = (), *, partitions: Partitions | None = None
+) -> SparkTable:
     """Return Parquet files, in the types that Spark reads, of which workers read the rows where that is the same."""
     places = [path.absolute() for path in files]
     stamps = tuple(map(Stamp.of, places))
     with shorten_errors("read the table as Parquet"):
-        frame = session.read.parquet(*[path.as_uri() for path in places])
+        frame = _frame_of_files(session, files, partitions)
     short, arrow = _short_frame(frame, columns)
-    pieces = find_pieces(places, arrow, session)
+    pieces = find_pieces(files, arrow, session, partitions)
     if pieces is None:
         return replace(_counted(short, arrow), stamps=stamps)
     return SparkTable(short, arrow, sum(piece.rows for piece in pieces), pieces, stamps=stamps)
+
+
+def _frame_of_files(session: Any, files: Sequence[Path], partitions: Partitions | None) -> Any:
+    """Return a frame of Parquet files, with the columns that their folders name.
+
+    Spark takes a path as it is written, with blanks and signs; in an address it would not decode them.
+    """
+    if partitions is None:
+        return session.read.parquet(*[f"file://{_without_patterns(path)}" for path in files])
+    frames = []
+    for values, own in partitions.by_values().items():
+        frame = session.read.parquet(*[f"file://{_without_patterns(path)}" for path in own])
+        constants = zip(partitions.schema, values, strict=True)
+        frames.append(frame.withColumns({field.name: _constant(value, field.type) for field, value in constants}))
+    return reduce(lambda one, other: one.unionByName(other), frames)
+
+
+def _without_patterns(path: Path) -> str:
+    """Return a path whose signs of patterns, such as [ and *, stand for themselves."""
+    return re.sub(r"([\\*?\[\]{}])", r"\\\1", str(path.absolute()))
+
+
+def _constant(value: Any, kind: pa.DataType) -> Any:
+    from pyspark.sql import functions
+
+    return functions.lit(value).cast(spark_schema(pa.schema([("c", kind)])).fields[0].dataType)
 
 
 def _read(session: Any, places: Sequence[str], columns: Sequence[str] = ()) -> SparkTable:
@@ -299,12 +331,21 @@ def _short_frame(frame: Any, columns: Sequence[str] = ()) -> tuple[Any, pa.Schem
 
 def _from_arrow(data: pa.Table, session: Any) -> SparkTable:
     """Return an Arrow table in Spark; small ones alone come this way, such as a release that is in memory."""
+    return SparkTable(_send(data, session), data.schema, data.num_rows)
+
+
+def frame_of(data: pa.Table, session: Any = None) -> Any:
+    """Return an Arrow table as a frame of Spark, in a session or in the one that is running."""
+    import_pyspark()
+    return _send(data, session_for(None) if session is None else session).toDF(*data.column_names)
+
+
+def _send(data: pa.Table, session: Any) -> Any:
+    """Return a frame of an Arrow table, whose columns are called `c0`, `c1` and so on."""
     columns = [column.cast(each.type) for column, each in zip(data.columns, types_to_send(data.schema), strict=True)]
-    names = [f"c{index}" for index in range(len(columns))]
-    short = pa.table(columns, names=names)
+    short = pa.table(columns, names=[f"c{index}" for index in range(len(columns))])
     with shorten_errors("take an Arrow table"):
-        frame = session.createDataFrame(short, schema=spark_schema(short.schema))
-    return SparkTable(frame, data.schema, data.num_rows)
+        return session.createDataFrame(short, schema=spark_schema(short.schema))
 
 
 def _with_text(table: SparkTable, reading: Reading) -> SparkTable:

@@ -300,7 +300,7 @@ def _bits(chunk: pa.Array) -> Codes:
 class _Form:
     """The type in which the cells of a column are compared, the same for both tables.
 
-    In a file without types, missing and empty text are one, and an apostrophe before a text is for spreadsheets.
+    In a file without types, missing, empty text and NaN are one, and an apostrophe before a text is for spreadsheets.
     Where a text of the original reads as a number in the file, both are compared as the most lenient reader takes them.
     """
 
@@ -323,11 +323,17 @@ class _Form:
         if isinstance(plain.type, pa.DictionaryType):
             plain = plain.cast(plain.type.value_type)
         if plain.type == self.kind:
-            return plain, np.zeros(len(plain), dtype=bool)
+            return self._numbers(plain), np.zeros(len(plain), dtype=bool)
         cells = [read_as(chunk, self.kind) for chunk in plain.chunks]
         made = pa.chunked_array(cells, self.kind)
         strange = pc.and_(made.is_null(), plain.is_valid())
-        return made, strange.to_numpy()
+        return self._numbers(made), strange.to_numpy()
+
+    def _numbers(self, cells: pa.ChunkedArray) -> pa.ChunkedArray:
+        """Return cells with missing in place of NaN where the file may not tell both apart."""
+        if not (self.lenient and pa.types.is_floating(cells.type)):
+            return cells
+        return pc.if_else(pc.is_nan(cells), pa.scalar(None, cells.type), cells)
 
 
 def _form(name: str, release: Source, original: Source, *, lenient: bool) -> _Form:

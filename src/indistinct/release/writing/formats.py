@@ -21,7 +21,7 @@ from indistinct.release.writing.delimited import Writing, write_delimited
 from indistinct.release.writing.labelled import PROGRAMS, write_labelled
 from indistinct.release.writing.workbook import write_workbook
 from indistinct.tables.addresses import without_credentials
-from indistinct.tables.dictionaries import compact, is_text
+from indistinct.tables.dictionaries import compact, is_text, share_dictionaries
 from indistinct.tables.fields import LONGEST_LINE, read_fields
 from indistinct.tables.labelled import read_labelled
 from indistinct.tables.row_groups import read_row_groups
@@ -172,7 +172,7 @@ def _hardly_repeats(column: pa.ChunkedArray, rows: int) -> bool:
 def write_arrow(batches: Iterator[pa.Table], place: Path, writing: Writing) -> None:
     """Write an Arrow IPC file, which is also what Feather (version 2) is."""
     first = _cleared(next(batches))
-    options = pa.ipc.IpcWriteOptions(compression="lz4", unify_dictionaries=True)
+    options = pa.ipc.IpcWriteOptions(compression="lz4")
     with (
         pa.OSFile(str(place), "wb") as file,
         pa.ipc.new_file(file, first.schema, options=options) as writer,
@@ -184,7 +184,7 @@ def write_arrow(batches: Iterator[pa.Table], place: Path, writing: Writing) -> N
 def _cleared(table: pa.Table) -> pa.Table:
     """Return a table with nothing behind its missing cells, where Arrow may keep what was there before."""
     columns = [c.take(pa.array(np.arange(len(c)))) if c.null_count else c for c in table.columns]
-    return pa.table(columns, names=table.column_names)
+    return share_dictionaries(pa.table(columns, names=table.column_names))
 
 
 FORMATS: dict[str, Write] = {

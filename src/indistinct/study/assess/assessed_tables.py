@@ -245,7 +245,7 @@ def published_table(
     assignment = None
     if schema.person:
         whole, assignment = _by_people(source, original, schema, recoding, hierarchies)
-    evidence = Evidence(counted, source.rows, whole, assignment, coarse=published.text)
+    evidence = Evidence(counted, source.rows, whole, assignment, coarse=published.untyped)
     evidence.require_agreement([(name,) for name in schema.sensitive])
     return AssessedTable(source, schema, shows, evidence, bool(schema.person), True, notes)
 

@@ -35,6 +35,7 @@ from indistinct.study.inspect.roles import (
 )
 from indistinct.study.inspect.value import ColumnProfile, Inspection
 from indistinct.tables import Table, open_table
+from indistinct.tables.dictionaries import share_dictionaries
 from indistinct.tables.domain import Domain, Kind, kind_of
 from indistinct.tables.proposals import propose
 from indistinct.tables.value import Labels
@@ -93,7 +94,7 @@ def _rows_that_fit(source: Any, memory: int) -> Table:
     chance = np.random.default_rng(0)  # the same rows each time, so that the same is said
     batches = source.batches(source.columns)
     some = [batch.filter(pa.array(chance.random(len(batch)) < share)) for batch in batches]
-    sample = open_table(pa.concat_tables(some).unify_dictionaries())
+    sample = open_table(share_dictionaries(pa.concat_tables(some)))
     return replace(sample, reading=source.reading, left_out=source.left_out, notes=source.notes)
 
 
