@@ -99,7 +99,7 @@ def job_of(
     if instead:
         policy = _vary_policy(policy, flags)
     if data is not None:
-        policy = replace(policy, input=replace(policy.input, path=_absolute(data), database=None))
+        policy = replace(policy, input=policy.input.of_other_table(_absolute(data)))
     if not policy.models and policy.algorithm.promise() is None:
         raise no_model()
     if node is None:
@@ -236,6 +236,7 @@ def reading_of(flags: Flags, base: "Reading | None" = None) -> "Reading":
         comment=flags.comment,
         trim=flags.trim,
         nameless=flags.nameless,
+        version=flags.version,
     )
 
 

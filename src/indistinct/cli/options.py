@@ -280,6 +280,15 @@ class Flags:
             "--nameless", metavar="drop|name", help="Leave columns without a name out, or call them by their number."
         ),
     ] = None
+    version: Annotated[
+        int | None,
+        typer.Option(
+            "--version",
+            metavar="N",
+            min=0,
+            help="The version of a Delta table, or the snapshot ID of an Iceberg table, if not the newest.",
+        ),
+    ] = None
     as_json: Json = False
     show_values: Annotated[
         bool, typer.Option("--show-values", help="Let messages show values of the table, which they never do else.")
@@ -290,7 +299,19 @@ class Flags:
 NOTATION = ("decimal", "thousands", "dates", "type")
 ROLES = ("quasi", "sensitive", "insensitive", "identifier", "person")
 LAYOUT = ("skip_rows", "comment", "trim", "nameless")
-READING = ("delimiter", "encoding", "missing", "text", *NOTATION, "header", "sheet", "codes", "columns", *LAYOUT)
+READING = (
+    "delimiter",
+    "encoding",
+    "missing",
+    "text",
+    *NOTATION,
+    "header",
+    "sheet",
+    "codes",
+    "columns",
+    *LAYOUT,
+    "version",
+)
 WRITING = ("output_delimiter", "output_decimal", "output_encoding", "bom", "for_spreadsheet", "guard_formulas")
 EARLIER = ("previous", "previous_input", "ledger", "accept_overlap", "fresh")
 DATABASE = ("query",)

@@ -64,7 +64,7 @@ def _reading(policy: "Policy", flags: Flags, *, by_policy: bool, original: Path 
     if original is not None and not by_policy:
         # What is said of notations is said of the original: a release is written in that of computers.
         flags = replace(flags, decimal=None, thousands=None, dates=None, type=None)
-        flags = replace(flags, skip_rows=None, comment=None, trim=None, nameless=None)
+        flags = replace(flags, skip_rows=None, comment=None, trim=None, nameless=None, version=None)
     own, columns = reading_of(flags), policy.schema.columns
     for name in own.text:
         if name not in columns:

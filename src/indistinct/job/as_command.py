@@ -241,6 +241,8 @@ def _reading(policy: Policy) -> Flags:
         yield ("--columns", _listed(reading.columns))
     if reading.skip_rows:
         yield ("--skip-rows", str(reading.skip_rows))
+    if reading.version is not None:
+        yield ("--version", str(reading.version))
     if reading.text:
         yield ("--text", _listed(reading.text))
     for column, kind in reading.types.items():

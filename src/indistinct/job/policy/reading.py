@@ -100,6 +100,7 @@ TABLES: dict[str, dict[str, Accepts]] = {
         "comment": TEXT,
         "trim": TRUTH,
         "nameless": TEXT,
+        "version": WHOLE,
     },
     "privacy": {"models": TEXTS, "suppression": BUDGET},
     "algorithm": {"use": TEXT, "node": LEVELS},

@@ -38,6 +38,14 @@ class Input:
     database: DatabaseTable | None = None
     sample: float | None = None
 
+    def with_version(self, version: int | None) -> "Input":
+        """Return the same with the version of its table that is read."""
+        return replace(self, reading=replace(self.reading, version=version))
+
+    def of_other_table(self, path: Path) -> "Input":
+        """Return another file that is read alike; a version is one of the first table alone."""
+        return replace(self.with_version(None), path=path, database=None)
+
 
 @dataclass(frozen=True, slots=True)
 class Output:

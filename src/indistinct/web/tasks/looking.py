@@ -260,7 +260,7 @@ def _with_table(policy: Policy, table: Path) -> Policy:
     moved = move_files(
         policy, lambda path: policy.locate(path).resolve(), base=table.parent, move_hierarchy=lambda _path: None
     )
-    return replace(moved, input=replace(moved.input, path=Path(table.name)))
+    return replace(moved, input=moved.input.of_other_table(Path(table.name)))
 
 
 @contextmanager
