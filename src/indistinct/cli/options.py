@@ -299,19 +299,8 @@ class Flags:
 NOTATION = ("decimal", "thousands", "dates", "type")
 ROLES = ("quasi", "sensitive", "insensitive", "identifier", "person")
 LAYOUT = ("skip_rows", "comment", "trim", "nameless")
-READING = (
-    "delimiter",
-    "encoding",
-    "missing",
-    "text",
-    *NOTATION,
-    "header",
-    "sheet",
-    "codes",
-    "columns",
-    *LAYOUT,
-    "version",
-)
+OF_RELEASE = ("delimiter", "encoding", "missing", "text", *NOTATION, "header", "sheet", "codes", "columns", *LAYOUT)
+READING = (*OF_RELEASE, "version")
 WRITING = ("output_delimiter", "output_decimal", "output_encoding", "bom", "for_spreadsheet", "guard_formulas")
 EARLIER = ("previous", "previous_input", "ledger", "accept_overlap", "fresh")
 DATABASE = ("query",)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from indistinct.cli.flags import note_reading, policy_of, reading_of, source_of
-from indistinct.cli.options import READING, Flags
+from indistinct.cli.options import OF_RELEASE, Flags
 from indistinct.cli.screen import note
 from indistinct.errors import ParameterError
 from indistinct.schema import did_you_mean
@@ -37,7 +37,7 @@ def published_file(
     from indistinct.job.published import describe_by_policy, reading_of_release
     from indistinct.release.opening import buckets_in, certificate_of
 
-    job = policy_of(original or path, flags, policy=policy, beside=("model", *READING))
+    job = policy_of(original or path, flags, policy=policy, beside=("model", *OF_RELEASE))
     own = _reading(job, flags, by_policy=policy is not None, original=original)
     asked = job if population else replace(job, input=replace(job.input, population=None))
     given = describe_by_policy(

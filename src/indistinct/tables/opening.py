@@ -38,7 +38,7 @@ from indistinct.tables.several import (
     together,
 )
 from indistinct.tables.sheets import read_sheet
-from indistinct.tables.snapshots import settle_snapshot
+from indistinct.tables.snapshots import only_path, settle_snapshot
 from indistinct.tables.value import Reading, Table, choose
 
 ENGINE = "anonymize it where it lies (--engine duckdb)"
@@ -122,7 +122,8 @@ def open_table(
     chosen = how.columns or None
     if isinstance(source, Table):
         return _again(source, replace(how, text=tuple(dict.fromkeys((*source.reading.text, *how.text)))), chosen)
-    source, how = settle_snapshot(source, how)
+    if not published:
+        source, how = settle_snapshot(source, how)
     files = files_of(source)
     if files is not None:
         with named_as_given():
@@ -130,7 +131,7 @@ def open_table(
                 check_file(path)
             with require_unchanged([Stamp.of(path) for path in files]):
                 read = _read(files, how, chosen, Allowance.of(files, memory), published=published)
-        only = files[0] if len(files) == 1 else None
+        only = only_path(files)
         name = None if only is None else only.name
         told = (read.respelled, read.grouped, read.left_out, files, dict(read.labels), read.notes)
         return Table(read.data, name, only, how, *told)

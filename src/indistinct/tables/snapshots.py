@@ -5,7 +5,7 @@ Every engine reads the copy, so that no version is mixed with another while a re
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,8 +14,8 @@ from typing import Any
 import pyarrow as pa
 
 from indistinct.errors import IndistinctError, InputError, MissingExtraError, ParameterError
-from indistinct.tables.fetched import keep_copy, origin_of
-from indistinct.tables.input_files import check_ordinary
+from indistinct.tables.fetched import keep_copy
+from indistinct.tables.input_files import admit_copy, check_ordinary
 from indistinct.tables.lakes import DELTA, ICEBERG, METADATA, METADATA_FILES, hudi, kind_of_lake
 from indistinct.tables.row_groups import write_blocks
 from indistinct.tables.value import Reading, is_table
@@ -27,6 +27,9 @@ SCHEME = re.compile(r"file:(?://(?=/))?")
 PLAIN = re.compile(r"[^A-Za-z0-9_-]+")
 # Versions that a hint names.
 SOME = 5
+
+# The folders of tables, by the copies of this process.
+_FOLDERS: dict[Path, Path] = {}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,11 +71,19 @@ def settle_snapshot(source: Any, reading: Reading) -> tuple[Any, Reading]:
             name=f"{PLAIN.sub('_', folder.resolve().name) or 'table'}.parquet",
             write=lambda path: write_blocks(blocks, found.schema, path),
         )
+    admit_copy(copy)
+    _FOLDERS[copy] = folder
     return copy, replace(reading, version=found.version)
 
 
 def _is_copy(source: Any) -> bool:
-    return isinstance(source, Path) and origin_of(source) is not None
+    places = source if isinstance(source, list | tuple) else [source]
+    return all(isinstance(each, Path) and each in _FOLDERS for each in places)
+
+
+def only_path(files: Sequence[Path]) -> Path | None:
+    """Return where a table lies: its one file, or the folder of the table that the file is a copy of."""
+    return _FOLDERS.get(files[0], files[0]) if len(files) == 1 else None
 
 
 def _as_declared(batch: pa.RecordBatch, schema: pa.Schema) -> pa.Table:

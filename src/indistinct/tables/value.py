@@ -60,7 +60,7 @@ class Reading:
     comment: str | None = None
     trim: bool = False
     nameless: str | None = None
-    version: int | None = None
+    version: int | None = field(default=None, metadata={"stored": False})  # a recoding goes to other versions too
 
     @property
     def named_columns(self) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from indistinct.tables.addresses import without_credentials
 from indistinct.tables.domain import Kind, kind_of
 from indistinct.tables.lakes import at_address, find_kind
 from indistinct.tables.several import PARQUET, Stamp, files_of, kind_of_file
+from indistinct.tables.snapshots import only_path
 from indistinct.tables.value import Reading, SourceDetails, Table, choose, is_table
 
 # What a group takes at least: its number, and as much for each column.
@@ -236,7 +237,7 @@ def open_spark(source: Any, reading: Reading, *, memory: int | None) -> SparkTab
         return None
     # A copy without a name is a link to what this process holds open: followed to its end, it leads nowhere.
     table = read_files(session_for(memory), files, reading.columns)
-    table = replace(table, path=files[0] if len(files) == 1 else None, reading=Reading(version=reading.version))
+    table = replace(table, path=only_path(files), reading=Reading(version=reading.version))
     return _with_text(table, reading)
 
 

@@ -156,6 +156,12 @@ class Policy:
         """Return what is read: a table of a database, or the file at its path."""
         return self.input.database or self.locate(self.input.path)
 
+    def reading_at(self, path: str | Path | None) -> Reading:
+        """Return how a table is read, the policy's own where `path` is None; its version is one of that table alone."""
+        known = self.source
+        same = path is None or (isinstance(known, Path) and Path(path).absolute() == known.absolute())
+        return self.input.reading if same else self.input.with_version(None).reading
+
     @property
     def place(self) -> Path | DatabaseTable | None:
         """Return where the release goes, if the policy says so."""
