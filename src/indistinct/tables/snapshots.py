@@ -121,7 +121,7 @@ def _open_delta(folder: Path, version: int | None) -> Snapshot:
         except deltalake.exceptions.DeltaError:
             raise _no_version(folder, DELTA, version, f"it may be cleaned up; the newest is {newest}") from None
     for file in table.file_uris():
-        check_ordinary(_path_inside(folder, file, str(folder.absolute())))
+        check_ordinary(_path_inside(folder, file, table.table_uri))
     schema = pa.schema(table.schema().to_arrow())
     plain = pa.schema([pa.field(each.name, each.type) for each in schema])
     return Snapshot(table.version(), str(table.metadata().id), plain, _delta_rows(table, plain.names))
