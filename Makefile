@@ -14,7 +14,7 @@ VERSION = $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' src/indistinct/__init_
 # Tests start some hundred processes: what Python compiled once is kept beside the source for the next.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-integration test-dbt laws queries fuzz kills lint bench engines growth lighthouse sdnist kernels wheel check-wheel sbom check-files image docs site lock clean
+.PHONY: demo test test-integration test-dbt laws queries fuzz kills lint bench engines growth lighthouse sdnist kernels wheel check-wheel sbom attach-sbom check-files image check-image docs site lock clean
 .NOTPARALLEL:
 
 demo: $(RUNTIME)
@@ -111,9 +111,13 @@ docs: $(DEV)
 COMPILE := $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-header --quiet pyproject.toml
 
+# What the image has beyond the package: Spark, which needs Java, and what is for developers alone are not in it.
+IMAGE := cloud duckdb excel lake postgres stats web
+
 lock: $(DEV)
 	$(COMPILE) --extra report --group build --output-file requirements.lock
 	$(COMPILE) --all-extras --group dev --constraint requirements.lock --output-file requirements-dev.lock
+	$(COMPILE) $(IMAGE:%=--extra %) --constraint requirements-dev.lock --output-file requirements-image.lock
 	$(COMPILE) --group docs --constraint requirements-dev.lock --output-file requirements-docs.lock
 	$(COMPILE) --group packaging --constraint requirements-dev.lock --output-file requirements-packaging.lock
 	$(filter-out pyproject.toml,$(COMPILE)) --group dbt --output-file requirements-dbt.lock
@@ -129,12 +133,17 @@ site: $(DOCS) docs
 	cd $(SITE) && $(CURDIR)/$(BIN)/zensical build --strict
 	$(BIN)/python tools/site_pages.py $(SITE) --finish
 
-# What is in the package and what it needs, with hashes, as CycloneDX.
+# What is in the package and what it needs, with hashes and licences, as CycloneDX.
 sbom: $(PACKAGING)
 	mkdir -p build dist
 	sed 's/^dynamic = .*/version = "$(VERSION)"/' pyproject.toml > build/pyproject.toml
 	$(BIN)/cyclonedx-py requirements requirements.lock --pyproject build/pyproject.toml --mc-type library \
 		--output-reproducible --output-file dist/indistinct.cdx.json
+	$(BIN)/python tools/sbom_licences.py dist/indistinct.cdx.json
+
+# The workflow of a release puts the list of components beside its source; it says which TAG.
+attach-sbom:
+	gh release upload "$$TAG" build/sbom/indistinct.cdx.json
 
 # Workflows, templates and the other files for GitHub, by their schemas.
 CHECK := $(BIN)/check-jsonschema --builtin-schema
@@ -147,6 +156,16 @@ check-files: $(PACKAGING)
 
 image:
 	docker build --tag indistinct .
+
+# The image runs once as its documentation says, as a user that it does not know, without a network.
+check-image:
+	rm -rf build/image && mkdir -p build/image
+	docker run --rm --network none --user "$$(id -u):$$(id -g)" --volume "$(CURDIR)/build/image:/data" indistinct \
+		generate patients --rows 500 --seed 1 --output patients.csv
+	docker run --rm --network none --user "$$(id -u):$$(id -g)" --volume "$(CURDIR)/build/image:/data" indistinct \
+		anonymize patients.csv --identifier name,cost --quasi age,sex,zipcode,admitted --sensitive disease \
+		--model k-anonymity:k=5 --output release.csv
+	test -s build/image/release.csv.certificate.json
 
 $(VENV)/%.ready: %.lock pyproject.toml papers/pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -351,6 +351,13 @@ INPUT_SETTINGS = (
     _read("sheet", TEXT, "Sheet of a workbook, if several have cells.", metavar="NAME"),
     _read("comment", TEXT, "Prefix of comment lines, such as #.", metavar="MARK"),
     _read("nameless", TEXT, "Drop columns without a name, or name them by their number.", metavar="drop|name"),
+    _read(
+        "version",
+        WHOLE,
+        "Version of a Delta table or snapshot ID of an Iceberg table; the newest by default.",
+        metavar="N",
+        since="0.2.0",
+    ),
     _read("header", TRUTH, "The first line holds column names, even if it looks like data."),
     _read("codes", TRUTH, "Keep the codes of SPSS and Stata instead of their labels."),
     _read("trim", TRUTH, "Strip blanks around names and fields of text files."),

@@ -1,6 +1,7 @@
 """The files around the code: workflows, templates, the image, locks and versions say the same as the project."""
 
 import importlib.util
+import json
 import re
 import subprocess
 import sys
@@ -56,6 +57,38 @@ def test_workflows_read_and_only_publishing_gets_more(path):
     assert all("environment" in document["jobs"][name] for name in more)
 
 
+@pytest.mark.parametrize("path", [*WORKFLOWS, ROOT / "action.yml"], ids=lambda path: path.stem)
+def test_actions_of_others_are_named_by_their_commits(path):
+    """A tag can be moved to other code; the comment says which version the commit is, for readers and Dependabot."""
+    used = re.findall(r"uses: (\S+)(.*)$", path.read_text(encoding="utf-8"), re.M)
+    assert used
+    for name, comment in used:
+        assert name.startswith("./") or re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", name), name
+        assert name.startswith("./") or re.fullmatch(r" # v\d+\.\d+\.\d+", comment), name
+
+
+def test_workflows_run_dbt_and_the_image_and_a_release_has_its_components():
+    commands = {step["run"] for path in WORKFLOWS for step in steps_of(path) if "run" in step}
+    assert {"make test-dbt", "make image", "make check-image", "make sbom", "make attach-sbom"} <= commands
+    publish = jobs_of(ROOT / ".github" / "workflows" / "release.yml")["publish"]
+    runs = [step.get("run") for step in publish["steps"]]
+    sent = [step.get("with", {}).get("path") for step in publish["steps"]]
+    # What lies in dist/ goes to the package index, which takes packages alone.
+    assert "make attach-sbom" in runs
+    assert sent.index("dist") < sent.index("build/sbom")
+
+
+def test_the_list_of_components_gets_licences(tmp_path):
+    path = tmp_path / "list.json"
+    path.write_text(json.dumps({"components": [{"name": "numpy"}, {"name": "no-such-package"}]}))
+    ran = subprocess.run([sys.executable, ROOT / "tools" / "sbom_licences.py", path], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    numpy, other = json.loads(path.read_text())["components"]
+    assert "BSD" in json.dumps(numpy["licenses"])
+    assert "licenses" not in other
+    assert "no-such-package" in ran.stdout
+
+
 def test_every_supported_python_is_tested_and_gets_wheels():
     for name, job in (("test", "test"), ("wheels", "wheel")):
         matrix = jobs_of(ROOT / ".github" / "workflows" / f"{name}.yml")[job]["strategy"]["matrix"]
@@ -94,26 +127,54 @@ def instructions():
     return stages
 
 
-def test_the_image_is_small_runs_as_nobody_special_and_fetches_nothing_in_its_last_stage():
-    *building, last = instructions()
-    assert len(building) == 1
-    assert all("-slim" in stage[0][1] for stage in (*building, last))
-    names = [word for word, _ in last]
+def test_the_image_is_small_runs_as_nobody_special_and_fetches_nothing_when_it_runs():
+    build, run, *_ = instructions()
+    bases = {stage[0][1].partition(" ")[0] for stage in (build, run)}
+    assert len(bases) == 1
+    assert re.fullmatch(r"python:[\d.]+-slim-\w+@sha256:[0-9a-f]{64}", bases.pop())
+    names = [word for word, _ in run]
     assert names[-1] == "CMD"
-    (user,) = [rest for word, rest in last if word == "USER"]
+    (user,) = [rest for word, rest in run if word == "USER"]
     assert user not in ("root", "0")
     assert names.index("USER") < names.index("ENTRYPOINT")
-    assert {"HEALTHCHECK", "WORKDIR"} <= set(names)
-    runs = " ".join(rest for word, rest in last if word == "RUN")
-    assert not re.search(r"\b(pip|apt-get|curl|wget)\b", runs)
+    assert "WORKDIR" in names
+    runs = " ".join(rest for word, rest in run if word == "RUN")
+    assert not re.search(r"\b(pip|apt-get|make|curl|wget)\b", runs)
     assert "ADD" not in names
+    assert [rest for word, rest in run if word == "COPY"] == ["--from=build /opt/indistinct /opt/indistinct"]
+
+
+def test_the_image_runs_for_a_user_that_it_does_not_know():
+    (settings,) = [rest for word, rest in instructions()[1] if word == "ENV"]
+    assert "HOME=/tmp" in settings.split()
+    text = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    documented = re.findall(r"^#   docker run .*$", text, re.M)
+    assert len(documented) == 2
+    assert all('--user "$(id -u):$(id -g)"' in line for line in documented)
+    assert re.search(r"^check-image:(?:\n\t.*)*--user ", MAKEFILE, re.M)
+
+
+def test_only_the_web_app_has_its_health_checked_and_only_this_machine_reaches_it():
+    _, run, serve, last = instructions()
+    assert (serve[0], last) == (("FROM", "run AS serve"), [("FROM", "run")])
+    assert "HEALTHCHECK" not in [word for word, _ in run]
+    told = dict(serve)
+    assert json.loads(told["CMD"])[0] == "serve"
+    assert "HEALTHCHECK" in told
+    port = json.loads(told["CMD"])[-1]
+    assert f"'127.0.0.1', {port}" in told["HEALTHCHECK"]
+    assert f"--publish 127.0.0.1:{port}:{port}" in (ROOT / "Dockerfile").read_text(encoding="utf-8")
 
 
 def test_the_image_is_built_by_a_target_from_a_wheel_with_kernels_and_locked_packages():
     runs = " ".join(rest for word, rest in instructions()[0] if word == "RUN")
     assert set(re.findall(r"\bmake ([a-z-]+)", runs)) == {"wheel"}
-    assert "--require-hashes --requirement requirements.lock" in runs
-    assert "dist/*-cp*.whl" in runs
+    assert "--require-hashes --requirement requirements-image.lock" in runs
+    assert "--no-deps dist/*-cp*.whl" in runs
+    assert "--without-pip" in runs
+    locked = (ROOT / "requirements-image.lock").read_text(encoding="utf-8")
+    assert not re.findall(r"^(hatchling|editables|pytest|uv)==", locked, re.M)
+    assert all(f"\n{name}==" in locked for name in ("nicegui", "duckdb", "deltalake", "pyiceberg"))
     ignored = (ROOT / ".dockerignore").read_text(encoding="utf-8").split()
     assert {".git", ".venv", "dist"} <= set(ignored)
 
@@ -141,6 +202,7 @@ def test_lock_files_name_no_host_and_have_hashes():
         "requirements-dbt.lock",
         "requirements-dev.lock",
         "requirements-docs.lock",
+        "requirements-image.lock",
         "requirements-packaging.lock",
         "requirements.lock",
     ]

@@ -100,7 +100,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     command = typer.main.get_command(app)
 
     def run() -> object:
-        if not {"--help", "-h", "--version"} & set(arguments):
+        if not {"--help", "-h"} & set(arguments) and arguments[0] != "--version":
             check_address_space()
             remove_leftovers()
             if argv is None:

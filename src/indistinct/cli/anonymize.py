@@ -1,5 +1,6 @@
 """`indistinct anonymize`: from a policy, or a table and flags, to a verified release."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -52,9 +53,11 @@ def command(
     from indistinct.study.summary import summary_of_release
 
     with progress("anonymizing") as share, compile_aside(policy.algorithm):
+        table = source_of(policy, flags)
+        policy = replace(policy, input=policy.input.with_version(table.reading.version))
         changes: Changes = {
             **run_options(flags, policy),
-            "table": source_of(policy, flags),
+            "table": table,
             "output": path,
             "overwrite": overwrite,
             "save_recoding": save_recoding,

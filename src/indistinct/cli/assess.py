@@ -7,7 +7,7 @@ import typer
 
 from indistinct.cli import options
 from indistinct.cli.flags import opened_population, policy_of, source_of
-from indistinct.cli.options import ENGINE, READING, ROLES, SCREEN, Flags, MadeBy, share_options
+from indistinct.cli.options import ENGINE, OF_RELEASE, READING, ROLES, SCREEN, Flags, MadeBy, share_options
 from indistinct.cli.published_file import published_file
 from indistinct.cli.risk_tables import parts
 from indistinct.cli.screen import note, print_json, progress, show
@@ -124,7 +124,7 @@ def _describe_table(
     from indistinct.study.by_policy import transform_by_policy
 
     policy, original = named["policy"], named["original"]
-    asked = policy_of(original or table, flags, policy=policy, beside=("model", *READING))
+    asked = policy_of(original or table, flags, policy=policy, beside=("model", *OF_RELEASE))
     source = asked.locate(asked.input.path)
     is_input = original is None and (table == source or _is_same(table, source))
     if is_input and not (policy is None and certificate_path(table).is_file()):

@@ -7,7 +7,7 @@ import typer
 
 from indistinct.cli import options
 from indistinct.cli.flags import policy_of, reading_of
-from indistinct.cli.options import READING, ROLES, SCREEN, Flags, share_options
+from indistinct.cli.options import OF_RELEASE, READING, ROLES, SCREEN, Flags, share_options
 from indistinct.cli.output import write_text
 from indistinct.cli.screen import grid, note, print_json, show
 from indistinct.figures import plural
@@ -45,7 +45,7 @@ def command(
     if output is not None:
         check_form(output.suffix)
         check_targets([output], sources=[published], overwrite=overwrite)
-    job = policy_of(published, flags, policy=policy, beside=READING)
+    job = policy_of(published, flags, policy=policy, beside=OF_RELEASE)
     roles = job.schema if job.schema.columns else None
     reading = reading_of_release(job.input.reading, reading_of(flags))
     book = intervals(published, roles, hierarchies=job.used_hierarchies, reading=reading)

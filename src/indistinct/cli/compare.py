@@ -97,7 +97,7 @@ def _policy(source: Path, flags: Flags, data: Path | None) -> "Policy":
     if data is not None and not by_policy:
         raise ParameterError("--input goes with a policy, whose table it replaces", hint=f"indistinct compare {data} …")
     policy = policy_of(source, flags, policy=source if by_policy else None)
-    return policy if data is None else replace(policy, input=replace(policy.input, path=data.absolute()))
+    return policy if data is None else replace(policy, input=policy.input.of_other_table(data.absolute()))
 
 
 def _commands(source: Path, flags: Flags, data: Path | None) -> "Callable[[Point], str]":

@@ -100,7 +100,7 @@ def job_of(
     if instead:
         policy = _vary_policy(policy, flags)
     if data is not None:
-        policy = replace(policy, input=replace(policy.input, path=_absolute(data), database=None))
+        policy = replace(policy, input=policy.input.of_other_table(_absolute(data)))
     if not policy.models and policy.algorithm.promise() is None:
         raise no_model()
     if node is None:
@@ -255,7 +255,8 @@ def read_table(
     within: dict[str, Any] = {}
     if memory is not None and table is None and not lives_elsewhere(place):
         within = {"engine": "memory", "memory": memory}
-    source = opening.open(place, reading=policy.input.reading, table=None if _names_table(place) else table, **within)
+    named = None if _names_table(place) else table
+    source = opening.open(place, reading=policy.reading_at(path), table=named, **within)
     note_reading(source)
     return open_table(source)
 
@@ -269,7 +270,7 @@ def source_of(policy: "Policy", flags: Flags, path: Path | None = None) -> "Sour
 
     place, engine = _place(path or policy.source), flags.engine or "auto"
     table = None if path or _names_table(place) else flags.table
-    _, source = open_source(place, policy.input.reading, engine=engine, memory=flags.memory, table=table)
+    _, source = open_source(place, policy.reading_at(path), engine=engine, memory=flags.memory, table=table)
     note_reading(source)
     return source
 

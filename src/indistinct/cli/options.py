@@ -42,6 +42,7 @@ Json = Annotated[bool, typer.Option("--json", help=FLAGS["as_json"].help)]
 
 ROLES = names_under("schema")
 READING = names_under("input.reading")
+OF_RELEASE = tuple(name for name in READING if name != "version")
 WRITING = names_under("output.writing")
 EARLIER = ("previous", "previous_input", "ledger", "accept_overlap", "fresh")
 DATABASE = ("query",)

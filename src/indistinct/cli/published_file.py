@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from indistinct.cli.flags import note_reading, policy_of, reading_of, source_of
-from indistinct.cli.options import READING, Flags
+from indistinct.cli.options import OF_RELEASE, Flags
 from indistinct.cli.screen import note
 from indistinct.errors import ParameterError
 from indistinct.schema import did_you_mean
@@ -37,7 +37,7 @@ def published_file(
     from indistinct.job.published import describe_by_policy, reading_of_release
     from indistinct.release.opening import buckets_in, certificate_of
 
-    job = policy_of(original or path, flags, policy=policy, beside=("model", *READING))
+    job = policy_of(original or path, flags, policy=policy, beside=("model", *OF_RELEASE))
     own = _reading(job, flags, by_policy=policy is not None, original=original)
     asked = job if population else replace(job, input=replace(job.input, population=None))
     given = describe_by_policy(
@@ -63,7 +63,7 @@ def _reading(policy: "Policy", flags: Flags, *, by_policy: bool, original: Path 
     """Return how flags say that a published file is read."""
     if original is not None and not by_policy:
         # What is said of notations is said of the original: a release is written in that of computers.
-        notations = ("decimal", "thousands", "dates", "type", "skip_rows", "comment", "trim", "nameless")
+        notations = ("decimal", "thousands", "dates", "type", "skip_rows", "comment", "trim", "nameless", "version")
         flags = replace(flags, **dict.fromkeys(notations))
     own, columns = reading_of(flags), policy.schema.columns
     for name in own.text:

@@ -8,7 +8,7 @@ import typer
 
 from indistinct.cli import options
 from indistinct.cli.flags import policy_of, read_table, reading_of
-from indistinct.cli.options import READING, ROLES, SCREEN, Flags, share_options
+from indistinct.cli.options import OF_RELEASE, READING, ROLES, SCREEN, Flags, share_options
 from indistinct.cli.screen import note, print_json, show
 from indistinct.errors import IndistinctError, InputError, VerificationError
 
@@ -59,7 +59,7 @@ def _scan_files(
     """Return the scan of each file, and why others could not be scanned; where there is one, its error is raised."""
     from indistinct.study.scan.scan import scan
 
-    job = policy_of(original or published[0], flags, policy=policy, beside=READING)
+    job = policy_of(original or published[0], flags, policy=policy, beside=OF_RELEASE)
     whole = None if original is None else read_table(job, original, memory=flags.memory)
     scans: dict[str, Scan] = {}
     failures: dict[str, str] = {}

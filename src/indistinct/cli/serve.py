@@ -12,6 +12,12 @@ from indistinct.errors import InputError, MissingExtraError, ParameterError
 
 def command(
     port: Annotated[int, typer.Option("--port", metavar="N", help="Where to listen; any free port by default.")] = 0,
+    host: Annotated[
+        str,
+        typer.Option(
+            "--host", metavar="ADDRESS", help="Address to listen on; 0.0.0.0 in a container. Browsers use 127.0.0.1."
+        ),
+    ] = "127.0.0.1",
     demo: Annotated[bool, typer.Option("--demo", help="Begin with a table of invented patients.")] = False,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
     folder: Annotated[
@@ -34,18 +40,21 @@ def command(
 ) -> None:
     """Serve the page on this machine, for whoever opens the address that is printed.
 
-    It listens on the loopback address only. The token in the address opens it once; another address is printed for
-    another browser. Uploads lie in a private folder that is removed at the end. What is decided is saved where only you
+    It listens on the loopback address only. In a container, --host 0.0.0.0 lets the published port reach it; whatever
+    the host, it answers only browsers that ask for 127.0.0.1 or localhost. The token in the address opens it once;
+    another address is printed for another browser.
+    Uploads lie in a private folder that is removed at the end. What is decided is saved where only you
     can read it, so that the next start finds it. Stop it with Ctrl-C.
     """
     try:
         from indistinct.web.saving import Shelf, usual_place
-        from indistinct.web.server import GIGABYTE, Address, address_to_json, serve
+        from indistinct.web.server import GIGABYTE, Address, address_to_json, check_host, serve
         from indistinct.web.sessions import Settings
     except ModuleNotFoundError as error:
         raise MissingExtraError(str(error.name), extra="web", purpose="the page") from None
     if not 0 <= port < 1 << 16:
         raise ParameterError(f"a port is a number from 1 to 65535; got {port}", hint="leave it out to take a free one")
+    check_host(host)
     if not 0 < largest_upload < float("inf"):
         raise ParameterError("the largest upload must be more than 0 gigabytes", hint="--largest-upload 2")
     if not 0 < idle < float("inf"):
@@ -70,4 +79,4 @@ def command(
 
     shelf = Shelf((jobs or usual_place()) if save else None)
     settings = Settings(folder.resolve(), int(largest_upload * GIGABYTE), demo, shelf, idle * 3600)
-    serve(settings, port=port, started=started, entered=entered)
+    serve(settings, host=host, port=port, started=started, entered=entered)

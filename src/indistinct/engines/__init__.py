@@ -25,6 +25,7 @@ from indistinct.tables.addresses import address_of
 from indistinct.tables.fetched import named_as_given
 from indistinct.tables.input_files import no_file
 from indistinct.tables.opening import is_out_of_proportion
+from indistinct.tables.snapshots import settle_snapshot
 
 __all__ = [
     "ENGINES",
@@ -100,10 +101,11 @@ def open_source(
     """
     enter("reading")
     remove_leftovers()
-    wanted = source if table is None and query is None else DatabaseTable(source, table, query)
+    wanted, how = settle_snapshot(source, reading or Reading())
+    wanted = wanted if table is None and query is None else DatabaseTable(source, table, query)
     chosen = chosen_engine(wanted, engine, memory)
     with named_as_given():
-        opened = chosen.open(wanted, reading or Reading())
+        opened = chosen.open(wanted, how)
     if opened is None:
         raise _not_opened(wanted, chosen)
     LOG.info("opened %d rows of %d columns in the engine %s", opened.rows, len(opened.columns), chosen.name)

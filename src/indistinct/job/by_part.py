@@ -174,7 +174,7 @@ def publish_by_part(
         partial(publish_part, finish),
         keep,
         lambda: None,
-        About(spell(plan.mondrian), "", seeded=job.seed is not None, warnings=warnings, sample=job.sample),
+        _about(job, source, warnings, algorithm=spell(plan.mondrian)),
         plan.judge.model,
         _reference(plan.judge, plan.keys),
         transformations,
@@ -236,7 +236,7 @@ def apply_by_part(
         partial(apply_part, finish, store.for_others() if levels.by_others else store),
         keep,
         done,
-        About(None, "", seeded=job.seed is not None, warnings=warnings, sample=job.sample),
+        _about(job, source, warnings),
         judge.model,
         _reference(judge, domains),
         recoding.transformations or {},
@@ -278,6 +278,11 @@ def _suppressed(total: Counter[str], budget: int, rows: int) -> list[str]:
         words = "{classes} class(es) with {rows_suppressed} row(s) break the promise on this table and are suppressed"
         told.append(Sentence(words, classes=total["broken"], rows_suppressed=total["dropped"]))
     return told
+
+
+def _about(job: Job, source: Any, warnings: tuple[str, ...], *, algorithm: str | None = None) -> About:
+    about = About(algorithm, "", seeded=job.seed is not None, warnings=warnings, sample=job.sample)
+    return replace(about, table_version=source.reading.version)
 
 
 def _parting(tree: KeyTree, columns: tuple[KeyColumn, ...], sizes: Codes, job: Job, source: Any) -> Parting:

@@ -46,7 +46,8 @@ def open(  # noqa: A001
     columns that are text whatever they spell; `types`, {column: number, plain-number, integer, date, datetime, text};
     `header=True` for a first line of names that looks like data; `skip_rows`, `comment`, `trim` and `nameless` say
     where names and fields begin; `columns` are those that are read, if not all; `reading` is how another table was
-    read. What would take more memory than ten times its file and 2 GB is refused.
+    read. What would take more memory than ten times its file and 2 GB is refused. The folder of a Delta or Iceberg
+    table is read by its `version` or snapshot ID, and by its newest one without.
 
     What lives elsewhere stays there and is read whenever it is needed: a relation, a table of a database, of which
     `table` is the name, or what a `query` gives there, and a file whose `engine` is not memory, or which is too large

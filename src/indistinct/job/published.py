@@ -56,7 +56,7 @@ def describe_by_policy(
     original = given.get("original")
     if isinstance(original, str | Path):
         engine, memory = given.get("engine") or "auto", given.get("memory")
-        given["original"] = open_source(original, job.input.reading, engine=engine, memory=memory)[1]
+        given["original"] = open_source(original, job.reading_at(original), engine=engine, memory=memory)[1]
     found = describe_release(release, schema or job.schema, trusting=trusting, **given)
     reading, marks = given.get("reading") or Reading(), (job.output.writing.decimal, job.input.reading.decimal)
     if reading.decimal is None and "," in marks and _has_texts_for_numbers(found):

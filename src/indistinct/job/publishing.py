@@ -189,7 +189,7 @@ def run(
     changes: Changes = {"overwrite": overwrite, "save_recoding": save_recoding, "seed": seed, "progress": progress}
     changes |= {"engine": engine, "memory": memory}
     if input is not None:
-        changes |= {"table": input, "reading": written.input.reading}
+        changes |= {"table": input, "reading": written.input.with_version(None).reading}
     if output is not None:
         changes["output"] = output
     job = job_of_policy(written, **changes)

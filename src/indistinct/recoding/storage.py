@@ -8,7 +8,7 @@ that what is read is checked before anybody uses it.
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, fields, is_dataclass, replace
+from dataclasses import MISSING, Field, fields, is_dataclass, replace
 from functools import partial
 from itertools import repeat
 from pathlib import Path
@@ -192,7 +192,12 @@ def _plain(value: Any, arrays: list[pa.Array] | None) -> Any:
     if not is_dataclass(value):
         return value
     kind = {"kind": NAMES[type(value)]} if isinstance(value, Recoding) else {}
-    return {**kind, **{field.name: _plain(getattr(value, field.name), arrays) for field in fields(value)}}
+    return {**kind, **{name: _plain(getattr(value, name), arrays) for name in _stored_fields(value)}}
+
+
+def _stored_fields(kind: Any) -> dict[str, Field[Any]]:
+    """Return the fields of a dataclass that are stored, by name."""
+    return {field.name: field for field in fields(kind) if field.metadata.get("stored", True)}
 
 
 def _content(array: pa.Array, listed: Callable[[], list[Any]], arrays: list[pa.Array] | None) -> dict[str, Any]:
@@ -298,7 +303,7 @@ def _hierarchy(data: Any) -> Hierarchy:
 
 
 def _instance(kind: Any, data: Mapping[str, Any], arrays: Sequence[pa.Array]) -> Any:
-    known = {field.name: field for field in fields(kind)}
+    known = _stored_fields(kind)
     needed = {name for name, field in known.items() if field.default is MISSING and field.default_factory is MISSING}
     if not needed <= data.keys() <= known.keys():
         raise KeyError("the fields are not those of this version")

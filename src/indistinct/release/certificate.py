@@ -87,6 +87,7 @@ class About:
     overlap: Overlap | None = None
     pseudonyms: Mapping[str, str] = field(default_factory=dict)
     sample: float | None = None
+    table_version: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,8 @@ class Certificate:
     where a model compared it with a population of so many people. `pseudonyms` are the columns that show some, and of
     which kind: keyed, which link releases under the same key, or random. `own_values` are columns that no recoding
     touched, where at least half of the rows have a value of their own. `sample` is the share of rows that was drawn at
-    random before: the original is what was drawn. `warnings` are what a reader must know before
+    random before: the original is what was drawn. `table_version` is the version of a Delta table, or the ID of a
+    snapshot of an Iceberg table, that was read. `warnings` are what a reader must know before
     trusting the release. In the form for others, `hidden` are the figures that are left out because they are smaller
     than `smallest_count`, or tell such a one; both are empty where nothing is.
     """
@@ -131,6 +133,7 @@ class Certificate:
     pseudonyms: Mapping[str, str] = field(default_factory=dict)
     own_values: tuple[OwnValues, ...] = ()
     sample: float | None = None
+    table_version: int | None = None
 
     @property
     def holds(self) -> bool:
@@ -259,6 +262,8 @@ def counted_grid(told: Document) -> Grid:
         rows.append(("people of the population", told.figure("population_size")))
     if told.at("sample"):
         rows.append(("share of rows that was drawn at random", told.figure("sample")))
+    if told.at("table_version") is not None:
+        rows.append(("version of the table that was read", str(told.at("table_version"))))
     return grid("What was counted", ("counted", "number"), rows, right=("number",))
 
 

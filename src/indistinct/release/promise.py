@@ -138,7 +138,7 @@ def settle_reading(source: Source, columns: Iterable[str]) -> Reading:
 
     A single stray text in next month's file would else make text of numbers, and change what is published.
     """
-    reading = source.reading
+    reading = replace(source.reading, version=None)  # that of the first table says nothing of another one
     if not any(map(is_delimited, source.files)):
         return reading
     schema = source.arrow

@@ -295,7 +295,7 @@ def publish(
     seeded = job.secret.seed is not None
     kinds = {name: each.kind for name, each in job.pseudonyms.items()}
     about = About(job.algorithm, digest(job.recoding), seeded=seeded, warnings=job.warnings, overlap=job.overlap)
-    about = replace(about, pseudonyms=kinds, sample=job.sample)
+    about = replace(about, pseudonyms=kinds, sample=job.sample, table_version=job.source.reading.version)
     buckets = assignment.layout.buckets
     others = None
     if job.population is not None:

@@ -6,7 +6,7 @@ with the process.
 
 import glob
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from itertools import chain
@@ -16,6 +16,7 @@ from typing import Any
 from indistinct.errors import IndistinctError, InputError
 from indistinct.machine.spill import NamelessFile, create_nameless, disk_errors
 from indistinct.tables.addresses import STANDARD_INPUT, Remote, address_of, name_of, remote, without_credentials
+from indistinct.tables.lakes import at_address, find_kind, may_hold_rows
 
 BLOCK = 1 << 20
 # What files begin with that are no text, and the suffix that says so.
@@ -48,12 +49,30 @@ def fetch_files(source: str | Path) -> tuple[Path, ...] | None:
         return None
     found = remote(address)
     with _translate_errors(address):
-        return tuple(_copy_file(address, found._replace(path=each)) for each in _list_files(found, address))
+        _refuse_lake(found, [found.path])
+        files = _list_files(found, address)
+        _refuse_lake(found, filter(may_hold_rows, files))
+        return tuple(_copy_file(address, found._replace(path=each)) for each in files)
 
 
 def origin_of(path: Path) -> str | None:
     """Return what a file is a copy of, None if it is none; an address is whole, to be compared and not to be shown."""
     return next((origin for origin, (_, copy) in _COPIES.items() if copy.path == path), None)
+
+
+def keep_copy(origin: str, state: Any, *, name: str, write: Callable[[Path], None]) -> Path:
+    """Return the private copy that `write` makes of an origin; it is made again if the origin is in another state."""
+    known = _COPIES.get(origin)
+    if known is not None and known[0] == state and known[1].path.exists():
+        return known[1].path
+    copy = create_nameless(name)
+    try:
+        write(copy.path)
+    except BaseException:
+        copy.close()
+        raise
+    _COPIES[origin] = (state, copy)
+    return copy.path
 
 
 @contextmanager
@@ -118,6 +137,29 @@ def _list_files(found: Remote, address: str) -> list[str]:
     if not files:
         raise InputError(f"{without_credentials(address)} has no file", hint="check the address")
     return files
+
+
+def _refuse_lake(found: Remote, paths: Iterable[str]) -> None:
+    """Raise `InputError` if paths lead to or into the folder of a Delta, Iceberg or Hudi table.
+
+    A website has no folders that could be looked into.
+    """
+    system = found.system
+    if not {"http", "https"}.isdisjoint((system.protocol,) if isinstance(system.protocol, str) else system.protocol):
+        return
+    parts = [path.split("/") for path in paths]
+    for folder in sorted({"/".join(each[:count]) for each in parts for count in range(1, len(each) + 1)} - {""}):
+        kind = find_kind(partial(_is_there, system, folder), partial(_names_in, system, folder))
+        if kind is not None:
+            raise at_address(without_credentials(str(system.unstrip_protocol(folder))), kind)
+
+
+def _is_there(system: Any, folder: str, name: str) -> bool:
+    return bool(system.exists(f"{folder}/{name}"))
+
+
+def _names_in(system: Any, folder: str, name: str) -> Iterable[str]:
+    return list(system.ls(f"{folder}/{name}", detail=False))
 
 
 def _copy_file(address: str, found: Remote) -> Path:

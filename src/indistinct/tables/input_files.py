@@ -41,6 +41,13 @@ def no_file(path: str | Path) -> InputError:
 
 # Where this process may read files that somebody names; None is everywhere.
 _fence: tuple[Path, ...] | None = None
+# Private copies that this process made of what it may read.
+_own: set[Path] = set()
+
+
+def admit_copy(path: Path) -> None:
+    """Let this process read a private copy that it made, wherever it lies."""
+    _own.add(path)
 
 
 @contextmanager
@@ -62,7 +69,7 @@ def fence_reading(*folders: Path) -> Iterator[None]:
 
 def check_ordinary(path: Path) -> None:
     """Raise `OSError`, with the reason as its `strerror`, unless a path leads to an ordinary file."""
-    if _fence is not None:
+    if _fence is not None and path not in _own:
         place = path.resolve()
         if not any(place.is_relative_to(folder) for folder in _fence):
             raise PermissionError(errno.EACCES, "it lies outside the folders that may be read here")

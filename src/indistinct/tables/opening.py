@@ -39,6 +39,7 @@ from indistinct.tables.several import (
     together,
 )
 from indistinct.tables.sheets import read_sheet
+from indistinct.tables.snapshots import only_path, settle_snapshot
 from indistinct.tables.value import Reading, Table, choose
 
 ENGINE = "anonymize it where it lies (--engine duckdb)"
@@ -93,7 +94,8 @@ def open_table(
     """Return the table at a path or in a frame; `columns` chooses some and their order.
 
     A path ends in .csv, .tsv or .txt (also .gz after it), .parquet or .pq, .arrow, .feather or .ipc. Several files of
-    one kind are one table: a list of paths, a folder, or a pattern such as "folder/*.csv". A frame is one of pandas
+    one kind are one table: a list of paths, a folder, or a pattern such as "folder/*.csv". The folder of a Delta or
+    Iceberg table is read by its `version` or snapshot ID, and by its newest one without. A frame is one of pandas
     (its index is dropped), polars, Arrow, or of any library that speaks Arrow's PyCapsule interface.
 
     Delimiter and encoding of delimited text are found if not given. Types are decided on whole columns; those in
@@ -121,6 +123,8 @@ def open_table(
     chosen = how.columns or None
     if isinstance(source, Table):
         return _again(source, replace(how, text=tuple(dict.fromkeys((*source.reading.text, *how.text)))), chosen)
+    if not published:
+        source, how = settle_snapshot(source, how)
     files = files_of(source)
     if files is not None:
         with named_as_given():
@@ -129,7 +133,7 @@ def open_table(
             allowance, partitions = Allowance.of(files, memory), find_partitions(source, files)
             with require_unchanged([Stamp.of(path) for path in files]):
                 read = _read(files, how, chosen, allowance, published=published, partitions=partitions)
-        only = files[0] if len(files) == 1 else None
+        only = only_path(files)
         name = None if only is None else only.name
         told = (read.respelled, read.grouped, read.left_out, files, dict(read.labels), read.notes)
         return Table(read.data, name, only, how, *told)

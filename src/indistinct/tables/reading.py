@@ -35,6 +35,7 @@ class Declarations(TypedDict, total=False):
     comment: str | None
     trim: bool | None
     nameless: str | None
+    version: int | None
 
 
 def declare(base: Reading | None = None, **declared: Unpack[Declarations]) -> Reading:
@@ -111,6 +112,9 @@ def _check_layout(reading: Reading) -> None:
             f"`nameless` must be one of {', '.join(NAMELESS)}; got {reading.nameless!r}",
             hint='"drop" leaves columns without a name out, "name" calls them after their number: column 1',
         )
+    version = reading.version
+    if version is not None and (isinstance(version, bool) or not isinstance(version, int) or version < 0):
+        raise ParameterError("`version` must be a whole number from 0", hint="version=3")
 
 
 def to_options(reading: Reading) -> dict[str, Any]:

@@ -1,13 +1,20 @@
-"""Parquet files read one row group after the other, their text as narrow codes, which takes the least memory."""
+"""Parquet files read and written one row group after the other, which takes the least memory; text is narrow codes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from indistinct.machine.arrays import empty_large
+from indistinct.machine.spill import disk_errors
+from indistinct.machine.stages import report_rows
 from indistinct.tables.dictionaries import TEXT
+
+# Rows of a row group that is written, at least.
+ROWS_WRITTEN = 1 << 17
 
 
 def read_row_groups(file: Any, columns: Sequence[str]) -> pa.Table:
@@ -61,3 +68,32 @@ def of_one_width(chunks: Sequence[pa.DictionaryArray]) -> pa.ChunkedArray:
     """Return dictionaries as one column, with codes as wide as the widest."""
     widest = max((chunk.indices.type.to_pandas_dtype() for chunk in chunks), key=lambda kind: np.dtype(kind).itemsize)
     return pa.chunked_array([_with_codes(chunk, widest) for chunk in chunks])
+
+
+def write_blocks(blocks: Iterable[pa.Table], schema: pa.Schema, path: Path) -> None:
+    """Write the cells of a table to a Parquet file, some blocks at a time."""
+    import pyarrow.parquet as pq
+
+    kept: list[pa.Table] = []
+    rows = 0
+    with ExitStack() as stack:
+        with disk_errors():
+            writer = pq.ParquetWriter(path, schema, compression="lz4")
+        stack.callback(_close, writer)
+        for block in blocks:
+            kept.append(block)
+            rows += block.num_rows
+            report_rows(rows)
+            if sum(map(len, kept)) >= ROWS_WRITTEN:
+                with disk_errors():
+                    writer.write_table(pa.concat_tables(kept))
+                kept = []
+        if kept:
+            with disk_errors():
+                writer.write_table(pa.concat_tables(kept))
+
+
+def _close(writer: Any) -> None:
+    """Close a file, of which a part may still be written."""
+    with disk_errors():
+        writer.close()

@@ -15,6 +15,7 @@ from indistinct.tables.addresses import without_credentials
 from indistinct.tables.fetched import fetch_files
 from indistinct.tables.hive import files_below
 from indistinct.tables.input_files import looks_like_an_address, no_file
+from indistinct.tables.lakes import is_folder, kind_of_lake, refuse_loose_files, whole_folder
 
 DELIMITED = (".csv", ".tsv", ".txt")
 PARQUET = (".parquet", ".pq")
@@ -30,7 +31,8 @@ def files_of(source: Any) -> tuple[Path, ...] | None:
 
     Of standard input, `-`, and of what lies at an address such as s3://bucket/a.csv, they are private copies. They come
     in the order of their names, and are of one kind. A folder is read without files whose names begin with
-    a dot or an underscore, and with the folders in it if all of them are partitions such as `year=2024`.
+    a dot or an underscore, and with the folders in it if all of them are partitions such as `year=2024`. Raises
+    `InputError` for files of a Delta, Iceberg or Hudi table.
     """
     if isinstance(source, list | tuple):
         if not source or not all(isinstance(each, str | Path) for each in source):
@@ -42,7 +44,9 @@ def files_of(source: Any) -> tuple[Path, ...] | None:
     copies = fetch_files(source)
     if copies is not None:
         return _of_one_kind(copies, without_credentials(source))
-    if _is_folder(path):
+    if (lake := kind_of_lake(path)) is not None:
+        raise whole_folder(path, lake)
+    if is_folder(path):
         inside = [each for each in path.iterdir() if not each.name.startswith(HIDDEN)]
         folders = [each.name for each in inside if each.is_dir()]
         partitioned = files_below(path, HIDDEN) if folders else None
@@ -59,6 +63,7 @@ def files_of(source: Any) -> tuple[Path, ...] | None:
         if not found and looks_like_an_address(text):
             raise no_file(text)
         return _of_one_kind(found, f"the pattern {text}")
+    refuse_loose_files([path])
     return (path,)
 
 
@@ -74,15 +79,9 @@ def is_delimited(path: Path) -> bool:
     return kind_of_file(path) in DELIMITED
 
 
-def _is_folder(path: Path) -> bool:
-    try:
-        return path.is_dir()
-    except (OSError, ValueError):  # a name that is too long, or a NUL byte in it
-        return False
-
-
 def _of_one_kind(files: Sequence[Path], named: str) -> tuple[Path, ...]:
     ordered = sorted(files)
+    refuse_loose_files(ordered)
     if not ordered:
         raise InputError(f"{named} has no file", hint="check the path; a relative one starts at the working directory")
     twice = [path.name for path, other in pairwise(ordered) if path == other]

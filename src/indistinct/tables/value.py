@@ -17,7 +17,10 @@ MOST_COLUMNS = 20_000
 EVERY = "*"
 """Where columns are named, the name that stands for all of them."""
 
-LAYOUT = ("delimiter", "encoding", "header", "sheet", "codes", "columns", "skip_rows", "comment", "trim", "nameless")
+LAYOUT = (
+    *("delimiter", "encoding", "header", "sheet", "codes", "columns", "skip_rows", "comment", "trim", "nameless"),
+    "version",
+)
 """What decides which columns a file has, and what its cells are before anything is declared of them."""
 
 
@@ -35,7 +38,8 @@ class Reading:
 
     `skip_rows` lines of a text file or rows of a sheet stand above the names, and lines that begin with `comment` are
     none of its rows. With `trim` names and fields of a text file have no blanks around them. Columns without a name
-    are left out where `nameless` is "drop", and called after their number where it is "name".
+    are left out where `nameless` is "drop", and called after their number where it is "name". `version` is that of a
+    Delta table, or the ID of a snapshot of an Iceberg table; None is the newest.
     """
 
     delimiter: str | None = None
@@ -56,6 +60,7 @@ class Reading:
     comment: str | None = None
     trim: bool = False
     nameless: str | None = None
+    version: int | None = field(default=None, metadata={"stored": False})  # a recoding goes to other versions too
 
     @property
     def named_columns(self) -> tuple[str, ...]:
@@ -73,6 +78,7 @@ class Reading:
             skip_rows=0,
             comment=None,
             nameless=None,
+            version=None,
             text=tuple(name for name in self.text if name in names),
             dates_in={name: form for name, form in self.dates_in.items() if name in names},
             missing_in={name: marks for name, marks in self.missing_in.items() if name in names},

@@ -13,6 +13,7 @@ LISTS = ("missing", "dates", "types", "text", "columns")
 STRUCTURE = LAYOUT
 """What decides which columns there are; everything else is proposed anew when one of these changes."""
 TRUTHS = ("header", "codes", "trim")
+NUMBERS = ("skip_rows", "version")
 KEYS = (*dict.fromkeys((*STRUCTURE, "decimal", "thousands", *LISTS)),)
 Texts = Mapping[str, Any]
 
@@ -27,7 +28,7 @@ def texts_of(reading: Reading) -> dict[str, Any]:
     shown: dict[str, Any] = {key: options.get(key, "") for key in KEYS}
     for key in LISTS:
         shown[key] = _lines(options.get(key))
-    return {**shown, **{key: bool(shown[key]) for key in TRUTHS}, "skip_rows": str(shown["skip_rows"])}
+    return {**shown, **{key: bool(shown[key]) for key in TRUTHS}, **{key: str(shown[key]) for key in NUMBERS}}
 
 
 def reading_of(texts: Texts, columns: Collection[str] = ()) -> Reading:
@@ -53,6 +54,8 @@ def _parse_field(key: str, given: Any, columns: Collection[str]) -> Declarations
         found = bool(given)
     elif key == "skip_rows":
         found = _lines_above(str(given or "").strip())
+    elif key == "version":
+        found = _version(str(given or "").strip())
     elif key not in LISTS:
         found = given or None
     elif key in ("text", "columns"):
@@ -72,6 +75,12 @@ def _lines_above(text: str) -> int:
     if text and not (text.isascii() and text.isdigit()):
         raise ParameterError("how many lines stand above the names is a whole number", hint="1 for a title")
     return int(text or 0)
+
+
+def _version(text: str) -> int | None:
+    if text and not (text.isascii() and text.isdigit()):
+        raise ParameterError("a version is a whole number", hint="leave it empty for the newest")
+    return int(text) if text else None
 
 
 def _by_column(text: str, columns: Collection[str]) -> dict[str, list[str]]:

@@ -5,6 +5,7 @@ A message on a web socket reaches only pages of the session that its socket belo
 
 import asyncio
 import inspect
+import ipaddress
 import json
 import signal
 import socket
@@ -54,15 +55,19 @@ class Address:
 def serve(
     settings: Settings,
     *,
+    host: str = LOOPBACK,
     port: int = 0,
     started: Callable[[Address], None],
     entered: Callable[[Address], None] = lambda _address: None,
 ) -> None:
     """Serve the page until it is interrupted; `started` gets its address, `entered` one for another browser.
 
-    Port 0 takes any that is free. Uploads and releases lie in a private folder that is removed at the end.
+    Port 0 takes any that is free. A `host` other than the loopback address is for containers: browsers are answered
+    under the names of this machine alone, whichever way they come.
+
+    Uploads and releases lie in a private folder that is removed at the end.
     """
-    listening = _listen(port)
+    listening = _listen(host, port)
     port = listening.getsockname()[1]
     with (
         private_directory() as folder,
@@ -90,17 +95,27 @@ def serve(
         uvicorn.Server(config).run(sockets=[listening])
 
 
-def _listen(port: int) -> socket.socket:
+def check_host(host: str) -> None:
+    """Raise `ParameterError` unless an address to listen on is one of IPv4."""
+    try:
+        ipaddress.IPv4Address(host)
+    except ValueError:
+        raise ParameterError(
+            "the address to listen on is one of IPv4", hint="--host 0.0.0.0 in a container; else leave it out"
+        ) from None
+
+
+def _listen(host: str, port: int) -> socket.socket:
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind((LOOPBACK, port))
+        listening.bind((host, port))
         listening.listen()  # whoever reads the address may come before the framework is ready, and waits
     except OSError as error:
         listening.close()
         raise ParameterError(
-            f"port {port} cannot be used: {error.strerror or 'refused'}",
-            hint="choose another one with --port, or leave it out",
+            f"port {port} of {host} cannot be used: {error.strerror or 'refused'}",
+            hint="choose another one with --port, or leave out --port and --host",
         ) from None
     return listening
 

@@ -2,8 +2,8 @@
 
 import re
 import sys
-from collections.abc import Iterable, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -16,8 +16,7 @@ from indistinct.engines.duckdb.source import BATCH, SOURCE, DuckTable, quote_nam
 from indistinct.engines.sampling import draw_of, drawn_rows
 from indistinct.errors import InputError, MissingExtraError, ParameterError
 from indistinct.machine.arrays import workers
-from indistinct.machine.spill import create_nameless, directory_of_process, disk_errors
-from indistinct.machine.stages import report_rows
+from indistinct.machine.spill import create_nameless, directory_of_process
 from indistinct.schema import did_you_mean
 from indistinct.tables import open_table
 from indistinct.tables.dictionaries import is_text
@@ -25,6 +24,7 @@ from indistinct.tables.files import head_of_parquet
 from indistinct.tables.frames import flat, is_frame
 from indistinct.tables.hive import Partitions, find_partitions
 from indistinct.tables.opening import check_file, delimited_reading
+from indistinct.tables.row_groups import write_blocks
 from indistinct.tables.several import (
     PARQUET,
     Stamp,
@@ -225,7 +225,7 @@ def draw_duck(table: DuckTable, share: float, *, person: Sequence[str], memory: 
         with require_unchanged(table.stamps):
             draw = draw_of(share, table.rows, partial(table.batches, person), person=person)
             rows = (_plain(batch) for batch in drawn_rows(table.batches(table.columns), draw))
-            _write_blocks(rows, _plain(table.arrow.empty_table()).schema, spool.path)
+            write_blocks(rows, _plain(table.arrow.empty_table()).schema, spool.path)
         made = _parquet((spool.path,), Reading(), _import_duckdb(), memory)
     except BaseException:
         spool.close()
@@ -252,7 +252,7 @@ def _spool_cells(found: InBlocks, duckdb: Any, memory: int) -> DuckTable:
     """Return a table whose cells are converted, in a Parquet file without a name that is gone when the table is."""
     spool = create_nameless("rows.parquet")
     try:
-        _write_blocks(found.blocks(), found.schema, spool.path)
+        write_blocks(found.blocks(), found.schema, spool.path)
         table = _parquet((spool.path,), found.reading, duckdb, memory)
         _check_doubtful(found, table)
         found.check_forms()
@@ -260,35 +260,6 @@ def _spool_cells(found: InBlocks, duckdb: Any, memory: int) -> DuckTable:
         spool.close()
         raise
     return replace(table, spool=spool)
-
-
-def _write_blocks(blocks: Iterable[pa.Table], schema: pa.Schema, path: Path) -> None:
-    """Write the cells of a table to a Parquet file, some blocks at a time."""
-    import pyarrow.parquet as pq
-
-    kept: list[pa.Table] = []
-    rows = 0
-    with ExitStack() as stack:
-        with disk_errors():
-            writer = pq.ParquetWriter(path, schema, compression="lz4")
-        stack.callback(_close, writer)
-        for block in blocks:
-            kept.append(block)
-            rows += block.num_rows
-            report_rows(rows)
-            if sum(map(len, kept)) >= BATCH:
-                with disk_errors():
-                    writer.write_table(pa.concat_tables(kept))
-                kept = []
-        if kept:
-            with disk_errors():
-                writer.write_table(pa.concat_tables(kept))
-
-
-def _close(writer: Any) -> None:
-    """Close a file, of which a part may still be written."""
-    with disk_errors():
-        writer.close()
 
 
 def _check_doubtful(found: InBlocks, table: DuckTable) -> None:

@@ -24,6 +24,7 @@ from indistinct.tables.domain import Kind, kind_of, plain_column
 from indistinct.tables.files import head_of_parquet
 from indistinct.tables.frames import flat
 from indistinct.tables.several import Stamp
+from indistinct.tables.snapshots import only_path
 from indistinct.tables.value import Reading, SourceDetails
 
 # Rows that are looked at together.
@@ -99,7 +100,7 @@ class DuckTable(SourceDetails):
     @property
     def path(self) -> Path | None:
         """Return where the table lies, if that is one file."""
-        return self.files[0] if len(self.files) == 1 else None
+        return only_path(self.files)
 
     @property
     def columns(self) -> tuple[str, ...]:

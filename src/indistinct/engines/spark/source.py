@@ -4,7 +4,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +18,12 @@ from indistinct.engines.spark.parcels import PARCELS_OF_SPARK, PART, part_frame,
 from indistinct.engines.spark.session import import_pyspark, most_bytes, session_for, settings_of, shorten_errors
 from indistinct.engines.spark.types import arrow_schema, spark_schema, types_to_send
 from indistinct.errors import InputError, ParameterError
+from indistinct.tables.addresses import without_credentials
 from indistinct.tables.domain import Kind, kind_of
 from indistinct.tables.hive import Partitions, find_partitions
+from indistinct.tables.lakes import at_address, find_kind
 from indistinct.tables.several import PARQUET, Stamp, files_of, kind_of_file
+from indistinct.tables.snapshots import only_path
 from indistinct.tables.value import Reading, SourceDetails, Table, choose, is_table
 
 # What a group takes at least: its number, and as much for each column.
@@ -219,7 +222,7 @@ def open_spark(source: Any, reading: Reading, *, memory: int | None) -> SparkTab
     if isinstance(source, SparkTable):
         return source
     import_pyspark()
-    if reading != Reading(text=reading.text, columns=reading.columns):
+    if reading != Reading(text=reading.text, columns=reading.columns, version=reading.version):
         raise ParameterError(
             "the engine spark reads tables by their own types, and some are declared here",
             hint="use the engine memory, or save the table as Parquet in the right types first",
@@ -237,7 +240,8 @@ def open_spark(source: Any, reading: Reading, *, memory: int | None) -> SparkTab
     # A copy without a name is a link to what this process holds open: followed to its end, it leads nowhere.
     partitions = find_partitions(place_of(source), files)
     table = read_files(session_for(memory), files, reading.columns, partitions=partitions)
-    return _with_text(replace(table, path=files[0] if len(files) == 1 else None), reading)
+    table = replace(table, path=only_path(files), reading=Reading(version=reading.version))
+    return _with_text(table, reading)
 
 
 def parquet_files(source: Any) -> tuple[Path, ...]:
@@ -291,7 +295,35 @@ def _constant(value: Any, kind: pa.DataType) -> Any:
 def _read(session: Any, places: Sequence[str], columns: Sequence[str] = ()) -> SparkTable:
     with shorten_errors("read the table as Parquet"):
         frame = session.read.parquet(*places)
+        _refuse_lake(session, frame)
     return _from_frame(frame, columns)
+
+
+def _refuse_lake(session: Any, frame: Any) -> None:
+    """Raise `InputError` if files that Spark reads belong to a Delta, Iceberg or Hudi table."""
+    java = session.sparkContext._jvm.org.apache.hadoop.fs
+    settings = session.sparkContext._jsc.hadoopConfiguration()
+    folders = [java.Path(each) for each in sorted({file.rpartition("/")[0] for file in frame.inputFiles()})]
+    seen = set()
+    while folders:
+        folder = folders.pop()
+        name = folder.toString()
+        if name in seen:
+            continue
+        seen.add(name)
+        system, inside = folder.getFileSystem(settings), partial(java.Path, folder)
+        kind = find_kind(partial(_is_there, system, inside), partial(_names_in, system, inside))
+        if kind is not None:
+            raise at_address(without_credentials(name), kind)
+        folders += [] if folder.getParent() is None else [folder.getParent()]
+
+
+def _is_there(system: Any, inside: Callable[[str], Any], name: str) -> bool:
+    return bool(system.exists(inside(name)))
+
+
+def _names_in(system: Any, inside: Callable[[str], Any], name: str) -> Iterable[str]:
+    return [each.getPath().getName() for each in system.listStatus(inside(name))]
 
 
 def _from_frame(frame: Any, columns: Sequence[str] = ()) -> SparkTable:

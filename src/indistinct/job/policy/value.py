@@ -38,6 +38,14 @@ class Input:
     database: DatabaseTable | None = None
     sample: float | None = None
 
+    def with_version(self, version: int | None) -> "Input":
+        """Return the same with the version of its table that is read."""
+        return replace(self, reading=replace(self.reading, version=version))
+
+    def of_other_table(self, path: Path) -> "Input":
+        """Return another file that is read alike; a version is one of the first table alone."""
+        return replace(self.with_version(None), path=path, database=None)
+
 
 @dataclass(frozen=True, slots=True)
 class Output:
@@ -147,6 +155,12 @@ class Policy:
     def source(self) -> Path | DatabaseTable:
         """Return what is read: a table of a database, or the file at its path."""
         return self.input.database or self.locate(self.input.path)
+
+    def reading_at(self, path: str | Path | None) -> Reading:
+        """Return how a table is read, the policy's own where `path` is None; its version is one of that table alone."""
+        known = self.source
+        same = path is None or (isinstance(known, Path) and Path(path).absolute() == known.absolute())
+        return self.input.reading if same else self.input.with_version(None).reading
 
     @property
     def place(self) -> Path | DatabaseTable | None:

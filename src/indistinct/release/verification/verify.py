@@ -90,6 +90,7 @@ def verify(
         overlap=told.overlap,
         pseudonyms=told.pseudonyms,
         sample=told.sample,
+        table_version=told.table_version,
         population_size=None if evidence.population is None else evidence.population.size,
         own_values=tuple(OwnValues(names, rows) for names, rows in pointing.items()),
     )

@@ -17,6 +17,7 @@ from indistinct.machine.arrays import spread
 from indistinct.machine.locks import create_locked, hold_unlocked, remove_unlocked, turn
 from indistinct.release.writing.delivery import check_address
 from indistinct.tables.addresses import address_of
+from indistinct.tables.lakes import lake_around
 
 Produce = Callable[[Path], None]
 LOCK = "lock"
@@ -63,6 +64,9 @@ def check_target(target: Path, *, overwrite: bool) -> None:
         check_address(address, overwrite=overwrite)
         return
     with _explain_errors(target):
+        if (lake := lake_around(target)) is not None:
+            folder, kind = lake
+            raise OutputError(f"{target} lies in the folder of the {kind} table {folder}", hint="choose a path outside")
         if target.is_dir() and not (is_table_folder(target) and (overwrite or any(target.iterdir()))):
             raise OutputError(f"{target} is a directory", hint="name a file inside it")
         if not target.parent.is_dir():

@@ -86,6 +86,8 @@ def _structure(screen: Screen, values: dict[str, Any], form: dict[str, Any]) -> 
             _choose(screen, "Sheet", "sheet", sheets, values)
             _field(screen, "Rows above the names", "skip_rows", values, hint="A title: how many rows with cells.")
             _choose(screen, WITHOUT_NAME, "nameless", NAMELESS, values)
+        case "lake":
+            _field(screen, "Version", "version", values, hint="The newest one if it is empty.")
         case "statistics":
             _tick(screen, "Keep codes, in place of the texts that label them", "codes", values)
 

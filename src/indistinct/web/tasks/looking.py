@@ -29,6 +29,7 @@ from indistinct.tables.addresses import is_elsewhere
 from indistinct.tables.dialect import encodings, find_dialect
 from indistinct.tables.domain import Kind, kind_of
 from indistinct.tables.input_files import read_ordinary
+from indistinct.tables.lakes import kind_of_lake
 from indistinct.tables.opening import delimited_reading
 from indistinct.tables.several import DELIMITED, LABELLED, SHEETS, files_of, kind_of_file
 from indistinct.tables.sheets import open_workbook
@@ -140,7 +141,7 @@ def look_by_policy(desk: Desk, path: Path, allowed: Allowed) -> Look | Wanted:
                 "the policy reads a table of a database, and the page reads files",
                 hint="run it on the command line with `indistinct anonymize`, or save the table in a file",
             )
-        if not allowed.has(table_path) or not table_path.is_file():
+        if not allowed.has(table_path) or not (table_path.is_file() or kind_of_lake(table_path)):
             return Wanted(table_path.name)
     with without_folder(table_path):
         desk.enter("reading")
@@ -236,7 +237,7 @@ def _policy_at(path: Path, allowed: Allowed) -> Policy:
     if policy.input.database is not None:
         return policy
     lying, named_one = allowed.uploaded / policy.input.path.name, policy.locate(policy.input.path)
-    there = allowed.has(named_one) and named_one.is_file() and not uploaded
+    there = allowed.has(named_one) and (named_one.is_file() or bool(kind_of_lake(named_one))) and not uploaded
     return _with_table(policy, lying) if lying.is_file() and not there else policy
 
 
@@ -260,7 +261,7 @@ def _with_table(policy: Policy, table: Path) -> Policy:
     moved = move_files(
         policy, lambda path: policy.locate(path).resolve(), base=table.parent, move_hierarchy=lambda _path: None
     )
-    return replace(moved, input=replace(moved.input, path=Path(table.name)))
+    return replace(moved, input=moved.input.of_other_table(Path(table.name)))
 
 
 @contextmanager
@@ -276,6 +277,8 @@ def without_folder(path: Path) -> Iterator[None]:
 
 def form_of(path: Path, reading: Reading) -> dict[str, Any]:
     """Return how a file, or the first of several, is written: its kind, and what was found by itself."""
+    if kind_of_lake(path) is not None:
+        return {"kind": "lake"}
     path = (files_of(path) or (path,))[0]
     kind = kind_of_file(path)
     if kind in DELIMITED:
