@@ -88,14 +88,15 @@ def count_source(
 
 
 def _published_columns(source: GroupedSource, request: Request) -> SingledOut | None:
-    """Return whom one or two columns single out; of a large source each column and each pair is counted apart."""
+    """Return who is alone on published columns; of a large source each set of columns is counted by a query."""
     names = tuple(request.published_columns)
     if not names:
         return None
-    if source.rows * (len(names) + len(request.person)) <= MOST_CELLS:
-        found = source.groups(tuple(dict.fromkeys((*names, *request.person))))
+    wanted = tuple(dict.fromkeys((*names, *request.class_columns, *request.person)))
+    if source.rows * len(wanted) <= MOST_CELLS:
+        found = source.groups(wanted)
         return published_columns_of(found.table, request, counts=found.counts)
-    rows = count_apart(names, source.rows, source.once)
+    rows = count_apart(names, source.rows, source.once, classes=request.class_columns)
     if not request.person:
         return rows
     # A row that is alone tells that its person is; how many people that are is not counted here.
