@@ -154,9 +154,7 @@ def _verdict(told: Mapping[str, Any]) -> dict[str, Any]:
     )
 
 
-def _verdict_for_readers(
-    facts: Facts, figures: Figures | None, told: Mapping[str, Any] | None
-) -> Verdict | None:
+def _verdict_for_readers(facts: Facts, figures: Figures | None, told: Mapping[str, Any] | None) -> Verdict | None:
     """Return the one verdict on the release, without figures that readers cannot count on the file.
 
     Every line of the internal edition is there with its state. Its numbers are left out unless readers count the same

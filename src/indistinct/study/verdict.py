@@ -558,7 +558,9 @@ def _words_of_published(line: Line) -> str:
 knows these values finds them; make it a quasi-identifier, coarsen it or drop it"
     """
     several = len(line.columns) > 1
-    where = f"the unmodified columns {_columns(line)} together" if several else f"the unmodified column {_columns(line)}"
+    where = (
+        f"the unmodified columns {_columns(line)} together" if several else f"the unmodified column {_columns(line)}"
+    )
     where += " with their equivalence class" if "with_class" in line.numbers else ""
     if line.state == "passed":
         return f"no {'person' if line.unit == 'people' else 'row'} is unique on {where}"

@@ -67,7 +67,10 @@ def published_columns_of(table: pa.Table, request: Request, *, counts: Codes | N
         return None
     wanted = tuple(dict.fromkeys((*names, *request.class_columns)))
     encoded = dict(zip(wanted, spread(lambda name: codes_of(name, table[name]), wanted, rows=len(table)), strict=True))
-    codes, classes = {name: encoded[name] for name in names}, _classes([encoded[name] for name in request.class_columns])
+    codes, classes = (
+        {name: encoded[name] for name in names},
+        _classes([encoded[name] for name in request.class_columns]),
+    )
     if request.person:
         owners = join_columns(encode_people(table, request.person, counts)).codes.astype(np.int64)
         members = int(owners.max(initial=-1)) + 1

@@ -203,7 +203,9 @@ def _in_buckets(table: AssessedTable) -> SingledOut | None:
         if names:
             classes = _join([each.codes[name] for name in each.names if name in generalized])
             found.append(_alone_in_slice(each, names, classes, rows))
-            in_bucket += _alone_in_slice(each, names, _join([each.buckets, *([] if classes is None else [classes])]), rows).most
+            in_bucket += _alone_in_slice(
+                each, names, _join([each.buckets, *([] if classes is None else [classes])]), rows
+            ).most
     if not found:
         return None
     alone = {key: count for one in found for key, count in one.by_columns.items()}
