@@ -27,8 +27,8 @@ MOST_WORK = 1_000_000_000
 """Rows times pairs of columns that are counted. Of more, the pairs of the columns with the most values are."""
 MOST_CELLS = 20_000_000
 """Cells that an engine beyond memory gives at once. Of more it counts each set of columns by a query."""
-MOST_COUNTED = 200_000_000
-"""Rows times pairs that such an engine counts one by one."""
+MOST_COUNTED = 20_000_000
+"""Rows times pairs that such an engine counts one by one: pairs say which columns are the reason, and no more."""
 LARGEST_TABLE = 1 << 21
 """Pairs of values up to which a table of all of them is faster than a sort."""
 TOGETHER = 4
@@ -247,7 +247,7 @@ def count_apart(
             count(every, with_class=with_class)
         pairs = sorted(combinations(columns, 2), key=lambda pair: -sum(counted[(name,)] for name in pair))
         reached = any(counted.get(key, 0) == least for key in counted if len(without_class(key)) == 1)
-        for pair in [] if reached else pairs[: MOST_COUNTED // max(rows, 1)]:
+        for pair in [] if reached else pairs[: MOST_COUNTED // max(rows * len(kinds), 1)]:
             for with_class in kinds:
                 count(pair, with_class=with_class)
     parts = {key: max((counted.get(part, 0) for part in parts_of_set(key)), default=0) for key in counted}

@@ -20,7 +20,7 @@ PERSON = ""
 POPULATION = "\0population"
 """The people of a population who would stand in a class, as the only part of a key. No column is so named."""
 CLASS = "\0class"
-"""The equivalence class of a row, as the first part of a set of columns that is counted with it. No column is so named."""
+"""The equivalence class of a row, as the first part of a set of columns counted with it. No column is so named."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -54,10 +54,10 @@ class Figures:
     `risks` are what a profile may limit, by kind of attacker. `published` counts the members who are unique on
     unmodified columns, None where there are none. `own_values` has for each sensitive column the members who are unique
     on it, at most. `identifying` has the columns whose values look like free text, names or numbers of people, and what
-    they look like; None where values were not looked at. `uniques` are members who are alone in their class, None where they were not counted. `promise` is what
-    the certificate says, None without one. `several` are people in several classes, None
-    where people are not counted. `subsets` are promises on sets of quasi-identifiers, where none is made of all of them
-    together.
+    they look like; None where values were not looked at. `uniques` are members who are alone in their class, None where
+    they were not counted. `promise` is what the certificate says, None without one. `several` are people in several
+    classes, None where people are not counted. `subsets` are promises on sets of quasi-identifiers, where none is made
+    of all of them together.
     """
 
     unit: str
@@ -360,10 +360,15 @@ def _judge_published(figures: Figures, profile: Profile | None) -> list[Line]:
         "alone_at_most": found.most,
         "members": found.members,
         "share": found.share(found.least),
-        **({"with_class": 1} if any(CLASS in key for key in found.by_columns) else {}),
+        **({"with_class": 1} if _needs_class(figures, found) else {}),
     }
-    named = state in ("failed", "warning") and (len(found.columns) > 1 or len(found.by_columns) > 1)
-    sets = list(found.by_columns.items())[:NAMED] if named else []
+    # The first line speaks of all columns together already.
+    sets = [
+        (key, alone)
+        for key, alone in found.by_columns.items()
+        if without_class(key) != found.columns or alone < found.least
+    ]
+    sets = sets[:NAMED] if state in ("failed", "warning") else []
     return [
         Line("published-columns", state, found.columns, numbers, found.unit),
         *(
@@ -382,6 +387,12 @@ def _judge_published(figures: Figures, profile: Profile | None) -> list[Line]:
             for key, alone in sets
         ),
     ]
+
+
+def _needs_class(figures: Figures, found: SingledOut) -> bool:
+    """Return whether members are unique on unmodified columns only with their class, or not even with it."""
+    counted = figures.groups == "class" or any(CLASS in key for key in found.by_columns)
+    return counted and (not found.least or found.by_columns.get(found.columns, 0) < found.least)
 
 
 def _state_of(found: SingledOut, limit: Any) -> State:

@@ -61,9 +61,9 @@ class TableRisk:
 
     A figure that does not apply, to buckets for instance, is None or empty. `published` counts the members who are
     unique on unmodified columns, `own_values` those who are unique on each sensitive column, and `identifying` has the
-    columns whose values look like free text, names or numbers of people, None if they were not read; these three are of the table that is assessed,
-    not of the original before it. `fewest_compatible` is the fewest rows that
-    fit a row where a star matches everything, as sdcMicro counts, for comparison: no promise. None without stars.
+    columns whose values look like free text, names or numbers of people, None if they were not read; these three are of
+    the table that is assessed, not of the original before it. `fewest_compatible` is the fewest rows that fit a row
+    where a star matches everything, as sdcMicro counts, for comparison: no promise. None without stars.
     """
 
     unit: str

@@ -68,7 +68,7 @@ def _may_point(source: Source, name: str) -> bool:
 
 
 def _columns_of(source: Source, names: Sequence[str]) -> Iterator[tuple[str, pa.ChunkedArray, Codes | None]]:
-    """Yield columns of a source with the rows of each entry: whole, of a random sample of rows, or by distinct value."""
+    """Yield columns with the rows of each entry: whole, of a random sample of rows, or by distinct value."""
     whole = source.in_memory
     if whole is None and names and isinstance(source, Streamed):
         whole = _sample_of_rows(source, names)

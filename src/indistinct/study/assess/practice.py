@@ -88,8 +88,9 @@ def findings(
     `smallest` is the size of its smallest class, `homogeneous` the largest share of members whose class has a single
     value of a sensitive column; None where there is no sensitive column. `published` counts the members who are unique
     on unmodified columns, `own_values` those who are unique on each sensitive column, and `identifying` has the columns
-    whose values look like free text, names or numbers of people. Of a release in buckets `alone` is how many rows show a combination of quasi-identifiers that no other row shows: its
-    values stand as they are, so that no rule about the size of classes can be checked on it.
+    whose values look like free text, names or numbers of people. Of a release in buckets `alone` is how many rows show
+    a combination of quasi-identifiers that no other row shows: its values stand as they are, so that no rule about the
+    size of classes can be checked on it.
     """
     return (
         *(_sizes(smallest) if alone is None else map(_no_classes, _sizes(smallest))),

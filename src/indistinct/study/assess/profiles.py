@@ -216,7 +216,8 @@ def judge(
 ) -> tuple[GateLine, ...]:
     """Return what each limit says of figures; those in which 1 is divided by a whole number are compared exactly.
 
-    Of a figure with an upper bound in `at_most`, `figures` have the lower one.
+    Of a figure with an upper bound in `at_most`, `figures` have the lower one. Where only the lower one keeps a limit,
+    the limit is not checked, and the line has the upper one.
     """
     lines = []
     for name, limit, source in profile.limits:
@@ -229,7 +230,7 @@ def judge(
             state = "failed"
         elif exceeds(most, limit):
             state = "not checked"
-        lines.append(GateLine(name, limit, value, state, source))
+        lines.append(GateLine(name, limit, most if state == "not checked" else value, state, source))
     return tuple(lines)
 
 

@@ -136,7 +136,7 @@ def meets(words: Sequence[str], known: frozenset[str]) -> bool:
 def identifying_pattern(name: str, patterns: Sequence[PatternShare], role: Role | None) -> PatternShare | None:
     """Return the surest pattern that points at people, None where there is none: free text, names, numbers of people.
 
-    A pattern that is likely and not certain does not count in a quasi-identifier that others often know, such as a town.
+    A pattern that is likely and not certain does not count in a quasi-identifier that others often know, as a town.
     """
     known = role is Role.QUASI and meets(words_of(name), KNOWN_TO_OTHERS)
     pointing = [each for each in patterns if each.role is Role.IDENTIFIER]

@@ -6,6 +6,7 @@ where enough of these parts have its shape and pass its check.
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -41,9 +42,7 @@ def pattern_inside(texts: Sequence[str]) -> PatternShare | None:
         if _holds(pattern, {piece for several in pieces.values() for piece in several}):
             own = [text for text, several in pieces.items() if _count(pattern, several)]
             return _inside(pattern.name, pattern.meaning, len(own) / len(texts), len(texts), pattern.safe_harbor)
-    pairs = {
-        text: [" ".join(pair) for pair in zip(several, several[1:], strict=False)] for text, several in words.items()
-    }
+    pairs = {text: [" ".join(pair) for pair in pairwise(several)] for text, several in words.items()}
     names = {text: [pair for pair in several if _is_full_name(pair)] for text, several in pairs.items()}
     if len({name for several in names.values() for name in several}) < FEWEST_NAMES:
         return None
