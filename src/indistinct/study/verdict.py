@@ -111,7 +111,10 @@ class Line:
             return ()
         if self.kind in ("identifiers", "identifying-values"):
             return ("drop",)
-        return ("quasi-identifier", "coarsen", "drop") if self.kind in COUNTED_KINDS else ()
+        coarser: tuple[Remedy, ...] = ("coarsen", "drop")
+        if self.kind not in COUNTED_KINDS:
+            return ()
+        return coarser if "in_buckets" in self.numbers else ("quasi-identifier", *coarser)
 
     @property
     def open(self) -> bool:
@@ -361,6 +364,7 @@ def _judge_published(figures: Figures, profile: Profile | None) -> list[Line]:
         "members": found.members,
         "share": found.share(found.least),
         **({"with_class": 1} if _needs_class(figures, found) else {}),
+        **({} if figures.groups == "class" else {"in_buckets": 1}),
     }
     # The first line speaks of all columns together already.
     sets = [
@@ -381,6 +385,7 @@ def _judge_published(figures: Figures, profile: Profile | None) -> list[Line]:
                     "members": found.members,
                     "share": found.share(alone),
                     **({"with_class": 1} if CLASS in key else {}),
+                    **({} if figures.groups == "class" else {"in_buckets": 1}),
                 },
                 found.unit,
             )
@@ -586,7 +591,9 @@ knows these values finds them; make it a quasi-identifier, coarsen it or drop it
 
 
 def _treatment(line: Line) -> str:
-    """Return in words what settles a line about unmodified columns."""
+    """Return in words what settles a line about unmodified columns; in buckets quasi-identifiers are among them."""
+    if "in_buckets" in line.numbers:
+        return "coarsen or drop them" if len(line.columns) > 1 else "coarsen or drop it"
     if len(line.columns) == 1:
         return "make it a quasi-identifier, coarsen it or drop it"
     return "make some of them quasi-identifiers, coarsen or drop them"

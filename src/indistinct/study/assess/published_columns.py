@@ -34,7 +34,7 @@ class PublishedRows:
 
     source: Source
     members: int
-    person: tuple[str, ...] = ()
+    person: Sequence[str] = ()
     classes: tuple[str, ...] = ()
     rows_each: int = 1
 
