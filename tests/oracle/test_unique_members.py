@@ -204,3 +204,46 @@ def test_engines_count_classes_alike(monkeypatch, person, most):
         assert CLASS in {name for key in found.by_columns for name in key}
     else:  # which people have the rows is not counted beyond memory
         assert found.least <= exact.least <= found.most
+
+
+# Buckets
+
+
+def found_in_slices(rows, slices):
+    """Return the rows of which an attacker who knows all unmodified values finds the entry of a slice."""
+    found = set()
+    for me in rows:
+        fitting = {row["bucket"] for row in rows}
+        for names in slices:
+            fitting &= {row["bucket"] for row in rows if all(row[name] == me[name] for name in names)}
+        for names in slices:
+            same = [row for row in rows if row["bucket"] in fitting and all(row[name] == me[name] for name in names)]
+            found |= {me["row"]} if len(same) == 1 else set()
+    return found
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(st.tuples(*[st.integers(0, 3)] * 3, st.sampled_from(["flu", "cold"])), min_size=2, max_size=12),
+    st.sampled_from([(("age",), ("ward", "day")), (("age", "ward", "day"),), (("age",), ("ward",), ("day",))]),
+    st.randoms(use_true_random=False),
+)
+def test_bounds_of_slices_contain_what_an_attacker_finds(cells, slices, chance):
+    sizes = max(len(cells) // 3, 1)
+    rows = [
+        {"row": place, "bucket": place % sizes, "age": age, "ward": ward, "day": day, "disease": disease}
+        for place, (age, ward, day, disease) in enumerate(cells)
+    ]
+    columns = {"bucket": [row["bucket"] for row in rows]}
+    every = (*slices, ("disease",))
+    for names in every:  # a slice is permuted inside each bucket
+        for bucket in range(sizes):
+            own = [row for row in rows if row["bucket"] == bucket]
+            for target, source in zip(own, chance.sample(own, len(own)), strict=True):
+                for name in names:
+                    columns.setdefault(name, [None] * len(rows))[target["row"]] = source[name]
+    table = ind.BucketTable(pa.table(columns), every, "sliced")
+    schema = ind.Schema(quasi=["age"], sensitive=["disease"], insensitive=["ward", "day"])
+    found = ind.assess(table, schema).risk.published
+    truth = found_in_slices(rows, slices)
+    assert found.least <= len(truth) <= found.most
