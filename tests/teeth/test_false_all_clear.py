@@ -206,6 +206,33 @@ def test_plain_categories_are_no_text_about_people():
     assert told.passed
 
 
+@pytest.mark.parametrize("algorithm", ["mondrian", "mondrian:extent=region", "auto"])
+def test_labels_of_a_release_are_no_text_about_people(algorithm):
+    chance = np.random.default_rng(6)
+    seen = np.datetime64("2020-01-01T00:00") + chance.integers(0, 900_000, 900).astype("timedelta64[m]")
+    table = pa.table(
+        {
+            "seen": pa.array(seen.astype("datetime64[us]")),
+            "amount": chance.integers(10**8, 10**10, 900),
+            "zone": chance.choice([f"zone {place} of the north" for place in range(9)], 900),
+        }
+    )
+    release = ind.anonymize(table, ind.Schema(quasi=table.column_names), model="k-anonymity:k=5", algorithm=algorithm)
+    assert ind.assess(release).risk.identifying == {}
+
+
+def test_names_in_sets_of_a_release_are_found():
+    sets = [
+        "{Anna Smith, Tom Weber}",
+        "{Maria Khan, Peter Novak}",
+        "{Emil Rossi, Sofia Braun}",
+        "[Anna Lenz .. Paul Zorn]",
+    ]
+    sets += ["{Nina Holt, Oscar Reed}", "{Clara Moss, David Kern}", "[10-20]", "*"]
+    table = pa.table({"keeper": sets * 10})
+    assert ind.assess(table, ind.Schema(quasi=["keeper"])).risk.identifying["keeper"].name == "name"
+
+
 # Editions
 
 

@@ -14,15 +14,18 @@ from indistinct.engines.base import Source
 from indistinct.engines.groups import groups_of
 from indistinct.errors import InputError
 from indistinct.machine.arrays import Codes
+from indistinct.recoding.labels import written_members, written_text_range
 from indistinct.schema import Role
 from indistinct.study.assess.assessed_tables import AssessedTable
 from indistinct.study.inspect.inspecting import encode
 from indistinct.study.inspect.patterns.base import PatternShare
-from indistinct.study.inspect.roles import identifying_pattern, patterns_of
+from indistinct.study.inspect.roles import identifying_pattern, patterns_of, texts_of
 from indistinct.tables.domain import Kind, kind_of
 
 SAMPLED_ROWS = 200_000
 """Rows of a table beyond memory whose values are looked at."""
+MOST_LABELS = 20_000
+"""Distinct labels of a quasi-identifier that are read; of more, evenly chosen ones."""
 
 
 def identifying_values(table: AssessedTable) -> dict[str, PatternShare] | None:
@@ -33,14 +36,31 @@ def identifying_values(table: AssessedTable) -> dict[str, PatternShare] | None:
     found = {}
     try:
         for name, values, counts in _distinct_values(table):
-            patterns = patterns_of(kind_of(values.type), values, counts, rows=int(counts.sum()))
-            role = Role.QUASI if name in table.shows.quasi else None
+            role, kind = Role.QUASI if name in table.shows.quasi else None, kind_of(values.type)
+            labelled = role is Role.QUASI and kind is Kind.TEXT
+            shown, weights = _values_in_labels(values, counts) if labelled else (values, counts)
+            patterns = patterns_of(kind, shown, weights, rows=int(counts.sum()))
             pattern = identifying_pattern(name, patterns, role)
             if pattern is not None:
                 found[name] = pattern
     except InputError:  # a column with more distinct values than an engine gives
         return None
     return found
+
+
+def _values_in_labels(labels: pa.Array, counts: Codes) -> tuple[pa.Array, Codes]:
+    """Return the values that labels of a quasi-identifier show: members of sets and ends of ranges of texts.
+
+    Ranges of numbers and dates, whose labels have several words, show none that points at people.
+    """
+    step = 1 + len(labels) // MOST_LABELS
+    shown: dict[str, int] = {}
+    for label, count in zip(texts_of(labels)[::step].to_pylist(), counts[::step].tolist(), strict=True):
+        own = () if label is None else written_members(label) or written_text_range(label)
+        for value in own or (() if label is None or label.startswith("[") else (label,)):
+            if value is not None:
+                shown[value] = shown.get(value, 0) + count
+    return pa.array(list(shown), pa.string()), np.array(list(shown.values()), dtype=np.int64)
 
 
 def _distinct_values(table: AssessedTable) -> Iterator[tuple[str, pa.Array, Codes]]:
