@@ -7,7 +7,7 @@ them, so that all columns with the class decide how many are alone; smaller sets
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations
@@ -218,11 +218,18 @@ def parts_of_set(key: Key) -> list[Key]:
 
 
 def count_apart(
-    columns: Sequence[str], rows: int, once: Callable[[Sequence[str]], int], *, classes: Sequence[str] = ()
+    columns: Sequence[str],
+    rows: int,
+    once: Callable[[Sequence[str]], int],
+    *,
+    classes: Sequence[str] = (),
+    finer: Collection[str] = (),
 ) -> SingledOut:
     """Return who is alone on columns where each set is counted by a query: `once` counts the rows alone on a set.
 
-    `classes` are the columns that tell equivalence classes apart. All columns together are counted first.
+    `classes` are the columns that tell equivalence classes apart. All columns together are counted first. In `finer`
+    columns the query tells more values apart than we do, zeros of both signs say: with them its count is an upper bound
+    only, and the lower one is counted without them.
 
     >>> counts = {("a",): 1, ("b",): 0, ("a", "b"): 3}
     >>> found = count_apart(["a", "b"], 9, lambda names: counts[tuple(names)])
@@ -239,21 +246,25 @@ def count_apart(
         return counted[key]
 
     kinds = (False, True) if classes else (False,)
-    least = count(every, with_class=bool(classes))
-    if least:
+    least = most = count(every, with_class=bool(classes))
+    if most and {*every, *classes} & {*finer}:
+        alike = [name for name in (*classes, *every) if name not in finer]
+        least = once(alike) if alike else 0
+    if most:
         for with_class in kinds:
             for name in columns:
                 count((name,), with_class=with_class)
             count(every, with_class=with_class)
         pairs = sorted(combinations(columns, 2), key=lambda pair: -sum(counted[(name,)] for name in pair))
-        reached = any(counted.get(key, 0) == least for key in counted if len(without_class(key)) == 1)
+        reached = any(counted.get(key, 0) == most for key in counted if len(without_class(key)) == 1)
         for pair in [] if reached else pairs[: MOST_COUNTED // max(rows * len(kinds), 1)]:
             for with_class in kinds:
                 count(pair, with_class=with_class)
     parts = {key: max((counted.get(part, 0) for part in parts_of_set(key)), default=0) for key in counted}
     told = {key: number for key, number in counted.items() if number > parts[key]}
+    exact = {key: n for key, n in told.items() if not {*key, *(classes if CLASS in key else ())} & {*finer}}
     sets = _number_of_sets(len(every), with_class=bool(classes))
-    return SingledOut("rows", rows, every, least, least, most_telling(told), len(counted), sets)
+    return SingledOut("rows", rows, every, least, most, most_telling(exact), len(counted), sets)
 
 
 def most_telling(alone: Mapping[Key, int]) -> dict[Key, int]:

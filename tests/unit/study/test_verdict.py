@@ -13,6 +13,7 @@ from indistinct.engines.groups import MOST_CELLS
 from indistinct.frequencies import singled_out as counting
 from indistinct.frequencies.count import Request
 from indistinct.frequencies.singled_out import SingledOut, codes_of, count_apart, singled_out
+from indistinct.frequencies.value import CLASS
 from indistinct.models import SubsetAnonymity
 from indistinct.schema import Role
 from indistinct.study.assess.profiles import Internal, Licensed, Public
@@ -249,6 +250,13 @@ def test_sets_counted_apart_stop_where_everybody_is_alone():
     assert (found.least, found.most, asked) == (3, 3, [("a", "b", "c"), ("a",), ("b",), ("c",)])
     none = count_apart(["a", "b", "c"], 3, lambda names: asked.append(tuple(names)) or 0, classes=["age"])
     assert (none.least, none.most, asked[4:]) == (0, 0, [("age", "a", "b", "c")])
+
+
+def test_a_query_that_tells_more_values_apart_gives_an_upper_bound():
+    counts = {("age", "a", "b"): 7, ("age", "a"): 4, ("age", "b"): 5, ("a",): 1, ("b",): 3, ("a", "b"): 6}
+    found = count_apart(["a", "b"], 9, lambda names: counts[tuple(names)], classes=["age"], finer=["b"])
+    assert (found.least, found.most) == (4, 7)
+    assert found.by_columns == {(CLASS, "a"): 4, ("a",): 1}
 
 
 # What is assessed
