@@ -53,6 +53,10 @@ class GroupedSource(Protocol):
     def columns(self) -> tuple[str, ...]:
         """The names of its columns."""
 
+    @property
+    def arrow(self) -> pa.Schema:
+        """The Arrow types of its columns."""
+
     def groups(self, columns: Sequence[str]) -> Groups:
         """Return the groups of some columns."""
 
@@ -88,19 +92,26 @@ def count_source(
 
 
 def _published_columns(source: GroupedSource, request: Request) -> SingledOut | None:
-    """Return whom one or two columns single out; of a large source each column and each pair is counted apart."""
+    """Return who is alone on published columns; of a large source each set of columns is counted by a query."""
     names = tuple(request.published_columns)
     if not names:
         return None
-    if source.rows * (len(names) + len(request.person)) <= MOST_CELLS:
-        found = source.groups(tuple(dict.fromkeys((*names, *request.person))))
+    wanted = tuple(dict.fromkeys((*names, *request.class_columns, *request.person)))
+    if source.rows * len(wanted) <= MOST_CELLS:
+        found = source.groups(wanted)
         return published_columns_of(found.table, request, counts=found.counts)
-    rows = count_apart(names, source.rows, source.once)
+    finer = [name for name in wanted if _is_told_apart(source.arrow.field(name).type)]
+    rows = count_apart(names, source.rows, source.once, classes=request.class_columns, finer=finer)
     if not request.person:
         return rows
     # A row that is alone tells that its person is; how many people that are is not counted here.
     people = len(source.groups(tuple(request.person)).counts)
     return SingledOut("people", people, names, int(rows.least > 0), people, {}, rows.counted, rows.sets)
+
+
+def _is_told_apart(kind: pa.DataType) -> bool:
+    """Return whether a database may tell values of a type apart that are one here: zeros, and what is no number."""
+    return pa.types.is_floating(kind) or (pa.types.is_timestamp(kind) and kind.tz is not None)
 
 
 def count_groups(

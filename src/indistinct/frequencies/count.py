@@ -321,7 +321,8 @@ class Request:
     for keys that begin with `PERSON`; no row may leave them out. `population` is a second source, counted in the same
     domains, which hold the values of both. `groupings` are further lists of columns to be counted, and `alone` columns
     of which it is asked how many rows have a value of their own, unless these are clearly few. `published_columns` are
-    those of which it is asked whom one or two of them single out, in people where `person` is given.
+    those of which it is asked who is alone on them, in people where `person` is given, and with the class of a row
+    where `class_columns` tell classes apart.
     `domains` fix what the codes of some columns mean: a value outside is an `UnseenValueError`. A column without any
     value is an error unless it is `published`, where missing is its only value. `to_publish` are the columns whose rows
     are published afterwards: an engine may read them at once, and hold them until then.
@@ -336,6 +337,7 @@ class Request:
     groupings: Sequence[Key] = ()
     alone: Sequence[str] = ()
     published_columns: Sequence[str] = ()
+    class_columns: Sequence[str] = ()
     domains: Mapping[str, Domain] = field(default_factory=dict)
     published: bool = False
     to_publish: Sequence[str] = ()

@@ -1,12 +1,15 @@
-"""Members whom one or two columns single out: each column and each pair is counted as it stands in the table.
+"""Members who are unique on published columns: on one, on two, and on all of them together.
 
 Nothing is recoded here. Missing is a value, as in every other count. A member is a row, or a person where people are
-told apart; one is alone on some columns if nobody else has the same values in them.
+known; a member is *alone* on some columns if no other member has the same values in them. Where classes are given, each
+set of columns is counted with the class of the row as well. A member who is alone on some columns is alone on more of
+them, so that all columns with the class decide how many are alone; smaller sets say which columns are the reason.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -17,30 +20,30 @@ import pyarrow.compute as pc
 from indistinct.errors import InputError
 from indistinct.frequencies import _kernels
 from indistinct.frequencies.encode import Grouping, encode_column, from_dictionary, group_rows, pack
-from indistinct.frequencies.value import Key
+from indistinct.frequencies.value import CLASS, Key
 from indistinct.machine.arrays import Codes, is_large, spread
 
 MOST_WORK = 1_000_000_000
-"""Rows times pairs of columns that are looked at. Of more, the pairs of columns with the most values are."""
+"""Rows times pairs of columns that are counted. Of more, the pairs of the columns with the most values are."""
 MOST_CELLS = 20_000_000
-"""An engine beyond memory gives so many cells at once; of more it counts column by column and pair by pair."""
-MOST_COUNTED = 200_000_000
-"""Rows times pairs that such an engine counts one by one."""
+"""Cells that an engine beyond memory gives at once. Of more it counts each set of columns by a query."""
+MOST_COUNTED = 20_000_000
+"""Rows times pairs that such an engine counts one by one: pairs say which columns are the reason, and no more."""
 LARGEST_TABLE = 1 << 21
 """Pairs of values up to which a table of all of them is faster than a sort."""
 TOGETHER = 4
-"""Pairs that are looked at before anybody asks whether everybody is alone by now."""
+"""Pairs that are counted before it is asked whether all members who are alone are explained."""
 REPORTED = 10
 """Sets of columns that are named, those that single out most first."""
 
 
 @dataclass(frozen=True, slots=True)
 class SingledOut:
-    """The number of members who are alone on one or two of some columns: between `least` and `most` of all `members`.
+    """The number of members who are alone on some columns together: between `least` and `most` of all `members`.
 
-    Both are the same where every pair was counted for everybody together. `by_columns` are the sets that single out
-    most, a pair only if it singles out somebody whom neither of its columns does. `counted` of `sets` sets were looked
-    at.
+    Both are the same where all columns were counted. `by_columns` are the sets of columns that single out most, a set
+    only if it singles out a member whom no smaller set does; a key that begins with `CLASS` is counted with the class
+    of the row. `counted` of `sets` sets were counted for that.
     """
 
     unit: str
@@ -71,12 +74,26 @@ class SingledOut:
             "share": self.share(self.least),
             "share_at_most": self.share(self.most),
             "sets": [
-                {"columns": list(names), "alone": alone, "share": self.share(alone)}
-                for names, alone in self.by_columns.items()
+                {
+                    "columns": list(without_class(key)),
+                    "with_class": CLASS in key,
+                    "alone": alone,
+                    "share": self.share(alone),
+                }
+                for key, alone in self.by_columns.items()
             ],
             "counted_sets": self.counted,
             "possible_sets": self.sets,
         }
+
+
+def without_class(key: Key) -> Key:
+    """Return the columns of a set, without the mark that it is counted with the class.
+
+    >>> without_class((CLASS, "region"))
+    ('region',)
+    """
+    return tuple(name for name in key if name != CLASS)
 
 
 def codes_of(name: str, column: pa.ChunkedArray) -> Codes | None:
@@ -94,91 +111,196 @@ def codes_of(name: str, column: pa.ChunkedArray) -> Codes | None:
 
 
 def singled_out(
-    columns: Mapping[str, Codes | None], owners: Codes, *, members: int, people: bool = False
+    columns: Mapping[str, Codes | None],
+    owners: Codes,
+    *,
+    members: int,
+    people: bool = False,
+    classes: Codes | None = None,
 ) -> SingledOut:
-    """Return whom one or two columns single out, given as codes; `owners` say whose each entry is, from 0.
+    """Return who is alone on columns, given as codes; `owners` has the member of each entry, from 0.
 
-    An entry that stands for several rows has a negative owner, and singles out nobody. Columns that are None were not
-    counted, so that anybody may be alone on them.
+    `classes` has the equivalence class of each entry. An entry that stands for several rows has a negative owner, and
+    singles out no member. Columns that are None cannot be compared, so that any member may be alone on them.
 
     >>> codes = {"cost": np.array([0, 1, 2, 2]), "ward": np.array([0, 0, 1, 0])}
     >>> found = singled_out(codes, np.arange(4), members=4)
     >>> found.least, found.exact, dict(found.by_columns)
     (4, True, {('cost',): 2, ('cost', 'ward'): 4, ('ward',): 1})
+    >>> found = singled_out({"ward": np.array([0, 0, 1, 1])}, np.arange(4), members=4, classes=np.array([0, 1, 0, 1]))
+    >>> found.least, found.by_columns == {(CLASS, "ward"): 4}
+    (4, True)
     """
-    counting = _Counting(columns, owners, people=people)
-    names, complete = counting.chosen(), len(counting.names) == len(columns)
-    single = {name: counting.alone_on(name) for name in counting.names}
-    union = np.logical_or.reduce([np.zeros(len(owners), dtype=bool), *single.values()])
-    alone: dict[Key, int] = {(name,): counting.members(mask) for name, mask in single.items()}
-    looked_at = len(single)
-    for pairs in counting.runs_of_pairs(names):
-        if union.all():
-            break
-        masks = spread(counting.alone_on_pair, pairs, rows=len(owners), weight=len(pairs))
-        for (one, other), mask in zip(pairs, masks, strict=True):
-            # A pair is worth telling if it singles out somebody whom none of its columns does.
-            if (mask > (single[one] | single[other])).any():
-                alone[counting.in_order(one, other)] = counting.members(mask)
-            union |= mask
-        looked_at += len(pairs)
-    least = counting.members(union)
-    whole = least == members or (complete and len(names) == len(counting.names))
-    every = len(columns) * (len(columns) + 1) // 2
-    most = least if whole else members
-    unit = "people" if people else "rows"
-    return SingledOut(unit, members, tuple(columns), least, most, _most(alone), looked_at, every)
+    counting = _Counting(columns, owners, people=people, classes=classes)
+    alone = counting.alone_on(*counting.names, with_class=True)
+    least = counting.members(alone)
+    whole = least == members or len(counting.names) == len(columns)
+    by_columns, counted = _explain(counting, alone) if least else ({}, 1)
+    return SingledOut(
+        "people" if people else "rows",
+        members,
+        tuple(columns),
+        least,
+        least if whole else members,
+        by_columns,
+        counted,
+        _number_of_sets(len(columns), with_class=classes is not None),
+    )
 
 
-def count_apart(columns: Sequence[str], rows: int, once: Callable[[Sequence[str]], int]) -> SingledOut:
-    """Return whom one or two columns single out where each set is counted apart: `once` counts the rows alone on one.
+def _number_of_sets(columns: int, *, with_class: bool) -> int:
+    """Return how many sets there are: columns, pairs, and all together, each without and with the class."""
+    return (columns * (columns + 1) // 2 + (columns > 2)) * (1 + with_class)
 
-    At least as many are alone as on the best set, and at most as many as on all sets together.
 
-    >>> found = count_apart(["a", "b"], 9, lambda names: {("a",): 1, ("b",): 0, ("a", "b"): 3}[tuple(names)])
-    >>> found.least, found.most
-    (3, 4)
+def _explain(counting: "_Counting", alone: Codes) -> tuple[dict[Key, int], int]:
+    """Return the sets of columns that single out most of the members who are `alone`, and how many were counted.
+
+    Columns come first, then pairs until every entry that is alone is explained, then all columns together.
     """
-    alone: dict[Key, int] = {(name,): once([name]) for name in columns}
-    pairs = sorted(combinations(columns, 2), key=lambda pair: -sum(alone[(name,)] for name in pair))
-    everybody = max(alone.values(), default=0) == rows
-    looked_at = [] if everybody else pairs[: MOST_COUNTED // max(rows, 1)]
-    alone |= {pair: once(pair) for pair in looked_at}
-    least = max(alone.values(), default=0)
-    whole = everybody or len(looked_at) == len(pairs)
-    most = min(sum(alone.values()), rows) if whole and not everybody else rows
-    told = {key: count for key, count in alone.items() if len(key) == 1 or count > max(alone[(name,)] for name in key)}
-    return SingledOut("rows", rows, tuple(columns), least, most, _most(told), len(alone), len(columns) + len(pairs))
+    sets = _Sets(counting)
+    kinds = (False, True) if counting.classes is not None else (False,)
+    for with_class in kinds:
+        for name in counting.names:
+            sets.add((name,), counting.alone_on(name, with_class=with_class), with_class=with_class)
+    pairs = counting.chosen()
+    for with_class in kinds:
+        for run in counting.runs_of_pairs(pairs, with_class=with_class):
+            if not (alone > sets.union).any():
+                break
+            count = partial(counting.alone_on_pair, with_class=with_class)
+            masks = spread(count, run, rows=len(alone), weight=len(run))
+            for pair, mask in zip(run, masks, strict=True):
+                sets.add(counting.in_order(*pair), mask, with_class=with_class)
+    if len(counting.names) > 2:
+        every = counting.in_order(*counting.names)
+        if counting.classes is not None:
+            sets.add(every, counting.alone_on(*counting.names), with_class=False)
+        sets.add(every, alone, with_class=counting.classes is not None)
+    return most_telling(sets.alone), sets.counted
 
 
-def _most(alone: Mapping[Key, int]) -> dict[Key, int]:
-    """Return the sets that single out most; of a pair those count whom none of its columns singles out."""
+class _Sets:
+    """Sets of columns while they are counted: how many members are alone on each, and which entries on any of them."""
 
-    def weight(item: tuple[Key, int]) -> tuple[int, int]:
-        names, count = item
-        known = max(alone.get((name,), 0) for name in names) if len(names) > 1 else 0
-        return known - count, len(names)
+    def __init__(self, counting: "_Counting") -> None:
+        self.counting = counting
+        self.alone: dict[Key, int] = {}
+        self.single: dict[Key, Codes] = {}
+        self.union = self.plain = np.zeros(len(counting.owners), dtype=bool)  # alone on any set, and without the class
+        self.counted = 0
 
-    ordered = sorted(alone.items(), key=weight)
-    return dict([(names, count) for names, count in ordered if count][:REPORTED])
+    def add(self, names: Key, mask: Codes, *, with_class: bool) -> None:
+        """Add a set with the entries that are alone on it; it is kept if no part of it explains all of them."""
+        key = (CLASS, *names) if with_class else names
+        parts = [part for part in parts_of_set(key) if part in self.single]
+        known = np.logical_or.reduce([np.zeros(len(mask), dtype=bool), *(self.single[part] for part in parts)])
+        if len(names) > 2:
+            known = self.union if with_class else self.plain
+        if (mask > known).any():
+            self.alone[key] = self.counting.members(mask)
+        if len(names) == 1:
+            self.single[key] = mask
+        self.union = self.union | mask
+        self.plain = self.plain if with_class else self.plain | mask
+        self.counted += 1
+
+
+def parts_of_set(key: Key) -> list[Key]:
+    """Return the single columns of a set, and these with the class where the set is counted with it.
+
+    >>> parts_of_set(("a", "b"))
+    [('a',), ('b',)]
+    """
+    names = without_class(key)
+    plain = [(name,) for name in names if len(key) > 1]
+    return plain + ([(CLASS, name) for name in names if len(names) > 1] if CLASS in key else [])
+
+
+def count_apart(
+    columns: Sequence[str],
+    rows: int,
+    once: Callable[[Sequence[str]], int],
+    *,
+    classes: Sequence[str] = (),
+    finer: Collection[str] = (),
+) -> SingledOut:
+    """Return who is alone on columns where each set is counted by a query: `once` counts the rows alone on a set.
+
+    `classes` are the columns that tell equivalence classes apart. All columns together are counted first. In `finer`
+    columns the query tells more values apart than we do, zeros of both signs say: with them its count is an upper bound
+    only, and the lower one is counted without them.
+
+    >>> counts = {("a",): 1, ("b",): 0, ("a", "b"): 3}
+    >>> found = count_apart(["a", "b"], 9, lambda names: counts[tuple(names)])
+    >>> found.least, found.most, dict(found.by_columns)
+    (3, 3, {('a', 'b'): 3, ('a',): 1})
+    """
+    every = tuple(columns)
+    counted: dict[Key, int] = {}
+
+    def count(names: Key, *, with_class: bool = False) -> int:
+        key = (CLASS, *names) if with_class else names
+        if key not in counted:
+            counted[key] = once((*(name for name in classes if with_class), *names))
+        return counted[key]
+
+    kinds = (False, True) if classes else (False,)
+    least = most = count(every, with_class=bool(classes))
+    if most and {*every, *classes} & {*finer}:
+        alike = [name for name in (*classes, *every) if name not in finer]
+        least = once(alike) if alike else 0
+    if most:
+        for with_class in kinds:
+            for name in columns:
+                count((name,), with_class=with_class)
+            count(every, with_class=with_class)
+        pairs = sorted(combinations(columns, 2), key=lambda pair: -sum(counted[(name,)] for name in pair))
+        reached = any(counted.get(key, 0) == most for key in counted if len(without_class(key)) == 1)
+        for pair in [] if reached else pairs[: MOST_COUNTED // max(rows * len(kinds), 1)]:
+            for with_class in kinds:
+                count(pair, with_class=with_class)
+    parts = {key: max((counted.get(part, 0) for part in parts_of_set(key)), default=0) for key in counted}
+    told = {key: number for key, number in counted.items() if number > parts[key]}
+    exact = {key: n for key, n in told.items() if not {*key, *(classes if CLASS in key else ())} & {*finer}}
+    sets = _number_of_sets(len(every), with_class=bool(classes))
+    return SingledOut("rows", rows, every, least, most, most_telling(exact), len(counted), sets)
+
+
+def most_telling(alone: Mapping[Key, int]) -> dict[Key, int]:
+    """Return the sets that single out most, by the members beyond those whom a part of the set singles out."""
+
+    def gain(item: tuple[Key, int]) -> tuple[int, int]:
+        key, count = item
+        names, parts = without_class(key), parts_of_set(key)
+        if len(names) > 2:
+            parts = [other for other in alone if CLASS in key or CLASS not in other]
+        return max((alone.get(part, 0) for part in (*parts, names) if part != key), default=0) - count, len(key)
+
+    ordered = sorted(alone.items(), key=gain)
+    return dict([(key, count) for key, count in ordered if count][:REPORTED])
 
 
 class _Counting:
-    """Columns as codes, while members are looked for who are alone on them.
+    """Columns as codes, and the class of each entry, while members are looked for who are alone on them.
 
-    Columns with the most values come first: where there are too many pairs, theirs are looked at.
+    Columns with the most values come first: where there are too many pairs, theirs are counted.
     """
 
-    def __init__(self, columns: Mapping[str, Codes | None], owners: Codes, *, people: bool) -> None:
+    def __init__(
+        self, columns: Mapping[str, Codes | None], owners: Codes, *, people: bool, classes: Codes | None
+    ) -> None:
         codes = {name: each for name, each in columns.items() if each is not None}
         self.sizes = {name: int(each.max(initial=0)) + 1 for name, each in codes.items()}
         self.names = sorted(codes, key=lambda name: -self.sizes[name])
-        self.codes, self.owners, self.people = codes, owners.astype(np.int32), people
-        self.grouping: Grouping | None = None  # the rows by the first column of the pairs that are looked at
+        self.codes, self.owners, self.people, self.classes = codes, owners.astype(np.int32), people, classes
+        # Codes of the first column of the pairs that are counted, joined with the class or not, and rows grouped so.
+        self.outer: tuple[Codes, int] = (owners, 0)
+        self.grouping: Grouping | None = None
 
     def chosen(self) -> list[str]:
-        """Return the columns whose pairs are looked at."""
-        names, rows = self.names, max(len(self.owners), 1)
+        """Return the columns whose pairs are counted."""
+        names, rows = self.names, max(len(self.owners), 1) * (1 if self.classes is None else 2)
         while len(names) > 1 and rows * len(names) * (len(names) - 1) // 2 > MOST_WORK:
             names = names[:-1]
         return names
@@ -189,40 +311,51 @@ class _Counting:
             return int(np.count_nonzero(entries))
         return int(np.count_nonzero(np.bincount(self.owners[entries])))
 
-    def alone_on(self, *names: str) -> Codes:
-        """Return which entries have values in some columns that nobody else has."""
-        grouping = group_rows([self.codes[name] for name in names], [self.sizes[name] for name in names])
-        own, starts = self.owners[grouping.order], grouping.starts[:-1]
-        alone = np.zeros(len(own), dtype=bool)
-        if len(own):
+    def alone_on(self, *names: str, with_class: bool = False) -> Codes:
+        """Return which entries have values in some columns, and a class if asked for, that no other member has."""
+        columns, sizes = [self.codes[name] for name in names], [self.sizes[name] for name in names]
+        if with_class and self.classes is not None:
+            columns, sizes = [self.classes, *columns], [int(self.classes.max(initial=0)) + 1, *sizes]
+        alone = np.zeros(len(self.owners), dtype=bool)
+        if len(alone) and columns:
+            grouping = group_rows(columns, sizes)
+            own, starts = self.owners[grouping.order], grouping.starts[:-1]
             lowest, highest = (reduce.reduceat(own, starts) for reduce in (np.minimum, np.maximum))
             alone[grouping.order] = np.repeat((lowest == highest) & (lowest >= 0), grouping.counts)
         return alone
 
-    def runs_of_pairs(self, names: Sequence[str]) -> Iterator[list[tuple[str, str]]]:
+    def runs_of_pairs(self, names: Sequence[str], *, with_class: bool = False) -> Iterator[list[tuple[str, str]]]:
         """Yield all pairs of columns, a few that share their first one at a time."""
-        for first, outer in enumerate(names):
-            self.grouping = None
+        for first, outer in enumerate(names[:-1]):
+            self.outer, self.grouping = self._codes_of_outer(outer, with_class=with_class), None
             for start in range(first + 1, len(names), TOGETHER):
                 yield [(outer, inner) for inner in names[start : start + TOGETHER]]
 
-    def alone_on_pair(self, pair: tuple[str, str]) -> Codes:
-        """Return which entries have values in two columns that nobody else has."""
+    def _codes_of_outer(self, name: str, *, with_class: bool) -> tuple[Codes, int]:
+        """Return the codes of the first column of pairs, joined with the class if asked for, and their number."""
+        codes, size = self.codes[name], self.sizes[name]
+        if not with_class or self.classes is None or not is_large(len(codes)):
+            return codes, size
+        joined = group_rows([self.classes, codes], [int(self.classes.max(initial=0)) + 1, size])
+        return joined.group_ids(), len(joined)
+
+    def alone_on_pair(self, pair: tuple[str, str], *, with_class: bool = False) -> Codes:
+        """Return which entries have values in two columns that no other member has, in the same class if asked for."""
         outer, inner = pair
         if not is_large(len(self.owners)):
-            return self.alone_on(outer, inner)
-        one, two, size = self.codes[outer], self.codes[inner], self.sizes[inner]
+            return self.alone_on(outer, inner, with_class=with_class)
+        (one, own), two, size = self.outer, self.codes[inner], self.sizes[inner]
         alone = np.zeros(len(self.owners), dtype=bool)
-        if self.sizes[outer] * size <= LARGEST_TABLE:
-            owner_of = np.full(self.sizes[outer] * size, -2, dtype=np.int32)
+        if own * size <= LARGEST_TABLE:
+            owner_of = np.full(own * size, -2, dtype=np.int32)
             _kernels.mark_alone_by_table(one, two, size, owner_of, self.owners, alone)
             return alone
-        grouping = self.grouping = self.grouping or group_rows([one], [self.sizes[outer]])
+        grouping = self.grouping = self.grouping or group_rows([one], [own])
         _kernels.mark_alone(grouping.order, grouping.starts, two, size, self.owners, alone)
         return alone
 
     def in_order(self, *names: str) -> Key:
-        """Return columns as they stand in the table."""
+        """Return columns in the order of the table."""
         return tuple(name for name in self.codes if name in names)
 
 

@@ -19,6 +19,8 @@ PERSON = ""
 """Whom a row is about, as the first part of a key: the columns of `Request.person` together. No column is so named."""
 POPULATION = "\0population"
 """The people of a population who would stand in a class, as the only part of a key. No column is so named."""
+CLASS = "\0class"
+"""The equivalence class of a row, as the first part of a set of columns counted with it. No column is so named."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -24,7 +24,7 @@ from indistinct.reporting.facts import NOT_COUNTED, Facts
 from indistinct.reporting.subject import Subject
 from indistinct.schema import did_you_mean
 from indistinct.study.assess.assessing import assess
-from indistinct.study.verdict import Figures, Line, State, Verdict, subsets_promised, verdict_of
+from indistinct.study.verdict import Figures, Line, Verdict, subsets_promised, verdict_of
 
 WITHHELD = "This compares the release with its original, or with people: readers are not told it."
 """Why something is not there for readers. Nothing is said of it where it would stand, and once for all at the end."""
@@ -56,12 +56,14 @@ def for_readers(facts: Facts) -> Facts:
     told = _certificate(facts)
     if told is not None:
         documents["certificate"] = Document("certificate", told)
+    figures, risk = None, None
     try:
         figures, risk = _risk(subject)
-        verdict = _verdict_for_readers(facts, figures, told)
-        documents["verdict"] = Document("verdict", verdict.to_json())
     except (InputError, ParameterError) as error:
-        risk, reasons["assess"] = None, f"This could not be computed: {error.message}."
+        reasons["assess"] = f"This could not be computed: {error.message}."
+    verdict = _verdict_for_readers(facts, figures, told)
+    if verdict is not None:
+        documents["verdict"] = Document("verdict", verdict.to_json())
     if risk is not None:
         documents["assess"] = Document("assess", risk)
     elif subject.schema.person:
@@ -152,35 +154,38 @@ def _verdict(told: Mapping[str, Any]) -> dict[str, Any]:
     )
 
 
-def _verdict_for_readers(facts: Facts, figures: Figures, told: Mapping[str, Any] | None) -> Verdict:
-    """Return the verdict on what readers count on the file, with the promise of the certificate for others.
+def _verdict_for_readers(facts: Facts, figures: Figures | None, told: Mapping[str, Any] | None) -> Verdict | None:
+    """Return the one verdict on the release, without figures that readers cannot count on the file.
 
-    Which attack beats chance, and by how much, takes the original to tell. It is never better than the verdict of those
-    who answer for the release: a line says that something is open where readers are not told what.
+    Every line of the internal edition is there with its state. Its numbers are left out unless readers count the same
+    on the file, with the promise of the certificate for others.
     """
-    found, known = _attacks(facts), facts.document("verdict")
     holds = None if told is None else told.get("holds")
     models = [] if told is None else [str(each["model"]) for each in told.get("verdicts") or ()]
-    promise = holds if isinstance(holds, bool) else None
-    promised = replace(figures, promise=promise, subsets=subsets_promised(models))
-    verdict = verdict_of(promised, facts.subject.profile)
-    if found is not None and found["tried"]:
-        tried = Line("attack", _state_of_attacks(known), (), {"tried": len(found["tried"])})
-        verdict = replace(verdict, lines=(*(line for line in verdict.lines if line.kind != "attack"), tried))
-    tone = None if known is None else known.at("tone")
-    if GRAVITY.get(str(tone), 0) > GRAVITY[verdict.tone]:
-        verdict = replace(verdict, lines=(*verdict.lines, Line("withheld", "failed" if tone == "bad" else "warning")))
-    return verdict
+    promise, counted = holds if isinstance(holds, bool) else None, None
+    if figures is not None:
+        promised = replace(figures, promise=promise, subsets=subsets_promised(models))
+        counted = verdict_of(promised, facts.subject.profile)
+    if facts.verdict is None:
+        return counted
+    shown = {} if counted is None else {_subject_of(line): line.numbers for line in counted.lines}
+    return replace(facts.verdict, lines=tuple(_without_hidden(line, shown) for line in facts.verdict.lines))
 
 
-GRAVITY = {"good": 0, "warning": 1, "bad": 2}
-"""How grave the tone of a verdict is."""
+def _subject_of(line: Line) -> tuple[Any, ...]:
+    """Return what a line is about: two verdicts speak of the same thing in lines with the same subject."""
+    return line.kind, line.columns, line.attack, line.figure, "with_class" in line.numbers
 
 
-def _state_of_attacks(known: Document | None) -> State:
-    """Return how all attacks together are judged."""
-    states = [line["state"] for line in (known and known.at("lines")) or () if line["kind"] == "attack"]
-    return "failed" if "failed" in states else "warning" if "warning" in states else "passed"
+def _without_hidden(line: Line, shown: Mapping[tuple[Any, ...], Mapping[str, float]]) -> Line:
+    """Return a line without numbers that readers do not count themselves."""
+    if shown.get(_subject_of(line)) == line.numbers:
+        return line
+    return replace(line, numbers={key: value for key, value in line.numbers.items() if key in NOT_COUNTED_ON_DATA})
+
+
+NOT_COUNTED_ON_DATA = ("limit", "with_class", "in_buckets", "left_open", "tried")
+"""Numbers of a verdict's lines that say nothing of people: what a profile allows, and what a line is about."""
 
 
 def _risk(subject: Subject) -> tuple[Figures, dict[str, Any] | None]:

@@ -23,7 +23,7 @@ from indistinct.study.measure.learning.classification import classify
 from indistinct.study.measure.measuring import assignment_of, distributions, measure, values_before_and_after
 from indistinct.study.query.querying import workload_error
 from indistinct.study.query.workload import WorkloadErrors
-from indistinct.study.verdict import AttackFigures, Figures, verdict_of
+from indistinct.study.verdict import AttackFigures, Figures, Verdict, verdict_of
 from indistinct.study.verify import verify
 
 NO_ORIGINAL = "The original was not given, so this cannot be told: give it with original=… (--original)."
@@ -47,8 +47,9 @@ Found = TypeVar("Found")
 class Facts:
     """What an edition may know.
 
-    `documents` hold JSON by the name of the function that gave it, `reasons` why one is not there. The other fields are
-    what pictures are drawn from, None where there is nothing to draw.
+    `documents` hold JSON by the name of the function that gave it, `reasons` why one is not there. `verdict` is what
+    its document was written from. The other fields are what pictures are drawn from, None where there is nothing to
+    draw.
     """
 
     subject: Subject
@@ -60,6 +61,7 @@ class Facts:
     shares: Mapping[str, Shares] = field(default_factory=dict)
     membership: Mapping[str, Membership] = field(default_factory=dict)
     errors: WorkloadErrors | None = None
+    verdict: Verdict | None = None
 
     def document(self, name: str) -> Document | None:
         """Return what a function gave, None where it gave nothing."""
@@ -114,6 +116,7 @@ def gather(subject: Subject, *, internal: bool = True) -> Facts:
     if metrics is not None:
         found.add("measure", {"metrics": metrics.to_json()})
     attacks = _add_attacks(found)
+    judged = None
     if figures is not None:
         promise = found.documents["certificate"].at("holds") if "certificate" in found.documents else None
         judged = verdict_of(replace(figures, promise=promise), subject.profile, attacks=attacks)
@@ -121,7 +124,7 @@ def gather(subject: Subject, *, internal: bool = True) -> Facts:
     found.add("columns", column_facts(subject, assignment=None if subject.in_buckets else assignment))
     if not internal:
         found.add("suppression", suppression_facts(subject, assignment=None, shares={}))
-        return Facts(subject, found.documents, found.reasons, certificate)
+        return Facts(subject, found.documents, found.reasons, certificate, verdict=judged)
     distances, shares = _add_distances(found)
     membership, errors = _add_members(found) or {}, _add_queries(found)
     _add_learning(found)
@@ -138,6 +141,7 @@ def gather(subject: Subject, *, internal: bool = True) -> Facts:
         shares,
         membership,
         errors,
+        judged,
     )
 
 

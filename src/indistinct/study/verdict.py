@@ -1,8 +1,8 @@
-"""The verdict on a table: one value, made of figures alone, in words that every skin shows as they are.
+"""The verdict on a table: one value, made of figures alone, whose words every interface shows.
 
-It asks whether the promise holds, how small the smallest class is, whom columns that no recoding touched single out,
-and which attacks succeed. A profile says what of that is acceptable. A profile is never passed while one line of it
-fails, and what was not looked at is said so.
+It asks whether the privacy guarantee is satisfied, how small the smallest class is, how many members are unique on
+unmodified columns, whether columns hold free text, names or numbers of people, and which attacks succeed. A profile
+limits these. A profile is never passed while one line of it fails, and what was not checked is called so.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,18 +10,21 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from indistinct.figures import number, percent, plural
-from indistinct.frequencies.singled_out import SingledOut
+from indistinct.frequencies.singled_out import SingledOut, without_class
+from indistinct.frequencies.value import CLASS
 from indistinct.models.registry import parse_model_or_none
 from indistinct.models.subset_anonymity import SubsetAnonymity
 from indistinct.release.certificate import Certificate
 from indistinct.schema import Schema
 from indistinct.study.assess.profiles import LIMITS, Gate, GateLine, Profile, exceeds, judge
+from indistinct.study.inspect.patterns.base import MOSTLY, PatternShare
 
 State = Literal["passed", "failed", "warning", "not checked"]
 Kind = Literal[
     "limit", "promise", "column-sets", "identifiers", "smallest-class", "published-columns", "column-set",
-    "sensitive-column", "attack", "several-classes", "withheld",
+    "sensitive-column", "identifying-values", "attack", "several-classes",
 ]  # fmt: skip
+Remedy = Literal["quasi-identifier", "coarsen", "drop"]
 NEARLY_ALL = 0.5
 """From this share on, a sensitive column in which members have a value of their own points at most of them."""
 WEAK = 3
@@ -48,12 +51,13 @@ class AttackFigures:
 class Figures:
     """All that a verdict rests on.
 
-    `risks` are what a profile may limit, by kind of attacker. `published` is whom the columns that no recoding touched
-    single out, None where there are none. `own_values` says for each sensitive column how many members have a value of
-    their own. `uniques` are members who are alone in their class, None where they were not counted. `promise` is what
-    the certificate says, None without one. `several` are people in several classes, None
-    where people are not counted. `subsets` are promises on sets of quasi-identifiers, where none is made of all of them
-    together.
+    `risks` are what a profile may limit, by kind of attacker. `published` counts the members who are unique on
+    unmodified columns, None where there are none. `own_values` has for each sensitive column the members who are unique
+    on it, at most. `identifying` has the columns whose values look like free text, names or numbers of people, and what
+    they look like; None where values were not looked at. `uniques` are members who are alone in their class, None where
+    they were not counted. `promise` is what the certificate says, None without one. `several` are people in several
+    classes, None where people are not counted. `subsets` are promises on sets of quasi-identifiers, where none is made
+    of all of them together.
     """
 
     unit: str
@@ -63,6 +67,7 @@ class Figures:
     risks: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
     published: SingledOut | None = None
     own_values: Mapping[str, int] = field(default_factory=dict)
+    identifying: Mapping[str, PatternShare] | None = field(default_factory=dict, kw_only=True)
     identifiers: tuple[str, ...] = ()
     promise: bool | None = None
     several: int | None = None
@@ -86,7 +91,8 @@ class Figures:
 class Line:
     """One thing that a verdict says: of what kind, of which columns or attack, with which numbers, and its state.
 
-    `figure` is what a limit of a profile is about.
+    `figure` is what a limit of a profile is about, and `holds` what the values of a column look like. A line without
+    `numbers` is worded without figures.
     """
 
     kind: Kind
@@ -96,6 +102,19 @@ class Line:
     unit: str = "rows"
     attack: str | None = None
     figure: str | None = None
+    holds: str | None = None
+
+    @property
+    def remedies(self) -> tuple[Remedy, ...]:
+        """Return what would settle the line by another treatment of its columns."""
+        if not self.open or not self.columns:
+            return ()
+        if self.kind in ("identifiers", "identifying-values"):
+            return ("drop",)
+        coarser: tuple[Remedy, ...] = ("coarsen", "drop")
+        if self.kind not in COUNTED_KINDS:
+            return ()
+        return coarser if "in_buckets" in self.numbers else ("quasi-identifier", *coarser)
 
     @property
     def open(self) -> bool:
@@ -110,8 +129,14 @@ class Line:
             "columns": list(self.columns),
             "attack": self.attack,
             "numbers": dict(self.numbers),
+            "holds": self.holds,
+            "remedies": list(self.remedies),
             "words": words_of(self),
         }
+
+
+COUNTED_KINDS: tuple[Kind, ...] = ("published-columns", "column-set", "sensitive-column")
+"""Lines about columns on which members are unique."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +239,7 @@ def verdict_of(
         *_judge_smallest(figures, profile),
         *_judge_published(figures, profile),
         *_judge_sensitive(figures, profile),
+        *_judge_identifying(figures, profile),
         *_judge_several(figures),
         *_judge_attacks(attacks, profile),
     ]
@@ -221,7 +247,8 @@ def verdict_of(
         return Verdict(tuple(lines))
     limits = tuple(_limits(figures, profile))
     state: Literal["passed", "failed", "not checked"] = "passed"
-    if any(line.state == "not checked" for line in limits):
+    unread = profile.refuses_identifying_values and figures.identifying is None
+    if unread or any(line.state == "not checked" for line in limits):
         state = "not checked"
     if "failed" in {line.state for line in limits} | {line.state for line in lines}:
         state = "failed"
@@ -263,6 +290,7 @@ def figures_of_certificate(certificate: Certificate, schema: Schema) -> Figures:
         None if certificate.smallest_class == 1 else 0,
         published=SingledOut("rows", rows, columns, least, rows, known) if columns and rows else None,
         own_values={name: min(alone[(name,)], members) for name in schema.sensitive if (name,) in alone},
+        identifying=None,
         promise=certificate.holds,
         groups="class" if certificate.form is None else "bucket",
         subsets=subsets_promised(each.model for each in certificate.verdicts),
@@ -325,34 +353,51 @@ def _judge_smallest(figures: Figures, profile: Profile | None) -> list[Line]:
 
 
 def _judge_published(figures: Figures, profile: Profile | None) -> list[Line]:
-    """Judge the columns that are published as they are: together, and the sets that single out most."""
+    """Judge unmodified columns: all of them together, and the sets on which most members are unique."""
     found = figures.published
     if found is None:
         return []
     state = _state_of(found, None if profile is None else profile.published_uniques)
-    numbers = {
+    numbers: dict[str, float] = {
         "alone": found.least,
         "alone_at_most": found.most,
         "members": found.members,
         "share": found.share(found.least),
-        # In buckets quasi-identifiers are not recoded either, and all of a slice stand beside each other.
-        **({"columns_together": 2} if figures.groups == "class" else {}),
+        **({"with_class": 1} if _needs_class(figures, found) else {}),
+        **({} if figures.groups == "class" else {"in_buckets": 1}),
     }
-    told = state in ("failed", "warning") and len(found.columns) > 1
-    sets = list(found.by_columns.items())[:NAMED] if told else []
+    # The first line speaks of all columns together already.
+    sets = [
+        (key, alone)
+        for key, alone in found.by_columns.items()
+        if without_class(key) != found.columns or alone < found.least
+    ]
+    sets = sets[:NAMED] if state in ("failed", "warning") else []
     return [
         Line("published-columns", state, found.columns, numbers, found.unit),
         *(
             Line(
                 "column-set",
                 state,
-                names,
-                {"alone": alone, "members": found.members, "share": found.share(alone)},
+                without_class(key),
+                {
+                    "alone": alone,
+                    "members": found.members,
+                    "share": found.share(alone),
+                    **({"with_class": 1} if CLASS in key else {}),
+                    **({} if figures.groups == "class" else {"in_buckets": 1}),
+                },
                 found.unit,
             )
-            for names, alone in sets
+            for key, alone in sets
         ),
     ]
+
+
+def _needs_class(figures: Figures, found: SingledOut) -> bool:
+    """Return whether members are unique on unmodified columns only with their class, or not even with it."""
+    counted = figures.groups == "class" or any(CLASS in key for key in found.by_columns)
+    return counted and (not found.least or found.by_columns.get(found.columns, 0) < found.least)
 
 
 def _state_of(found: SingledOut, limit: Any) -> State:
@@ -375,6 +420,18 @@ def _judge_sensitive(figures: Figures, profile: Profile | None) -> list[Line]:
             state: State = "failed" if refused else "warning"
             lines.append(Line("sensitive-column", state, (column,), numbers, figures.unit))
     return lines
+
+
+def _judge_identifying(figures: Figures, profile: Profile | None) -> list[Line]:
+    """Judge columns whose values look like free text, names or numbers of people, under any role."""
+    refused = profile is not None and profile.refuses_identifying_values
+    if figures.identifying is None:
+        return [Line("identifying-values", "not checked")] if refused else []
+    state: State = "failed" if refused else "warning"
+    return [
+        Line("identifying-values", state, (name,), {"share": each.share, "judged": each.judged}, holds=each.meaning)
+        for name, each in figures.identifying.items()
+    ]
 
 
 def _judge_several(figures: Figures) -> list[Line]:
@@ -415,21 +472,23 @@ def words_of(line: Line) -> str:
             return _words_of_subsets(line)
         case "identifiers":
             return f"{_columns(line)} {'is' if len(line.columns) == 1 else 'are'} shown, and should name nobody"
+        case "identifying-values":
+            return _words_of_identifying(line)
         case "smallest-class":
             return _words_of_smallest(line)
         case "published-columns":
             return _words_of_published(line)
         case "column-set":
             together = "" if len(line.columns) == 1 else " together"
-            return f"{_columns(line)}{together}: {_some(line)} have a {_value(line)} of their own"
+            with_class = " with the equivalence class" if "with_class" in line.numbers else ""
+            return f"{_columns(line)}{together}{with_class}: {_some(line)} have a {_value(line)} of their own"
         case "sensitive-column":
             return f"{_some(line)} have a value of their own in the sensitive column {_columns(line)}"
         case "several-classes":
-            return f"{_of(line, 'people')} people stand in several classes: who knows several of their rows finds more"
+            some = f"{_of(line, 'people')} people" if "people" in line.numbers else "people"
+            return f"{some} are in several classes: an attacker who knows several of their rows finds more"
         case "attack":
             return _words_of_attack(line)
-        case "withheld":
-            return WITHHELD[line.state]
 
 
 def _words_of_limit(line: Line) -> str:
@@ -439,6 +498,8 @@ def _words_of_limit(line: Line) -> str:
     'the highest risk of an attacker is 25 %, and the profile allows 9 %'
     """
     value, limit = line.numbers.get("value"), line.numbers["limit"]
+    if value is None and line.state == "failed":
+        return f"the {LIMITS[line.figure or '']} is above {percent(limit)}, which the profile allows"
     spelled = "not known" if value is None else percent(value)
     allowed = percent(limit)
     if value is not None and spelled == allowed:
@@ -463,12 +524,6 @@ PROMISE: Mapping[State, str] = {
     "warning": "a promise may not hold",
     "not checked": "no promise is known: there is no certificate",
 }
-WITHHELD: Mapping[State, str] = {
-    "passed": "nothing that readers are not told is open",
-    "failed": "what readers are not told, such as counts of people, does not pass",
-    "warning": "something is open of which readers are not told, such as counts of people",
-    "not checked": "not everything could be checked",
-}
 NOT_TRIED = "no attack was tried"
 TRIES = {
     "record-linkage": "look for each person's row with a register of names",
@@ -489,6 +544,8 @@ TRIES = {
 
 
 def _words_of_smallest(line: Line) -> str:
+    if "k" not in line.numbers:
+        return "the smallest class is too small" if line.open else "the smallest class is large enough"
     k, buckets = int(line.numbers["k"]), line.unit == "bucket"
     group = "bucket" if buckets else "class"
     unit = "rows" if buckets else line.unit
@@ -509,14 +566,51 @@ def _words_of_smallest(line: Line) -> str:
 
 
 def _words_of_published(line: Line) -> str:
-    some = "one or two of the columns" if "columns_together" in line.numbers else "some of the columns"
-    where = f"{some} that are published as they are ({_columns(line)})"
+    """Return in words how many members are unique on unmodified columns.
+
+    >>> numbers = {"alone": 3, "alone_at_most": 3, "members": 50, "with_class": 1}
+    >>> _words_of_published(Line("published-columns", "warning", ("region",), numbers))
+    "3 of 50 rows (6 %) are unique on the unmodified column 'region' with their equivalence class: an attacker who \
+knows these values finds them; make it a quasi-identifier, coarsen it or drop it"
+    """
+    several = len(line.columns) > 1
+    where = (
+        f"the unmodified columns {_columns(line)} together" if several else f"the unmodified column {_columns(line)}"
+    )
+    where += " with their equivalence class" if "with_class" in line.numbers else ""
     if line.state == "passed":
-        return f"nobody is alone on {where}"
-    if line.state == "not checked" and not line.numbers["alone"]:
-        return f"whether somebody is alone on {where} was not counted for all of them"
-    least = "" if line.numbers["alone"] == line.numbers["alone_at_most"] else "at least "
-    return f"{least}{_some(line)} are alone on {where}: whoever knows these values finds the row"
+        return f"no {'person' if line.unit == 'people' else 'row'} is unique on {where}"
+    if "alone" not in line.numbers:
+        unknown = f"how many {line.unit} are unique on {where} is not known exactly"
+        return unknown if line.state == "not checked" else f"some {line.unit} are unique on {where}; {_treatment(line)}"
+    least, most = int(line.numbers["alone"]), int(line.numbers["alone_at_most"])
+    if not least:
+        return f"up to {most:,} of {int(line.numbers['members']):,} {line.unit} may be unique on {where}"
+    some = _some(line) if least == most else f"at least {least:,} and at most {most:,} of {_all(line)}"
+    return f"{some} are unique on {where}: an attacker who knows these values finds them; {_treatment(line)}"
+
+
+def _treatment(line: Line) -> str:
+    """Return in words what settles a line about unmodified columns; in buckets quasi-identifiers are among them."""
+    if "in_buckets" in line.numbers:
+        return "coarsen or drop them" if len(line.columns) > 1 else "coarsen or drop it"
+    if len(line.columns) == 1:
+        return "make it a quasi-identifier, coarsen it or drop it"
+    return "make some of them quasi-identifiers, coarsen or drop them"
+
+
+def _words_of_identifying(line: Line) -> str:
+    """Return in words what the values of a column look like.
+
+    >>> free = Line("identifying-values", "failed", ("note",), {"share": 1.0}, holds="free text, which may tell names")
+    >>> _words_of_identifying(free)
+    "column 'note' holds free text, which may tell names: drop it, or publish a code in its place"
+    """
+    if not line.columns:
+        return "whether columns hold free text, names or numbers of people was not checked"
+    share = line.numbers.get("share", 1.0)
+    part = "" if share >= MOSTLY else f" in {percent(share)} of its distinct values"
+    return f"column {_columns(line)} holds {line.holds}{part}: drop it, or publish a code in its place"
 
 
 def _words_of_attack(line: Line) -> str:
@@ -529,7 +623,9 @@ def _words_of_attack(line: Line) -> str:
         )
     if line.attack is None:
         return "an attack that was tried beats chance"
-    by = f"the attack {line.attack} beats chance by at least {percent(line.numbers['beyond_chance'])}"
+    by = f"the attack {line.attack} beats chance"
+    if "beyond_chance" in line.numbers:
+        by += f" by at least {percent(line.numbers['beyond_chance'])}"
     return f"somebody can {TRIES[line.attack]}: {by}" if line.attack in TRIES else by
 
 
@@ -542,7 +638,11 @@ def _value(line: Line) -> str:
 
 
 def _some(line: Line) -> str:
-    return _of(line, "alone")
+    return _of(line, "alone") if "alone" in line.numbers else f"some {line.unit}"
+
+
+def _all(line: Line) -> str:
+    return f"{int(line.numbers['members']):,} {line.unit}"
 
 
 def _of(line: Line, key: str, unit: str | None = None) -> str:

@@ -408,9 +408,7 @@ def test_no_edition_gives_the_all_clear_beside_a_column_that_points_at_everybody
     assert rules["wp216-singling-out"] == "failed"
     told = found.content.documents["verdict"]
     assert told["tone"] == "warning"
-    assert "40 of 40 rows (100 %) are alone on one or two of the columns that are published as they are" in text_of(
-        found
-    )
+    assert "40 of 40 rows (100 %) are unique on the unmodified column 'cost'" in text_of(found)
     assert "not checked: no attack was tried" in text_of(found)
     (summary,) = (each for each in found.content.sections if each.anchor == "summary")
     assert "good" not in {getattr(block, "tone", None) for block in summary.blocks}
@@ -429,7 +427,12 @@ def test_no_edition_is_told_better_of_a_release_than_those_who_answer_for_it():
     assert told["internal"]["state"] == "failed"  # a class of six people has a risk of 1/6
     assert told["external"]["sentence"] == told["internal"]["sentence"] == "The release FAILS the profile public."
     assert told["external"]["tone"] == "bad"
-    assert "FAILED: what readers are not told, such as counts of people, does not pass" in text_of(known["external"])
+    told = {edition: [(line["kind"], line["state"]) for line in each["lines"]] for edition, each in told.items()}
+    assert told["external"] == told["internal"]
+    # Figures of people are left out, not the line.
+    assert "FAILED: the highest risk of an attacker is above 9 %, which the profile allows" in text_of(
+        known["external"]
+    )
 
 
 def test_editions_say_the_same_of_a_promise_on_sets_of_columns():

@@ -1,13 +1,11 @@
 """One verdict, a pure function of figures: what fails, what is a warning, and what nobody looked at."""
 
-from itertools import combinations
+from typing import get_args
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import indistinct as ind
 from indistinct.engines import open_source
@@ -15,9 +13,12 @@ from indistinct.engines.groups import MOST_CELLS
 from indistinct.frequencies import singled_out as counting
 from indistinct.frequencies.count import Request
 from indistinct.frequencies.singled_out import SingledOut, codes_of, count_apart, singled_out
+from indistinct.frequencies.value import CLASS
 from indistinct.models import SubsetAnonymity
+from indistinct.schema import Role
 from indistinct.study.assess.profiles import Internal, Licensed, Public
-from indistinct.study.verdict import AttackFigures, Figures, figures_of_certificate, verdict_of
+from indistinct.study.inspect.patterns.base import PatternShare
+from indistinct.study.verdict import AttackFigures, Figures, Kind, Line, figures_of_certificate, verdict_of, words_of
 
 GOOD = {"highest": 0.05, "average": 0.05, "uniques": 0.0, "homogeneous": 0.0}
 COST = SingledOut("rows", 100, ("cost",), 3, 3, {("cost",): 3})
@@ -69,6 +70,35 @@ def test_sensitive_values_of_ones_own(alone, public):
     assert states(verdict_of(told, Licensed()), "sensitive-column") == ["warning"]
     assert verdict_of(told, Public()).state == ("failed" if public == "failed" else "passed")
     assert verdict_of(told, Public()).tone != "good"
+
+
+NOTES = PatternShare("free-text", "free text, which may tell names", Role.IDENTIFIER, 0.8, 400, threshold=0.5)
+
+
+def test_free_text_fails_for_everybody_and_warns_others_by_name():
+    told = figures(identifying={"note": NOTES})
+    assert states(verdict_of(told, Public()), "identifying-values") == ["failed"]
+    assert verdict_of(told, Public()).state == "failed"
+    for profile in (Licensed(), Internal(), None):
+        other = verdict_of(told, profile)
+        assert states(other, "identifying-values") == ["warning"]
+        assert other.tone == "warning"
+        assert "warning: column 'note' holds free text, which may tell names" in other.sentences[0]
+        assert other.open[0].remedies == ("drop",)
+    # A certificate says nothing of values: that is not passed.
+    unread = verdict_of(figures(identifying=None), Public())
+    assert (unread.state, states(unread, "identifying-values")) == ("not checked", ["not checked"])
+    assert verdict_of(figures(identifying=None), Internal()).state == "passed"
+
+
+@pytest.mark.parametrize("state", ["passed", "failed", "warning", "not checked"])
+@pytest.mark.parametrize("kind", get_args(Kind))
+def test_every_line_has_words_without_its_numbers(kind, state):
+    numbers = {"limit": 0.1} if kind == "limit" else {"k": 3, "size": 2, "sets": 0} if kind == "column-sets" else {}
+    numbers |= {"tried": 2} if kind == "attack" else {}
+    line = Line(kind, state, ("cost",), numbers, figure="highest", holds="free text", attack="homogeneity")
+    assert words_of(line)
+    assert line.to_json()["words"] == words_of(line)
 
 
 def test_attacks_count_if_they_were_run():
@@ -153,63 +183,28 @@ def test_a_broken_promise_fails_every_profile():
 # What is counted
 
 
-def alone_by_hand(columns, owners):
-    """Return whose values in one or two columns nobody else has, row by row."""
-    found = set()
-    sets = [*combinations(columns, 1), *combinations(columns, 2)]
-    for names in sets:
-        rows = list(zip(*(columns[name] for name in names), strict=True))
-        found |= {
-            me
-            for row, me in zip(rows, owners, strict=True)
-            if {o for r, o in zip(rows, owners, strict=True) if r == row} == {me}
-        }
-    return found
-
-
-tables = st.integers(1, 12).flatmap(
-    lambda rows: st.tuples(
-        st.lists(st.lists(st.integers(0, 3), min_size=rows, max_size=rows), min_size=1, max_size=4),
-        st.lists(st.integers(0, 4), min_size=rows, max_size=rows),
-    )
-)
-
-
-@settings(deadline=None)
-@given(tables, st.booleans())
-def test_members_alone_are_those_that_brute_force_finds(drawn, compiled):
-    values, people = drawn
-    columns = {f"c{place}": column for place, column in enumerate(values)}
-    codes = {name: np.array(column, dtype=np.uint8) for name, column in columns.items()}
-    rows = len(people)
-    persons = np.unique(people, return_inverse=True)[1]
-    large = counting.is_large
-    try:
-        counting.is_large = lambda _rows: compiled
-        by_row = singled_out(codes, np.arange(rows), members=rows)
-        by_person = singled_out(codes, persons, members=len(set(people)), people=True)
-    finally:
-        counting.is_large = large
-    assert (by_row.least, by_row.most) == (len(alone_by_hand(columns, range(rows))),) * 2
-    assert by_person.least == len(alone_by_hand(columns, people))
-
-
 def test_both_kernels_agree_with_the_sort(monkeypatch):
     generator = np.random.default_rng(3)
-    codes = {name: generator.integers(0, size, 3000).astype(np.uint16) for name, size in (("a", 900), ("b", 40))}
-    plain = singled_out(codes, np.arange(3000), members=3000)
-    assert 0 < plain.least < 3000
-    monkeypatch.setattr(counting, "is_large", lambda _rows: True)
-    assert singled_out(codes, np.arange(3000), members=3000) == plain
-    monkeypatch.setattr(counting, "LARGEST_TABLE", 0)
-    assert singled_out(codes, np.arange(3000), members=3000) == plain
+    sizes = (("a", 90), ("b", 40), ("c", 3))
+    codes = {name: generator.integers(0, size, 3000).astype(np.uint16) for name, size in sizes}
+    for classes in (None, generator.integers(0, 3, 3000)):
+        known = {"members": 3000, "classes": classes}
+        monkeypatch.undo()
+        plain = singled_out(codes, np.arange(3000), **known)
+        assert 0 < plain.least < 3000
+        monkeypatch.setattr(counting, "is_large", lambda _rows: True)
+        assert singled_out(codes, np.arange(3000), **known) == plain
+        monkeypatch.setattr(counting, "LARGEST_TABLE", 0)
+        assert singled_out(codes, np.arange(3000), **known) == plain
 
 
-def test_of_too_many_pairs_some_are_counted_and_it_is_said(monkeypatch):
+def test_of_too_many_pairs_some_are_counted_and_the_number_stays_exact(monkeypatch):
     codes = {name: np.array([0, 0, 1, 1]) for name in "abc"} | {"d": np.array([0, 1, 0, 1])}
     monkeypatch.setattr(counting, "MOST_WORK", 4)
     found = singled_out(codes, np.arange(4), members=4)
-    assert (found.least, found.most, found.counted, found.sets) == (0, 4, 5, 10)
+    # Four columns, one pair of six, and all together.
+    assert (found.least, found.most, found.counted, found.sets) == (4, 4, 6, 11)
+    assert found.by_columns == {("a", "b", "c", "d"): 4}
 
 
 def test_values_that_cannot_be_compared_may_single_out_anybody():
@@ -243,15 +238,25 @@ def test_engines_count_alike(monkeypatch, person, most):
     assert exact.least == (2 if person else 3)  # a, and d whose ward is missing; in rows both of a's days
     if most:
         assert found == exact
-    else:  # each set apart gives bounds
-        assert found.least <= exact.least <= found.most
-        assert found.least > 0
+    elif person:  # which people have the rows that are alone is not counted beyond memory
+        assert 0 < found.least <= exact.least <= found.most
+    else:
+        assert (found.least, found.most) == (exact.least, exact.most)
 
 
 def test_sets_counted_apart_stop_where_everybody_is_alone():
     asked = []
-    found = count_apart(["a", "b"], 3, lambda names: asked.append(tuple(names)) or 3)
-    assert (found.least, found.most, asked) == (3, 3, [("a",), ("b",)])
+    found = count_apart(["a", "b", "c"], 3, lambda names: asked.append(tuple(names)) or 3)
+    assert (found.least, found.most, asked) == (3, 3, [("a", "b", "c"), ("a",), ("b",), ("c",)])
+    none = count_apart(["a", "b", "c"], 3, lambda names: asked.append(tuple(names)) or 0, classes=["age"])
+    assert (none.least, none.most, asked[4:]) == (0, 0, [("age", "a", "b", "c")])
+
+
+def test_a_query_that_tells_more_values_apart_gives_an_upper_bound():
+    counts = {("age", "a", "b"): 7, ("age", "a"): 4, ("age", "b"): 5, ("a",): 1, ("b",): 3, ("a", "b"): 6}
+    found = count_apart(["a", "b"], 9, lambda names: counts[tuple(names)], classes=["age"], finer=["b"])
+    assert (found.least, found.most) == (4, 7)
+    assert found.by_columns == {(CLASS, "a"): 4, ("a",): 1}
 
 
 # What is assessed

@@ -58,20 +58,33 @@ def count_table(source: Table, request: Request) -> tuple[Counted, Grouping]:
 
 
 def published_columns_of(table: pa.Table, request: Request, *, counts: Codes | None = None) -> SingledOut | None:
-    """Return whom one or two columns single out, None unless that is asked for.
+    """Return who is alone on published columns, None unless that is asked for.
 
     Row `i` of the table stands for `counts[i]` rows, for one where they are not given.
     """
     names = request.published_columns
     if not names:
         return None
-    codes = dict(zip(names, spread(lambda name: codes_of(name, table[name]), names, rows=len(table)), strict=True))
+    wanted = tuple(dict.fromkeys((*names, *request.class_columns)))
+    encoded = dict(zip(wanted, spread(lambda name: codes_of(name, table[name]), wanted, rows=len(table)), strict=True))
+    codes, classes = (
+        {name: encoded[name] for name in names},
+        _classes([encoded[name] for name in request.class_columns]),
+    )
     if request.person:
         owners = join_columns(encode_people(table, request.person, counts)).codes.astype(np.int64)
-        return singled_out(codes, owners, members=int(owners.max(initial=-1)) + 1, people=True)
+        members = int(owners.max(initial=-1)) + 1
+        return singled_out(codes, owners, members=members, people=True, classes=classes)
     owners = np.arange(len(table))
     rows = len(table) if counts is None else int(counts.sum())
-    return singled_out(codes, owners if counts is None else np.where(counts > 1, -1, owners), members=rows)
+    alone = owners if counts is None else np.where(counts > 1, -1, owners)
+    return singled_out(codes, alone, members=rows, classes=classes)
+
+
+def _classes(columns: Sequence[Codes | None]) -> Codes | None:
+    """Return the class of each row by the columns that tell classes apart; None without any."""
+    known = [codes for codes in columns if codes is not None]
+    return group_rows(known, [int(codes.max(initial=0)) + 1 for codes in known]).group_ids() if known else None
 
 
 def require_columns(request: Request, columns: Sequence[str]) -> tuple[str, ...]:

@@ -42,11 +42,17 @@ from indistinct.study.assess.assessment import COUNTED, ESTIMATED, Assessment, P
 from indistinct.study.assess.attribute_disclosure import AttributeDisclosure, disclosure_of
 from indistinct.study.assess.column_contribution import contributions, taxonomies_of_labels, taxonomies_of_values
 from indistinct.study.assess.column_sets import smallest_combinations
+from indistinct.study.assess.identifying_values import identifying_values
 from indistinct.study.assess.individual import IndividualRisk, individual_risk, sums_of_weights, weight_keys
 from indistinct.study.assess.population import KnownPopulation, check_known, known_population
 from indistinct.study.assess.practice import Finding, Shown, findings
 from indistinct.study.assess.profiles import Attacker, Profile, parse_profile
-from indistinct.study.assess.published_columns import own_values, people_in_several, published_columns
+from indistinct.study.assess.published_columns import (
+    own_values,
+    people_in_several,
+    published_columns,
+    published_rows,
+)
 from indistinct.study.assess.reidentification import (
     Reidentification,
     class_sizes,
@@ -152,10 +158,12 @@ def assess(
     own = above if before is None else taxonomies_of_labels(after.evidence.counted.domains, above)
     pseudonyms = kinds_of(known.get("pseudonyms") or (), after.schema) if release is None else release.pseudonyms
     notes = _notes(after, first, weights=weights, pseudonyms=tuple(pseudonyms))
+    rows = published_rows(after, original=None if before is None else before.source)
     risk = replace(
         risk_of(after, others, wanted, taxonomies=own),
-        published=published_columns(after, original=None if before is None else before.source),
-        own_values=own_values(after),
+        published=published_columns(after, rows),
+        own_values=own_values(after, rows),
+        identifying=identifying_values(after),
     )
     figures = _figures(after, risk, release, pseudonyms=tuple(pseudonyms))
     verdict = verdict_of(figures, chosen, attacks=attack_figures(attacks))
@@ -210,6 +218,7 @@ def _practice(table: AssessedTable, risk: TableRisk) -> tuple[Finding, ...]:
         alone=None if table.evidence.links is None else rows_alone(table.evidence.links),
         published=risk.published,
         own_values=risk.own_values,
+        identifying=risk.identifying or {},
     )
 
 
@@ -230,6 +239,7 @@ def _figures(
         people_in_several(table),
         "bucket" if table.in_buckets else "class",
         () if release is None else _subsets(release),
+        identifying=risk.identifying,
     )
 
 

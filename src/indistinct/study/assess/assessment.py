@@ -17,6 +17,7 @@ from indistinct.study.assess.reidentification import ClassSizes, Reidentificatio
 from indistinct.study.assess.risk_grids import practice_grid, risk_grid, sensitive_grid
 from indistinct.study.assess.special_uniques import SpecialUniques
 from indistinct.study.assess.unique_sets import MinimalUniques
+from indistinct.study.inspect.patterns.base import PatternShare
 from indistinct.study.verdict import Figures, Verdict
 
 NO_POPULATION = "no population is known: every look-alike is in the table itself"
@@ -58,10 +59,11 @@ class PopulationRisk:
 class TableRisk:
     """The risk of one table. Counts are of people where a column tells them apart, else of rows: `unit` says which.
 
-    A figure that does not apply, to buckets for instance, is None or empty. `published` is whom columns single out that
-    are published as they are, and `own_values` how many have a value of their own in each sensitive column; both are
-    counted of the table that is assessed, not of the original before it. `fewest_compatible` is the fewest rows that
-    fit a row where a star matches everything, as sdcMicro counts, for comparison: no promise. None without stars.
+    A figure that does not apply, to buckets for instance, is None or empty. `published` counts the members who are
+    unique on unmodified columns, `own_values` those who are unique on each sensitive column, and `identifying` has the
+    columns whose values look like free text, names or numbers of people, None if they were not read; these three are of
+    the table that is assessed, not of the original before it. `fewest_compatible` is the fewest rows that fit a row
+    where a star matches everything, as sdcMicro counts, for comparison: no promise. None without stars.
     """
 
     unit: str
@@ -82,6 +84,7 @@ class TableRisk:
     unique_sets: MinimalUniques | None = None
     published: SingledOut | None = None
     own_values: Mapping[str, int] = field(default_factory=dict)
+    identifying: Mapping[str, PatternShare] | None = field(default_factory=dict)
     column_sets: tuple[SmallestCombination, ...] = ()
     fewest_compatible: int | None = None
 
@@ -131,6 +134,9 @@ class TableRisk:
             "unique_sets": None if self.unique_sets is None else dict(self.unique_sets.to_json()),
             "published_columns": None if self.published is None else self.published.to_json(),
             "own_values": dict(self.own_values),
+            "identifying_values": None
+            if self.identifying is None
+            else {name: each.to_json() for name, each in self.identifying.items()},
         }
 
 

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from indistinct.frequencies.singled_out import SingledOut
 from indistinct.schema import Schema
+from indistinct.study.inspect.patterns.base import PatternShare
 from indistinct.tables.domain import Domain, Kind
 
 Status = Literal["passed", "failed", "not checkable"]
@@ -39,6 +40,7 @@ NAMES = {
 }
 OLDEST, ZIP_DIGITS = 89, 3
 NO_VALUES: Mapping[str, int] = MappingProxyType({})
+NO_PATTERNS: Mapping[str, PatternShare] = MappingProxyType({})
 _WORDS = re.compile(r"[a-z]+")
 _NUMBERS = re.compile(r"\d+(?:\.\d+)?")
 # A year and a month that belong together, and no range of numbers such as 5872.22-8965.96 or 10037-10050.
@@ -79,18 +81,20 @@ def findings(
     alone: int | None = None,
     published: SingledOut | None = None,
     own_values: Mapping[str, int] = NO_VALUES,
+    identifying: Mapping[str, PatternShare] = NO_PATTERNS,
 ) -> tuple[Finding, ...]:
     """Return what every rule says of a table.
 
     `smallest` is the size of its smallest class, `homogeneous` the largest share of members whose class has a single
-    value of a sensitive column; None where there is no sensitive column. `published` is whom columns single out that
-    are published as they are, and `own_values` how many members have a value of their own in each sensitive column. Of
-    a release in buckets `alone` is how many rows show a combination of quasi-identifiers that no other row shows: its
-    values stand as they are, so that no rule about the size of classes can be checked on it.
+    value of a sensitive column; None where there is no sensitive column. `published` counts the members who are unique
+    on unmodified columns, `own_values` those who are unique on each sensitive column, and `identifying` has the columns
+    whose values look like free text, names or numbers of people. Of a release in buckets `alone` is how many rows show
+    a combination of quasi-identifiers that no other row shows: its values stand as they are, so that no rule about the
+    size of classes can be checked on it.
     """
     return (
         *(_sizes(smallest) if alone is None else map(_no_classes, _sizes(smallest))),
-        _identifiers(shown),
+        _identifiers(shown, identifying),
         _ages(shown),
         _areas(shown),
         _dates(shown),
@@ -120,17 +124,25 @@ def _cell(rule: str, size: int, smallest: int, source: str, *, note: str) -> Fin
     return Finding(rule, f"classes of at least {size}", _status(passed), source, smallest, note)
 
 
-def _identifiers(shown: Shown) -> Finding:
-    """Look for columns that point at people, by their role and by the words of their names."""
+def _identifiers(shown: Shown, identifying: Mapping[str, PatternShare]) -> Finding:
+    """Look for columns that point at people, by their role, the words of their names, and their values.
+
+    Free text, and what only looks like names, may hold identifiers or none: a person has to read it.
+    """
     leaked = [name for name in shown.schema.hidden if name in shown.kinds]
     words = {word: kind for kind, several in NAMES.items() for word in several.split()}
     others = [name for name in shown.kinds if name not in leaked]
     kinds = {name: words[word] for name in others for word in _WORDS.findall(name.lower()) if word in words}
     told = [f"{name!r} has the role identifier or person" for name in leaked]
     told += [f"{name!r} is named like {kind}" for name, kind in kinds.items()]
-    note = "; ".join(told) or "columns were judged by role and name; free text and pictures were not looked at"
-    asks = "none of the 18 kinds of identifiers"
-    return Finding("safe-harbor-identifiers", asks, _status(not told), SAFE_HARBOR, float(len(told)), note)
+    sure = {name: each for name, each in identifying.items() if each.certain and each.name != "free-text"}
+    told += [f"{name!r} holds {each.meaning}" for name, each in sure.items() if name not in kinds]
+    doubtful = [f"{name!r} holds {each.meaning}" for name, each in identifying.items() if name not in sure]
+    note = "; ".join((*told, *doubtful)) or "columns were judged by role, name and values; pictures were not looked at"
+    asks, status = "none of the 18 kinds of identifiers", _status(not told)
+    if doubtful and not told:
+        status = "not checkable"
+    return Finding("safe-harbor-identifiers", asks, status, SAFE_HARBOR, float(len(told) + len(doubtful)), note)
 
 
 def _ages(shown: Shown) -> Finding:
@@ -189,9 +201,9 @@ SINGLING_OUT, SINGLED_OUT = "wp216-singling-out", "can somebody be singled out?"
 
 
 def _singling_out(uniques: int, published: SingledOut | None, own_values: Mapping[str, int] = NO_VALUES) -> Finding:
-    """Judge classes, and columns that no recoding touched: whoever is alone in one or on the other is singled out.
+    """Judge classes and unmodified columns: a member who is unique in a class, or on the columns, is singled out.
 
-    Whoever knows the sensitive value that somebody alone has finds them, too; who knows it, no table tells.
+    An attacker who knows a unique sensitive value finds the member too; whether one knows it, no table says.
     """
     found: Status
     own = [name for name, alone in own_values.items() if alone]
@@ -200,7 +212,7 @@ def _singling_out(uniques: int, published: SingledOut | None, own_values: Mappin
     elif published is not None and (published.least or not own):
         found = "failed" if published.least else "passed" if not published.most else "not checkable"
         columns = ", ".join(map(repr, published.columns))
-        note = f"members who are alone on one or two of the columns that are published as they are: {columns}"
+        note = f"members who are unique on the unmodified columns with their class: {columns}"
     elif own:
         columns = ", ".join(map(repr, own))
         found, note = "not checkable", f"nobody is alone in a class, but some on their value of the sensitive {columns}"

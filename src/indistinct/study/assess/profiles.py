@@ -25,7 +25,7 @@ LIMITS = {
     "average": "average risk of an attacker",
     "at_risk": "share of members above the threshold",
     "uniques": "share of members who are alone in their class",
-    "published_uniques": "share of members who are alone on one or two columns that are published as they are",
+    "published_uniques": "share of members who are unique on unmodified columns with their class",
     "population_uniques": "estimated share of the population that is unique",
     "homogeneous": "share of members whose class has one sensitive value only",
     "largest_share": "largest share of a sensitive value in a class",
@@ -38,11 +38,13 @@ class Profile:
     """Limits on the figures of an assessment; None where a figure is not limited.
 
     `attacker` says whose risk `highest`, `average` and `at_risk` speak of. A profile that `refuses_own_values`
-    fails where at least half of the members have a value of their own in a sensitive column.
+    fails where at least half of the members have a value of their own in a sensitive column, and one that
+    `refuses_identifying_values` where a column holds free text, names or numbers of people.
     """
 
     name: ClassVar[str]
     refuses_own_values: ClassVar[bool] = False
+    refuses_identifying_values: ClassVar[bool] = False
     sources: ClassVar[Mapping[str, str]] = MappingProxyType({})
     highest: float | Fraction | None = None
     average: float | Fraction | None = None
@@ -92,6 +94,7 @@ class Public(Profile):
 
     name: ClassVar[str] = "public"
     refuses_own_values: ClassVar[bool] = True
+    refuses_identifying_values: ClassVar[bool] = True
     sources: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
             "highest": "European Medicines Agency, Policy 0070 (2018); Health Canada (2019): 0.09 for public release",
@@ -213,7 +216,8 @@ def judge(
 ) -> tuple[GateLine, ...]:
     """Return what each limit says of figures; those in which 1 is divided by a whole number are compared exactly.
 
-    Of a figure with an upper bound in `at_most`, `figures` have the lower one.
+    Of a figure with an upper bound in `at_most`, `figures` have the lower one. Where only the lower one keeps a limit,
+    the limit is not checked, and the line has the upper one.
     """
     lines = []
     for name, limit, source in profile.limits:
@@ -226,7 +230,7 @@ def judge(
             state = "failed"
         elif exceeds(most, limit):
             state = "not checked"
-        lines.append(GateLine(name, limit, value, state, source))
+        lines.append(GateLine(name, limit, most if state == "not checked" else value, state, source))
     return tuple(lines)
 
 

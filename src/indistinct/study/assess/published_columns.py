@@ -1,85 +1,182 @@
-"""Columns that no recoding touched, counted on an assessed table: whom they single out as they are published."""
+"""Members who are unique on published values: on unmodified columns, with their class, and on sensitive columns.
+
+Where a release does not show whose rows it has, people are counted on the rows of the original that it publishes. Where
+these are not known either, bounds are: of the people who may be alone, the verdict takes the upper one.
+"""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
+import pyarrow as pa
 
-from indistinct.engines import count_source
+from indistinct.engines import count_source, open_source
 from indistinct.engines.base import Source
+from indistinct.engines.finding import CellFinder
+from indistinct.engines.groups import groups_of
 from indistinct.errors import InputError
 from indistinct.frequencies.count import Request
-from indistinct.frequencies.singled_out import SingledOut, singled_out
-from indistinct.frequencies.value import PERSON
-from indistinct.metrics.buckets import rows_alone
+from indistinct.frequencies.encode import group_rows
+from indistinct.frequencies.singled_out import MOST_CELLS, SingledOut, codes_of, most_telling, singled_out
+from indistinct.frequencies.slices import SliceCounts
+from indistinct.frequencies.value import CLASS, PERSON
+from indistinct.machine.arrays import Codes
 from indistinct.study.assess.assessed_tables import AssessedTable
 
 
-def published_columns(table: AssessedTable, *, original: Source | None = None) -> SingledOut | None:
-    """Return whom one or two columns that are published as they are single out; None where there is no such column.
+@dataclass(frozen=True, slots=True, eq=False)
+class PublishedRows:
+    """The published rows on which members are counted, with the columns that tell people and classes apart.
 
-    Columns are those with the role insensitive, and those without a role: neither is recoded. Where people have several
-    rows that the table does not show as theirs, they are counted on the `original`, if all of its rows are published.
+    Where people have several rows and `source` does not show whose they are, `person` is empty and `rows_each` is the
+    most rows of a person.
+    """
+
+    source: Source
+    members: int
+    person: Sequence[str] = ()
+    classes: tuple[str, ...] = ()
+    rows_each: int = 1
+
+
+def published_rows(table: AssessedTable, *, original: Source | None = None) -> PublishedRows | None:
+    """Return the rows on which members are counted: those of the table or, of hidden people, of the `original`.
+
+    None for releases in buckets, which show no rows, and for tables without any.
+    """
+    source = table.source
+    if table.in_buckets or source is None or not table.evidence.rows:
+        return None
+    quasi, person = tuple(name for name in table.shows.quasi if name in source.columns), table.schema.person
+    if not table.people:
+        return PublishedRows(source, table.members, (), quasi)
+    if all(name in source.columns for name in person):
+        return PublishedRows(source, table.members, person, quasi)
+    shown = tuple(name for name in source.columns if name not in quasi and name not in table.schema.hidden)
+    found = None if original is None else _rows_of_original(table, original, shown)
+    if found is not None:
+        return PublishedRows(open_source(found)[1], table.members, person, (CLASS,))
+    persons = table.classes.histograms[(PERSON,)]
+    most = int(np.bincount(persons.codes, weights=persons.counts, minlength=1).max(initial=1))
+    return PublishedRows(source, table.members, (), quasi, max(most, 1))
+
+
+def published_columns(table: AssessedTable, rows: PublishedRows | None) -> SingledOut | None:
+    """Return who is alone on unmodified columns and their class; None where there is no such column.
+
+    Unmodified are columns with the role insensitive, and those without a role: neither is recoded.
     """
     if table.in_buckets:
         return _in_buckets(table)
-    if table.source is None or not table.evidence.rows:
+    if table.source is None or rows is None:
         return None
     roles = {*table.shows.quasi, *table.schema.sensitive, *table.schema.hidden}
     names = tuple(name for name in table.source.columns if name not in roles)
-    if not names:
-        return None
-    person = table.schema.person
-    if not table.people or all(name in table.source.columns for name in person):
-        return _count_singled_out(table.source, names, person if table.people else (), members=table.members)
-    whole = original is not None and original.rows == table.evidence.rows
-    if original is not None and whole and all(name in original.columns for name in (*names, *person)):
-        return _count_singled_out(original, names, person, members=table.members)
-    return _as_people(_count_singled_out(table.source, names, (), members=table.evidence.rows), table)
+    return _count_alone(rows, names) if names else None
 
 
-def own_values(table: AssessedTable) -> dict[str, int]:
-    """Return for each sensitive column how many members have a value that nobody else has."""
+def own_values(table: AssessedTable, rows: PublishedRows | None) -> dict[str, int]:
+    """Return for each sensitive column how many members are unique on it, at most where only bounds are known."""
     if not table.evidence.rows:
         return {}
-    return {name: _own_values(table, name) for name in table.schema.sensitive}
+    return {name: _own_values(table, rows, name) for name in table.schema.sensitive}
 
 
 def people_in_several(table: AssessedTable) -> int | None:
-    """Return how many people stand in several classes, None where people are not counted."""
+    """Return how many people are in several classes, None where people are not counted."""
     if not table.people or (PERSON,) not in table.classes.histograms:
         return None
     return int((np.bincount(table.classes.histograms[(PERSON,)].codes, minlength=1) > 1).sum())
 
 
-def _count_singled_out(source: Source, names: tuple[str, ...], person: Sequence[str], *, members: int) -> SingledOut:
-    """Return what an engine counts; a column of a type that it cannot count may single out anybody."""
-    unit = "people" if person else "rows"
+def _rows_of_original(table: AssessedTable, original: Source, names: Sequence[str]) -> pa.Table | None:
+    """Return the rows of an original that are published, each with its class; None where it is not known which are.
+
+    Where equal rows go to different classes, cells do not say which of them are published.
+    """
+    assignment, reference = table.evidence.assignment, table.evidence.reference
+    if assignment is None or assignment.split or assignment.joint is not None:
+        return None
+    domains = assignment.domains or (() if reference is None else reference.domains)
+    quasi = [domain.column for domain in domains]
+    wanted = tuple(dict.fromkeys((*quasi, *table.schema.person, *names)))
+    if not quasi or any(name not in original.columns for name in wanted) or original.rows * len(wanted) > MOST_CELLS:
+        return None
+    groups = groups_of(original, wanted)
     try:
-        found = count_source(source, Request((), person=person, published_columns=names, published=True)).singled_out
+        cells = CellFinder.of(domains, assignment.frequencies.vectors).find(groups.table)
     except InputError:
+        return None
+    class_ids = np.full(len(assignment.frequencies), -1, dtype=np.int32)
+    class_ids[assignment.cells] = assignment.class_ids
+    found = class_ids[cells]
+    kept = found >= 0
+    sizes = np.bincount(found[kept], weights=groups.counts[kept], minlength=len(assignment.classes.sizes))
+    if not np.array_equal(sizes, assignment.classes.sizes):
+        return None
+    own = groups.table.select(list(dict.fromkeys((*table.schema.person, *names))))
+    return own.append_column(CLASS, pa.array(found)).filter(pa.array(kept))
+
+
+def _count_alone(rows: PublishedRows, names: tuple[str, ...], *, with_class: bool = True) -> SingledOut:
+    """Return who is alone on columns of published rows: the one count for every role."""
+    classes = rows.classes if with_class else ()
+    if rows.rows_each > 1:
+        return _bounds_of_people(rows, names, classes)
+    request = Request((), person=rows.person, published_columns=names, class_columns=classes, published=True)
+    try:
+        found = count_source(rows.source, request).singled_out
+    except InputError:  # a column of a type that the engine cannot count may single out any member
         found = None
-    every = len(names) * (len(names) + 1) // 2
-    return found or SingledOut(unit, members, names, 0, members, sets=every)
+    return found or SingledOut("people" if rows.person else "rows", rows.members, names, 0, rows.members)
 
 
-def _as_people(rows: SingledOut, table: AssessedTable) -> SingledOut:
-    """Return bounds in people of what was counted in rows: nobody has more rows than the person with the most."""
-    persons = table.classes.histograms[(PERSON,)]
-    most = int(np.bincount(persons.codes, weights=persons.counts, minlength=1).max(initial=1))
-    least = -(-rows.least // max(most, 1))
-    return replace(rows, unit="people", members=table.members, least=least, most=table.members, by_columns={})
+def _bounds_of_people(rows: PublishedRows, names: tuple[str, ...], classes: tuple[str, ...]) -> SingledOut:
+    """Return bounds in people of what is counted in rows.
+
+    A combination of one row is one person's, and a person has at most `rows_each` of them. A combination of at most
+    `rows_each` rows may be one person's.
+    """
+    lone, small = _count_combinations(rows, names, classes)
+    least = -(-lone // rows.rows_each)
+    most = rows.members if small is None else min(small, rows.members)
+    return SingledOut("people", rows.members, names, min(least, most), most)
 
 
-def _own_values(table: AssessedTable, name: str) -> int:
-    """Count the members with a value of their own: people where it is known who has which, else rows."""
+def _count_combinations(
+    rows: PublishedRows, names: tuple[str, ...], classes: tuple[str, ...]
+) -> tuple[int, int | None]:
+    """Return how many combinations of values one row has, and how many as few rows as a person may have.
+
+    The second is None where it is not known.
+    """
+    wanted = tuple(dict.fromkeys((*names, *classes)))
+    if rows.source.rows * len(wanted) > MOST_CELLS:
+        whole = replace(rows, rows_each=1)
+        lone = _count_alone(whole, names, with_class=bool(classes)).least
+        return lone, lone + (rows.source.rows - lone) // 2
+    groups = groups_of(rows.source, wanted)
+    columns = [codes_of(name, groups.table[name]) for name in wanted]
+    known = [codes for codes in columns if codes is not None]
+    if not known:
+        return 0, None
+    ids = group_rows(known, [int(codes.max(initial=0)) + 1 for codes in known]).group_ids()
+    sizes = np.bincount(ids, weights=groups.counts)
+    small = int((sizes <= rows.rows_each).sum()) if len(known) == len(columns) else None
+    return int((sizes == 1).sum()), small
+
+
+def _own_values(table: AssessedTable, rows: PublishedRows | None, name: str) -> int:
+    """Count the members who are unique on a sensitive column, by what was counted of it already where that is known."""
     buckets = table.evidence.buckets
     if buckets is not None:
         home = next(each for each in buckets.slices if name in each.names)
         return int((np.bincount(home.codes[name], weights=home.counts) == 1).sum())
-    if not table.counts_people_of(name):
+    if not table.people:
         histogram = table.evidence.histogram((name,))
         return int((np.bincount(histogram.codes, weights=histogram.counts, minlength=1) == 1).sum())
+    if not table.counts_people_of(name):
+        return 0 if rows is None else _count_alone(rows, (name,), with_class=False).most
     both = table.evidence.histogram((PERSON, name))
     if both.pairs is None:
         return 0
@@ -91,32 +188,44 @@ def _own_values(table: AssessedTable, name: str) -> int:
 
 
 def _in_buckets(table: AssessedTable) -> SingledOut | None:
-    """Count slices of buckets: values of one slice stand beside each other, and quasi-identifiers are not recoded.
+    """Count slices of buckets: a slice shows values together, and quasi-identifiers that are not recoded count too.
 
-    Who is alone in one slice cannot be told from who is in another: bounds are those of the best slice and of all.
+    An attacker who knows values of several slices finds the buckets that have all of them. A value that no other row
+    of its bucket has may then be found, so that with several slices these rows are the upper bound.
     """
-    buckets, links = table.evidence.buckets, table.evidence.links
-    if buckets is None or links is None:
+    buckets = table.evidence.buckets
+    if buckets is None:
         return None
     rows, generalized = table.evidence.rows, set(buckets.buckets.generalized)
-    quasi = tuple(name for name in table.schema.quasi if name not in generalized)
-    alone = rows_alone(links) if quasi else 0
-    found = [SingledOut("rows", rows, quasi, alone, alone, {quasi: alone} if alone else {}, 1, 1)] if quasi else []
+    found, in_bucket = [], 0
     for each in buckets.slices:
-        names = [name for name in each.names if name in table.schema.insensitive]
+        names = [name for name in each.names if name not in table.schema.sensitive and name not in generalized]
         if names:
-            owners = np.where(each.counts > 1, -1, np.arange(len(each.counts)))
-            found.append(singled_out({name: each.codes[name] for name in names}, owners, members=rows))
+            classes = _join([each.codes[name] for name in each.names if name in generalized])
+            found.append(_alone_in_slice(each, names, classes, rows))
+            in_bucket += _alone_in_slice(
+                each, names, _join([each.buckets, *([] if classes is None else [classes])]), rows
+            ).most
     if not found:
         return None
-    by_columns = {names: count for one in found for names, count in one.by_columns.items()}
+    alone = {key: count for one in found for key, count in one.by_columns.items()}
     return SingledOut(
         "rows",
         rows,
         tuple(dict.fromkeys(name for one in found for name in one.columns)),
         max(one.least for one in found),
-        min(sum(one.most for one in found), rows),
-        dict(sorted(by_columns.items(), key=lambda item: -item[1])),
+        found[0].most if len(found) == 1 else min(in_bucket, rows),
+        most_telling(alone),
         sum(one.counted for one in found),
         sum(one.sets for one in found),
     )
+
+
+def _alone_in_slice(each: SliceCounts, names: Sequence[str], classes: Codes | None, rows: int) -> SingledOut:
+    owners = np.where(each.counts > 1, -1, np.arange(len(each.counts)))
+    return singled_out({name: each.codes[name] for name in names}, owners, members=rows, classes=classes)
+
+
+def _join(columns: Sequence[Codes]) -> Codes | None:
+    """Return several columns of codes as one; None without any."""
+    return group_rows(columns, [int(codes.max(initial=0)) + 1 for codes in columns]).group_ids() if columns else None

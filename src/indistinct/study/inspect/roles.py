@@ -133,6 +133,16 @@ def meets(words: Sequence[str], known: frozenset[str]) -> bool:
     return any(word in known or word.removesuffix("s") in known for word in words)
 
 
+def identifying_pattern(name: str, patterns: Sequence[PatternShare], role: Role | None) -> PatternShare | None:
+    """Return the surest pattern that points at people, None where there is none: free text, names, numbers of people.
+
+    A pattern that is likely and not certain does not count in a quasi-identifier that others often know, as a town.
+    """
+    known = role is Role.QUASI and meets(words_of(name), KNOWN_TO_OTHERS)
+    pointing = [each for each in patterns if each.role is Role.IDENTIFIER]
+    return next((each for each in pointing if not known or (each.certain and each.meaning != FREE_TEXT)), None)
+
+
 LISTED_AGES = "C"
 OTHER_NUMBER = "R"
 WORDS = {
@@ -154,7 +164,7 @@ def by_content(
     )
     found = []
     for column in columns:
-        patterns = _patterns(column, values[column.name], counts[column.name], rows=rows)
+        patterns = patterns_of(column.kind, values[column.name], counts[column.name], rows=rows)
         if _is_measured(column.name):
             patterns = tuple(each for each in patterns if each.name != "age")
         patterns += (places[column.name],) if column.name in places else ()
@@ -168,8 +178,9 @@ def _is_measured(name: str) -> bool:
     return meets(words, MEASURED) and not meets(words, LISTED["C"])
 
 
-def _patterns(column: ColumnProfile, values: pa.Array, counts: Codes, *, rows: int) -> tuple[PatternShare, ...]:
-    match column.kind:
+def patterns_of(kind: Kind, values: pa.Array, counts: Codes, *, rows: int) -> tuple[PatternShare, ...]:
+    """Return the patterns that the distinct values of a column show; `counts` are the rows of each value."""
+    match kind:
         case Kind.TEXT:
             return patterns_of_texts(texts_of(values), counts, rows=rows)
         case Kind.DATE:

@@ -11,6 +11,7 @@ from indistinct.machine.arrays import Codes
 from indistinct.schema import Role
 from indistinct.study.inspect.patterns.base import JUDGED, MOSTLY, Pattern, PatternShare, sample_of_texts, shares_of
 from indistinct.study.inspect.patterns.general import ADDRESSES, KNOWN, MEDICAL, NUMBERS
+from indistinct.study.inspect.patterns.inside import pattern_inside
 from indistinct.study.inspect.patterns.names import names_share
 from indistinct.study.inspect.patterns.national import NATIONAL
 
@@ -66,7 +67,7 @@ def _is_medical(texts: pa.Array, found: PatternShare) -> bool:
 
 
 def _by_distribution(texts: pa.Array, counts: Codes, *, rows: int) -> list[PatternShare]:
-    """Return what all texts together show: names of people, addresses of houses, free text."""
+    """Return what all texts together show: names of people, addresses of houses, free text, or such inside texts."""
     places = np.arange(0, len(texts), 1 + len(texts) // JUDGED)
     some, weights = texts.take(pa.array(places)).to_pylist(), counts[places].tolist()
     kept = [(text.strip(), weight) for text, weight in zip(some, weights, strict=True) if text and text.strip()]
@@ -81,7 +82,8 @@ def _by_distribution(texts: pa.Array, counts: Codes, *, rows: int) -> list[Patte
         return [houses]
     long = sum(len(text.split()) >= WORDS and len(text) >= LETTERS for text in chosen) / len(chosen)
     if len(texts) < max(MANY, MANY_SHARE * rows) or long <= LONG_SHARE:
-        return []
+        inside = pattern_inside(chosen)
+        return [] if inside is None else [inside]
     return [
         PatternShare("free-text", FREE_TEXT, Role.IDENTIFIER, long, len(chosen), safe_harbor="R", threshold=LONG_SHARE)
     ]
