@@ -104,20 +104,7 @@ class Checked:
             about = "" if profile is None else f"The release is not shown to pass the profile {profile}: "
             said = f"{about}{left} of {plural(self.checks, 'check')} {'has' if left == 1 else 'have'} no answer."
             return f"{said[:1].upper()}{said[1:]}"
-        return self.verdict.sentence if profile is not None else _sentence_without_profile(self.verdict)
-
-
-def _sentence_without_profile(verdict: Verdict) -> str:
-    """Return the verdict where no profile is chosen: what was found, and that no limits apply.
-
-    >>> _sentence_without_profile(Verdict(()))
-    'No problem was found. No profile is chosen, so no limits apply.'
-    """
-    failed, warnings = verdict.count("failed"), verdict.count("warning")
-    problems = [plural(failed, "problem")] if failed else []
-    problems += [plural(warnings, "warning")] if warnings else []
-    found = " and ".join(problems) or "No problem was found"
-    return f"{found}. No profile is chosen, so no limits apply."
+        return self.verdict.sentence
 
 
 def identity_of(made: Any) -> str:
