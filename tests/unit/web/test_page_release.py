@@ -159,8 +159,10 @@ def test_nothing_is_good_and_no_table_leaves_before_every_check_has_an_answer(jo
     # An attack that was stopped leaves a check without an answer: nothing is good, and a button says so.
     choose_about_risk(session, longer=True)
     session.background._ended[ATTACKS] = attack_chore(session, found), StoppedError("stopped")
-    said = f"The release is not shown to pass the profile public:homogeneous=1.0: 1 of {limits + 2} checks has no answer."
-    assert told() == ((said, ""), "", True)
+    said = (
+        f"The release is not shown to pass the profile public:homogeneous=1.0: 1 of {limits + 2} checks has no answer."
+    )
+    assert told() == ((f"The release is {said}", ""), "", True)
     assert reservation(check_release(session, found)) == ", although not everything was checked"
 
 

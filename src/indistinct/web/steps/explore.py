@@ -81,7 +81,7 @@ def _draw_solutions(screen: Screen, found: Solutions) -> None:
         picture = parts.tag("div")
         with parts.tag("div", classes="slider"):
             parts.tag("span", "safer", aria_hidden="true")
-            # Markup, and no element of the framework: that would put the value of the first drawing back at each update.
+            # Markup: an element of the framework gets the value of the first drawing back at each update.
             slider = parts.html(slider_html(found, place, label=title), name="span")
             parts.tag("span", "finer", aria_hidden="true")
         panel = parts.tag("div", id="solution", aria_live="polite")

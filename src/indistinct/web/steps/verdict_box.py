@@ -11,9 +11,11 @@ from indistinct.web.blocks import draw_list
 from indistinct.web.findings import Finding, find_in_verdict
 from indistinct.web.following import chores_for, follow, fresh_release
 from indistinct.web.frame import Screen
-from indistinct.web.standing import INSPECTED, RELEASED, Checked, check_release
+from indistinct.web.sessions import Session
+from indistinct.web.standing import INSPECTED, RELEASED, RISK, Checked, check_release, key_of_risk
 from indistinct.web.steps.opening import STARTER
 from indistinct.web.steps.publishing import take_change
+from indistinct.web.tasks.treatments import Treatments
 from indistinct.web.worker import StoppedError
 
 NO_RELEASE = "There is no release yet."
@@ -30,7 +32,8 @@ def draw_verdict(screen: Screen, made: Any, *, short: bool = False) -> Checked:
     verdict = checked.verdict
     with parts.tag("section", classes=f"verdict {checked.tone}", id="verdict", aria_label="Verdict"):
         parts.tag("p", checked.sentence, classes="sentence", role="status")
-        findings = find_in_verdict(verdict, screen.policy, session.result(INSPECTED), session.result(STARTER))
+        looked, starter = session.result(INSPECTED), session.result(STARTER)
+        findings = find_in_verdict(verdict, screen.policy, looked, starter, treatments=_treatments(session, made))
         if short and findings:
             title = f"{plural(len(findings), 'thing')} to decide"
             with parts.details(title, screen.choices, name="to-decide"):
@@ -41,6 +44,11 @@ def draw_verdict(screen: Screen, made: Any, *, short: bool = False) -> Checked:
             draw_list(list(settled_lines(checked)))
     draw_chores(screen, made)
     return checked
+
+
+def _treatments(session: Session, made: Any) -> Treatments | None:
+    risk = session.result(RISK) if session.is_fresh(RISK, key_of_risk(session, made)) else None
+    return None if risk is None else risk["treatments"]
 
 
 def settled_lines(checked: Checked) -> Iterator[str]:
