@@ -155,6 +155,8 @@ class Session:
         self.used = time.monotonic()
         self.tabs = 0
         """How many tabs are open."""
+        self.uploads = 0
+        """How many uploads are running."""
         self._save, self._saving = save, False
         self.name = ""
         """What the steward calls the table."""

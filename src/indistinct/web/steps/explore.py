@@ -183,8 +183,9 @@ def _weaker(screen: Screen, found: Solutions, chosen: Solution) -> str:
 
 def solution_in_words(solution: Solution, unit: str) -> str:
     """Return what a solution is, and what it costs, in a sentence."""
-    gone = f"{plural(solution.left_out, unit.removesuffix('s'), unit)} left out" if solution.left_out else ""
-    gone = f"{number(solution.left_out)} people left out" if gone and unit == "people" else gone
+    gone = f"{plural(solution.left_out, 'row')} suppressed" if solution.left_out else ""
+    if gone and unit == "people":
+        gone = f"{plural(solution.left_out, 'person', 'people')} with suppressed rows"
     told = [
         f"{percent(solution.loss)} of detail lost",
         f"highest risk {percent(solution.risk)}",

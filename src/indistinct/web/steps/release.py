@@ -115,7 +115,7 @@ def told_by_verdict(warning: str) -> bool:
 
 def sentence(made: Any) -> str:
     """Return what is released, in a sentence."""
-    groups = ("group", "groups") if made["form"] is None else ("bucket", "buckets")
+    groups = ("equivalence class", "equivalence classes") if made["form"] is None else ("bucket", "buckets")
     told = made["certificate"]
     people = told["people"]
     whose = "" if people is None else f" of {plural(people['published'], 'person', 'people')}"
@@ -123,7 +123,7 @@ def sentence(made: Any) -> str:
     said = f"{plural(made['rows'], 'row')}{whose} in {plural(made['classes'], *groups)}, the smallest of "
     said += f"{number(made['k'])} {unit}"
     dropped = made["suppressed_rows"]
-    return f"{said}; {plural(dropped, 'row')} left out." if dropped else f"{said}; no row is left out."
+    return f"{said}; {plural(dropped, 'row')} suppressed." if dropped else f"{said}; no row is suppressed."
 
 
 # What is stated
