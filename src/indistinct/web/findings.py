@@ -7,7 +7,10 @@ counted on the rows of the release.
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
 
 from indistinct.algorithms.base import Algorithm
 from indistinct.algorithms.registry import parse_algorithm
@@ -20,6 +23,8 @@ from indistinct.models.k_anonymity import sizes_asked, with_size
 from indistinct.models.parameters import exact
 from indistinct.models.words import list_names
 from indistinct.recoding.transformations import Transformation
+from indistinct.release.writing.delimited import Writing, is_formula
+from indistinct.release.writing.formats import is_text_file
 from indistinct.schema import Role
 from indistinct.spelling import arguments_of
 from indistinct.study.assess.profiles import exceeds, parse_profile
@@ -32,6 +37,7 @@ from indistinct.web.deciding import (
     with_roles,
     with_transformation,
 )
+from indistinct.web.tasks.searching import release_name
 from indistinct.web.tasks.treatments import Treatment, Treatments
 
 CAREFUL_T = 0.25
@@ -68,7 +74,7 @@ class Finding:
 
 def find_in_columns(policy: Policy, looked: Inspected, starter: Policy) -> list[Finding]:
     """Return what is to be decided about columns: those that point at rows, and those that no model protects."""
-    found = []
+    found = find_in_names(policy, looked, starter)
     unprotected = find_unprotected(policy)
     for column in looked["columns"]:
         name, rows = column["name"], looked["rows"]
@@ -84,6 +90,28 @@ def find_in_columns(policy: Policy, looked: Inspected, starter: Policy) -> list[
                 Finding(f"No privacy guarantee protects {name} yet.", "warning", tuple(_protections(policy, column)))
             )
     return found
+
+
+def find_in_names(policy: Policy, looked: Inspected, starter: Policy) -> list[Finding]:
+    """Return the names of columns that a spreadsheet would run, where the release is a text file with a guard."""
+    path, output = Path(release_name(policy)), policy.output
+    published = list(policy.schema.published)
+    if output.writing.marks is None or not is_text_file(path) or not published:
+        return []
+    names = pa.array(published).filter(is_formula(pa.array(published))).to_pylist()
+    if not names:
+        return []
+    workbook = (output.path or Path()).parent / path.with_suffix(".xlsx").name
+    bare = replace(output.writing, formulas=False, spreadsheet=False)
+    remedies = (
+        Remedy(
+            "Write an Excel file (.xlsx)", replace(policy, output=replace(output, path=workbook, writing=Writing()))
+        ),
+        *_dropping(policy, names, looked, starter),
+        Remedy("Write without the guard against formulas", replace(policy, output=replace(output, writing=bare))),
+    )
+    words = f"A spreadsheet takes the name of {list_names(names)} for a formula, and a name gets no apostrophe."
+    return [Finding(words, "bad", remedies)]
 
 
 def coarser_remedies(policy: Policy, column: Mapping[str, Any], looked: Inspected, starter: Policy) -> Iterator[Remedy]:

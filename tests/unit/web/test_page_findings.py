@@ -12,6 +12,7 @@ import pytest
 from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.registry import parse_algorithm
 from indistinct.budget import NO_BUDGET
+from indistinct.errors import OutputError
 from indistinct.job.policy import policy_to_toml
 from indistinct.job.policy.reading import policy_from_toml
 from indistinct.models import DistinctLDiversity, KAnonymity, TCloseness
@@ -31,7 +32,7 @@ from indistinct.web.deciding import (
     with_levels,
     with_role,
 )
-from indistinct.web.findings import find_in_columns, find_in_verdict, with_regions
+from indistinct.web.findings import find_in_columns, find_in_names, find_in_verdict, with_regions
 from indistinct.web.steps.explore import with_solution
 from indistinct.web.tasks.exploring import solve
 from indistinct.web.tasks.looking import look, writing_like
@@ -264,3 +265,17 @@ def test_solutions_go_from_safer_to_finer_and_the_own_one_is_among_them(looked, 
     other = next(each for each in found.solutions if not each.own)
     again = search(desk, with_solution(policy, other), tmp_path / "other")
     assert again["loss"] == pytest.approx(other.loss)
+
+
+def test_a_name_that_is_a_formula_has_ways_out_that_find_a_release(desk, tmp_path):
+    path = tmp_path / "visits.csv"
+    path.write_text("=age;sex\n" + "".join(f"{20 + place % 30};{'mf'[place % 2]}\n" for place in range(300)))
+    found = look(desk, path, Reading())
+    [finding, *_] = find_in_columns(found.policy, found.inspection, found.starter)
+    assert "=age" in finding.words
+    with pytest.raises(OutputError, match="takes the name of a column for a formula"):
+        search(desk, found.policy, tmp_path / "guarded")
+    assert len(finding.remedies) == 3
+    for place, remedy in enumerate(finding.remedies):
+        assert not find_in_names(remedy.policy, found.inspection, found.starter)
+        assert search(desk, remedy.policy, tmp_path / str(place))["holds"]
