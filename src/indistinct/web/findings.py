@@ -250,7 +250,7 @@ def remedies_for_line(line: Line, known: Situation) -> tuple[Remedy, ...]:
         case "limit" if line.figure is not None:
             return tuple(_for_limit(line.figure, known))
         case "attack" if line.attack is not None:
-            return tuple(_defences(line.attack, known))
+            return tuple(_defences(line.attack, known, fails=line.state == "failed"))
         case kind if kind in COLUMN_KINDS:
             return tuple(_for_columns(line, known))
         case _:
@@ -335,8 +335,8 @@ def _coarser_ways(known: Situation, name: str, settles: Callable[[Treatment], bo
             )
 
 
-def _defences(attack: str, known: Situation) -> Iterator[Remedy]:
-    """Yield what defends a release against an attack that succeeded."""
+def _defences(attack: str, known: Situation, *, fails: bool) -> Iterator[Remedy]:
+    """Yield what defends a release against an attack that succeeded; a column is dropped only where it `fails`."""
     policy = known.policy
     if attack in TIGHT:
         regions = with_regions(policy.algorithm)
@@ -344,7 +344,7 @@ def _defences(attack: str, known: Situation) -> Iterator[Remedy]:
             yield Remedy("Show whole regions instead of the narrowest ranges", replace(policy, algorithm=regions))
     elif attack == Skewness.name:
         yield from _close(policy, known.protectable)
-    elif attack == "similarity":
+    elif attack == "similarity" and fails:
         for name in known.protectable:
             yield from _dropping(policy, [name], known.looked, known.starter)
     elif attack == "homogeneity":

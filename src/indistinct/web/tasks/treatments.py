@@ -181,9 +181,8 @@ def _coarser_numbers(values: Codes) -> dict[str, Any] | None:
     for step in (digit * 10.0**power for power in range(-3, 13) for digit in (1, 2, 5)):
         if (high - low) / step > len(there) / CROWD:
             continue
-        bounds = _bounds(there, step, low, high)
         rounded = np.round(there / step) * step
-        for bound in (bounds, _wider_bounds(rounded)):
+        for bound in (_bounds(there, step, low, high), _wider_bounds(rounded), _bounds(there, step, low, high, far=0)):
             clipped = np.clip(rounded, bound.get("bottom", -np.inf), bound.get("top", np.inf))
             _, counts = np.unique(clipped, return_counts=True)
             if counts.min() >= LEAST and len(counts) > 1:
@@ -191,13 +190,13 @@ def _coarser_numbers(values: Codes) -> dict[str, Any] | None:
     return None
 
 
-def _bounds(values: Codes, step: float, low: float, high: float) -> dict[str, Any]:
+def _bounds(values: Codes, step: float, low: float, high: float, *, far: float = FAR) -> dict[str, Any]:
     """Return multiples of a step between which nearly all values lie, as far as some lie far beyond."""
     bounds = {}
     top, bottom = float(np.floor(high / step) * step), float(np.ceil(low / step) * step)
-    if values.max() > high + FAR * (high - low) and top > bottom:
+    if values.max() > high + far * (high - low) and top > bottom:
         bounds["top"] = _whole(top)
-    if values.min() < low - FAR * (high - low) and top > bottom:
+    if values.min() < low - far * (high - low) and top > bottom:
         bounds["bottom"] = _whole(bottom)
     return bounds
 
