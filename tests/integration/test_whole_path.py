@@ -52,7 +52,7 @@ def verdict(page):
 
 def settled(page):
     """Wait until nothing follows any more by itself."""
-    page.wait("what follows", lambda: not page.has("chores"))
+    page.wait("what follows", lambda: not page.has("chores") and "Checking " not in page.text)
 
 
 def taken(page, kind, folder):

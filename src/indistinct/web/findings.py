@@ -107,7 +107,7 @@ def find_in_names(policy: Policy, looked: Inspected, starter: Policy) -> list[Fi
         Remedy(
             "Write an Excel file (.xlsx)", replace(policy, output=replace(output, path=workbook, writing=Writing()))
         ),
-        *_dropping(policy, names, looked, starter),
+        *_drop_columns(policy, names, looked, starter),
         Remedy("Write without the guard against formulas", replace(policy, output=replace(output, writing=bare))),
     )
     words = f"A spreadsheet takes the name of {list_names(names)} for a formula, and a name gets no apostrophe."
@@ -120,8 +120,8 @@ def coarser_remedies(policy: Policy, column: Mapping[str, Any], looked: Inspecte
     if column.get("coarser") and not is_number_of_a_case(column, looked["rows"]):
         coarser = Transformation(**column["coarser"])
         yield from _valid(_in_words(name, coarser), lambda: with_transformation(policy, name, coarser))
-    yield from _known(policy, [name], looked, starter)
-    yield from _dropping(policy, [name], looked, starter)
+    yield from _make_quasi(policy, [name], looked, starter)
+    yield from _drop_columns(policy, [name], looked, starter)
 
 
 def is_number_of_a_case(column: Mapping[str, Any], rows: int) -> bool:
@@ -134,7 +134,7 @@ def is_number_of_a_case(column: Mapping[str, Any], rows: int) -> bool:
     return bool(column.get("whole")) and round(column["unique_share"] * rows) == rows
 
 
-def _known(policy: Policy, names: Sequence[str], looked: Inspected, starter: Policy) -> Iterator[Remedy]:
+def _make_quasi(policy: Policy, names: Sequence[str], looked: Inspected, starter: Policy) -> Iterator[Remedy]:
     roles = dict.fromkeys(names, Role.QUASI)
     as_what = "a quasi-identifier" if len(names) == 1 else "quasi-identifiers"
     yield from _valid(
@@ -142,7 +142,7 @@ def _known(policy: Policy, names: Sequence[str], looked: Inspected, starter: Pol
     )
 
 
-def _dropping(policy: Policy, names: Sequence[str], looked: Inspected, starter: Policy) -> Iterator[Remedy]:
+def _drop_columns(policy: Policy, names: Sequence[str], looked: Inspected, starter: Policy) -> Iterator[Remedy]:
     roles = dict.fromkeys(names, Role.IDENTIFIER)
     as_what = "an identifier" if len(names) == 1 else "identifiers"
     yield from _valid(
@@ -297,12 +297,12 @@ def _for_columns(line: Line, known: Situation) -> Iterator[Remedy]:
     names = [name for name in line.columns if name in policy.schema.columns]
     names = [name for name in names if policy.schema.role(name) in (Role.SENSITIVE, Role.INSENSITIVE)]
     if line.kind == "identifying-values":
-        yield from _dropping(policy, names, looked, starter) if names else ()
+        yield from _drop_columns(policy, names, looked, starter) if names else ()
     elif line.kind == "sensitive-column":
         for name in names:
             yield from _coarser_ways(known, name, lambda way: way.unique == 0)
-            yield from _known(policy, [name], looked, starter)
-            yield from _dropping(policy, [name], looked, starter)
+            yield from _make_quasi(policy, [name], looked, starter)
+            yield from _drop_columns(policy, [name], looked, starter)
     elif names:
         yield from _for_unmodified(known)
 
@@ -318,9 +318,9 @@ def _for_unmodified(known: Situation) -> Iterator[Remedy]:
     names = policy.schema.insensitive
     for name in names:
         yield from _coarser_ways(known, name, lambda way: settles(way.together))
-    yield from _known(policy, names, known.looked, known.starter)
+    yield from _make_quasi(policy, names, known.looked, known.starter)
     dropped = next((each for each, unique in found.dropped if settles(unique)), tuple(names))
-    yield from _dropping(policy, dropped, known.looked, known.starter)
+    yield from _drop_columns(policy, dropped, known.looked, known.starter)
 
 
 def _coarser_ways(known: Situation, name: str, settles: Callable[[Treatment], bool]) -> Iterator[Remedy]:
@@ -346,7 +346,7 @@ def _defences(attack: str, known: Situation, *, fails: bool) -> Iterator[Remedy]
         yield from _close(policy, known.protectable)
     elif attack == "similarity" and fails:
         for name in known.protectable:
-            yield from _dropping(policy, [name], known.looked, known.starter)
+            yield from _drop_columns(policy, [name], known.looked, known.starter)
     elif attack == "homogeneity":
         yield from _diverse(policy, known.protectable, 2)
     elif attack == "background-knowledge":
