@@ -244,7 +244,7 @@ def test_nothing_is_green_beside_a_column_that_points_at_everybody(page, tmp_pat
     page.wait("the answer", lambda: page.find("who-public").is_selected() and page.find("undo").is_enabled())
     page.at("columns")
     page.choose("role-cost", "insensitive")
-    page.wait("the finding", lambda: "cost is published as it is" in page.text)
+    page.wait("the finding", lambda: "cost is published unmodified" in page.text)
     page.click("find")
     page.wait("a release", lambda: "k reached" in standing(page), patience=120)
     green = "#step .notice.good, #verdict.good, dl.strip .good"

@@ -296,9 +296,10 @@ def _for_columns(line: Line, known: Situation) -> Iterator[Remedy]:
     policy, looked, starter = known.policy, known.looked, known.starter
     names = [name for name in line.columns if name in policy.schema.columns]
     names = [name for name in names if policy.schema.role(name) in (Role.SENSITIVE, Role.INSENSITIVE)]
-    if line.kind == "identifying-values":
+    kind: str = line.kind
+    if kind == "identifying-values":
         yield from _drop_columns(policy, names, looked, starter) if names else ()
-    elif line.kind == "sensitive-column":
+    elif kind == "sensitive-column":
         for name in names:
             yield from _coarser_ways(known, name, lambda way: way.unique == 0)
             yield from _make_quasi(policy, [name], looked, starter)

@@ -178,7 +178,7 @@ def _weaker(screen: Screen, found: Solutions, chosen: Solution) -> str:
         return ""
     profile = screen.policy.about.profile
     by = f", which the profile {profile} asks for" if profile else ""
-    return f"It promises less than was asked so far: groups of {chosen.size} instead of {asked}{by}."
+    return f"It guarantees less than was asked so far: classes of {chosen.size} instead of {asked}{by}."
 
 
 def solution_in_words(solution: Solution, unit: str) -> str:
@@ -198,9 +198,9 @@ def solution_in_words(solution: Solution, unit: str) -> str:
 def compare_in_words(solution: Solution, own: Solution | None, unit: str) -> str:
     """Return what a solution is beside the one that was published.
 
-    >>> one, two = (Solution(f"groups of at least {k}", k, 1 / k, k / 100, 0, 9, ()) for k in (10, 20))
+    >>> one, two = (Solution(f"classes of at least {k}", k, 1 / k, k / 100, 0, 9, ()) for k in (10, 20))
     >>> compare_in_words(two, one, "rows")
-    'Groups of at least 20: 20 % of detail lost, highest risk 5 %. Your release loses 10 %, with a risk of 10 %.'
+    'Classes of at least 20: 20 % of detail lost, highest risk 5 %. Your release loses 10 %, with a risk of 10 %.'
     """
     said = f"{solution_in_words(solution, unit)}."
     if solution.own:

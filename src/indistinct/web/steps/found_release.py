@@ -100,7 +100,7 @@ def promise_in_words(spelled: str) -> str:
 
 
 def _verdicts(made: Made) -> None:
-    broken = "groups that break it"
+    broken = "classes that break it"
     parts.table(
         "What was asked for, and what was reached",
         ["promise", "holds", "reached", broken],
