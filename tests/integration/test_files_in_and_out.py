@@ -9,7 +9,7 @@ import pytest
 from fastapi import FastAPI
 
 from indistinct.web import files
-from indistinct.web.files import safe_name
+from indistinct.web.files import MAX_UPLOADS, safe_name
 from indistinct.web.guard import Door, Guard
 from indistinct.web.sessions import MOST, Sessions, Settings
 from references.page_server import PATIENCE, wait_for
@@ -69,6 +69,28 @@ def test_a_browser_that_goes_away_in_the_middle_leaves_nothing(server):
         line.sendall(head.encode() + b"Content-Length: 1000\r\n\r\nhalf of it")
     server.ask("GET", "/favicon.ico", cookie=server.cookie)
     assert wait_for(lambda: uploaded(server) == [], "the half to be removed")
+
+
+def test_more_uploads_at_a_time_are_refused_and_their_connections_end(server):
+    head = f"PUT /upload/table?name=a.csv HTTP/1.1\r\nHost: {server.host}\r\nCookie: {server.cookie}\r\n"
+    lines = [socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) for _ in range(MAX_UPLOADS)]
+    try:
+        for line in lines:
+            line.sendall(head.encode() + b"Content-Length: 1000\r\n\r\nslow")
+        wait_for(lambda: len(uploaded(server)) == MAX_UPLOADS, "the uploads to run")
+        with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as one_more:
+            one_more.sendall(head.encode() + b"Content-Length: 1000\r\n\r\nslow")
+            said = b""
+            while part := one_more.recv(1000):  # until the server ends the connection
+                said += part
+        assert b" 429 " in said
+        assert server.ask("GET", "/open", cookie=server.cookie).status == 200
+    finally:
+        for line in lines:
+            line.close()
+    wait_for(lambda: uploaded(server) == [], "the halves to be removed")
+    answer = server.ask("PUT", "/upload/table?name=a.csv", cookie=server.cookie, body=b"x\n1\n")
+    assert answer.status == 200
 
 
 def test_the_limit_itself_may_be_uploaded(server):

@@ -217,6 +217,51 @@ def test_what_is_in_a_table_is_text(page, tmp_path):
     assert page.script("return window.planted ?? null") is None
 
 
+def test_what_is_in_a_release_is_text(page, tmp_path):
+    lines = [HOSTILE.strip().replace("\n", "")]
+    for place in range(120):
+        sex, ill = ("<b onclick=window.planted=5>x</b>", "</script><script>window.planted=6</script>")[
+            :: 1 - 2 * (place % 2)
+        ]
+        lines.append(f"{20 + place % 40},{sex},{{{{7*7}}}}{place % 2},{ill}")
+    (tmp_path / "hostile.csv").write_text("\n".join(lines) + "\n")
+    page.upload(tmp_path / "hostile.csv")
+    page.wait_for("Rows 1 to")
+    page.click("who-internal")
+    page.wait("the answer", lambda: page.find("who-internal").is_selected() and page.find("undo").is_enabled())
+    page.at("search")
+    page.click("search")
+    page.wait("a release", lambda: "k reached" in page.text)
+    page.wait("what follows", lambda: not page.has("chores"))
+    for step in STEPS:
+        page.at(step)
+        assert page.script("return window.planted ?? null") is None
+        assert page.script("return document.querySelectorAll('#step [onclick], #step img, #step script').length") == 0
+    page.at("release")
+    assert page.has("take-report")
+
+
+def test_a_new_verdict_is_shown_from_its_beginning(page):
+    page.demo()
+    page.click("who-public")
+    page.wait("the answer", lambda: page.find("who-public").is_selected() and page.find("undo").is_enabled())
+    page.looks(width=390)
+    page.at("search")
+    page.click("search")
+    page.wait("a verdict", lambda: page.has("verdict-0-0") and not page.has("chores"))
+    page.script("scrollTo(0, document.body.scrollHeight)")
+    before = page.find("verdict").text
+    page.script("document.getElementById('verdict-0-0').click()")
+    page.wait("another verdict", lambda: page.find("verdict").text != before)
+    top = "return document.getElementById('verdict').getBoundingClientRect().top"
+    page.wait("its beginning", lambda: 0 <= page.script(top) < page.script("return innerHeight * 0.75"))
+    page.script("scrollTo(0, document.body.scrollHeight)")
+    page.script("document.querySelector('#step a.main').click()")
+    page.wait("the next step", lambda: page.chrome.current_url.endswith("/release"))
+    page.drawn()
+    assert page.script("return scrollY") == 0, "a step begins at its top"
+
+
 def cookie(page):
     [found] = page.chrome.get_cookies()
     return f"{found['name']}={found['value']}"

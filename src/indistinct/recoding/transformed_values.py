@@ -41,13 +41,12 @@ def may_come_of(given: Transformation, values: pa.Array) -> Codes:
 
 
 def _labels(given: Transformation, texts: Sequence[str], *, level: int) -> Codes:
-    """Return which texts are labels of a level, also behind an apostrophe, as in a file that is for a spreadsheet."""
+    """Return which texts are labels of a level."""
     every = np.ones(len(texts), dtype=bool)
     if given.hierarchy is None:
         return every
     known = are_labels(given.hierarchy, texts, level=level)
-    behind = are_labels(given.hierarchy, [text.removeprefix("'") for text in texts], level=level)
-    return every if known is None or behind is None else known | behind
+    return every if known is None else known
 
 
 def _texts_equal(values: pa.Array, text: str) -> Codes:

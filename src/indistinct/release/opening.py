@@ -2,22 +2,26 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from indistinct.algorithms.base import Algorithm
 from indistinct.engines import lives_elsewhere, open_source
-from indistinct.engines.base import DatabaseTable, Engine, PublishedFile, Source, further_table
+from indistinct.engines.base import DatabaseTable, Engine, PublishedFile, Source, Transformable, further_table
 from indistinct.errors import InputError, SchemaError
 from indistinct.frequencies.count import Counted, Request
 from indistinct.recoding.outputs import MAIN, SENSITIVE, Buckets, Form
+from indistinct.recoding.transformations import Transformed
 from indistinct.release.certificate import WHOLE, misfit_of
 from indistinct.release.verification.bucket_evidence import BucketEvidence, count_buckets
 from indistinct.release.verification.evidence import published_schema
+from indistinct.release.writing.delimited import MARK
 from indistinct.release.writing.files import certificate_path, table_path
+from indistinct.release.writing.guard import columns_with_marks, is_guarded, remove_guard
 from indistinct.release.writing.staging import digest_of
 from indistinct.schema import Schema
 from indistinct.tables import Reading, Table, open_table
@@ -27,6 +31,7 @@ from indistinct.tables.fetched import fetch_files, origin_of
 from indistinct.tables.input_files import read_ordinary
 from indistinct.tables.opening import columns_in
 from indistinct.tables.several import LABELLED, SHEETS, files_of, is_delimited
+from indistinct.tables.value import is_table
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,12 +56,17 @@ class BucketTable:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OpenedTables:
-    """The opened tables of a release, how they show buckets if they do, and where the first one lies."""
+    """The opened tables of a release, how they show buckets if they do, and where the first one lies.
+
+    `sources` are read without the apostrophes that guard texts from spreadsheets; `stored` are the tables as the files
+    have them, empty where there is no difference to look for.
+    """
 
     engine: Engine
     sources: Mapping[str, Source]
     buckets: Buckets | None = None
     path: Path | None = None
+    stored: Mapping[str, Source] = field(default_factory=dict)
 
     def in_buckets(
         self, schema: Schema, *, reference: Counted | None = None, light: bool | None = None
@@ -82,10 +92,53 @@ class OpenedTables:
         files = self.sources[MAIN].files
         return self.text or any(path.suffix.lower() in (*LABELLED, *SHEETS) for path in files)
 
+    def without_guard(self, original: tuple[Engine, Source] | None = None) -> "OpenedTables":
+        """Return the tables of a text file without the apostrophes that guard texts from spreadsheets.
+
+        A column keeps them where the `original`, given with its engine, has all of these texts too.
+        """
+        if not self.text:
+            return self
+        stored = self.stored or self.sources
+        sources = {name: remove_guards(self.engine, each, original) for name, each in stored.items()}
+        return replace(self, sources=sources, stored=stored)
+
     @property
     def apart(self) -> Path | None:
         """Where the table of sensitive values lies, if it is a file of its own."""
         return self.sources[SENSITIVE].path if SENSITIVE in self.sources else None
+
+
+def remove_guards(engine: Engine, source: Source, original: tuple[Engine, Source] | None = None) -> Source:
+    """Return a source without the apostrophes of its guarded columns, but for those that an original has so."""
+    guarded = []
+    for name in columns_with_marks(source):
+        texts = _distinct(engine, source, name)
+        if is_guarded(texts) and not _has_texts(original, name, texts):
+            guarded.append(name)
+    if not guarded:
+        return source
+    if is_table(source):
+        data = source.data
+        for name in guarded:
+            data = data.set_column(data.column_names.index(name), name, remove_guard(data[name]))
+        return replace(source, data=data, learned={})
+    if not isinstance(source, Transformable):
+        raise AssertionError("text files are read by engines that can transform columns")
+    changes = dict.fromkeys(guarded, lambda column: remove_guard(column.cast(pa.string())))
+    return source.transformed(Transformed(changes, dict.fromkeys(guarded, pa.string()), {}))
+
+
+def _distinct(engine: Engine, source: Source, name: str) -> pa.Array:
+    return engine.count(source, Request((name,), published=True)).known[name].values
+
+
+def _has_texts(original: tuple[Engine, Source] | None, name: str, texts: pa.Array) -> bool:
+    """Return whether all texts that begin with an apostrophe are texts of a column of the original."""
+    if original is None or original[1].kinds.get(name) is not Kind.TEXT:
+        return False
+    marked = texts.filter(pc.starts_with(texts, MARK))
+    return bool(pc.all(pc.is_in(marked, value_set=_distinct(*original, name))).as_py())
 
 
 def published_tables(tables: Mapping[str, pa.Table], buckets: Buckets | None) -> OpenedTables:

@@ -297,14 +297,16 @@ def _add(published: Published, known: Knowledge) -> Published:
     if not changes:
         changes = (recoding.transformations if recoding is not None else None) or published.transformations
     engine, memory = known.get("engine") or published.engine, known.get("memory") or published.memory
-    raw, original = published.raw, known.get("original")
+    raw, tables, original = published.raw, published.tables, known.get("original")
     if original is not None:
         again = None if recoding is None else reading_again(recoding)
-        raw = open_source(original, again, engine=engine, memory=memory)[1]
+        where, raw = open_source(original, again, engine=engine, memory=memory)
+        tables = tables.without_guard((where, raw))
     pseudonyms, dropped = known.get("pseudonyms") or (), known.get("suppression")
     budget = published.suppression if recoding is None else recoding.budget
     return replace(
         published,
+        tables=tables,
         raw=raw,
         model=_parse(known.get("model"), parse_model) or published.model,
         algorithm=_named_algorithm(known) or published.algorithm,
@@ -353,10 +355,10 @@ def _open(
         found = read_release(
             place, schema, algorithm=algorithm, reading=reading, where=where, by_certificate=by_certificate
         )
-        return open_published(found, schema)
+        return open_published(found, schema).without_guard()
     if isinstance(place, DatabaseTable):
         return open_published(read_release(place, schema, algorithm=algorithm, by_certificate=by_certificate), schema)
-    return open_published(release, schema, engine=where["engine"], memory=where["memory"])
+    return open_published(release, schema, engine=where["engine"], memory=where["memory"]).without_guard()
 
 
 def _parse(given: Any, parse: Callable[[Any], Value], *, paths: bool = False) -> Value | None:

@@ -177,7 +177,7 @@ class Verdict:
         if self.gate is None:
             asked = "no profile was asked for"
             problems = f"{plural(failed, 'problem')} and {plural(warnings, 'warning')}" if failed else ""
-            return f"{problems or plural(warnings, 'warning') if self.open else 'nothing is open'}; {asked}"
+            return f"{problems or plural(warnings, 'warning') if self.open else 'no problem was found'}; {asked}"
         profile = f"the profile {self.gate.profile.spec()}"
         match self.state:
             case "passed":

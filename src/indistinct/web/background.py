@@ -91,8 +91,12 @@ class Background:
 
     def error_of(self, chore: Chore) -> TaskError | None:
         """Return how a chore failed, or that it was stopped; None where it did not."""
-        ended = self._ended.get(chore.name)
-        return ended[1] if ended is not None and ended[0].is_same(chore) else None
+        return self.error_under(chore.name, chore.rests_on)
+
+    def error_under(self, name: str, rests_on: Any) -> TaskError | None:
+        """Return how the chore of a name failed for what it rests on, or that it was stopped; None where it did not."""
+        ended = self._ended.get(name)
+        return ended[1] if ended is not None and ended[0].rests_on == rests_on else None
 
     @property
     def progress(self) -> Progress:

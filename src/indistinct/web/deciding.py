@@ -61,23 +61,25 @@ def with_role(policy: Policy, name: str, role: Role, *, looked: Inspected, start
     """
     if policy.schema.role(name) is role:
         return policy
-    return _with_roles(policy, {name: role}, looked=looked, starter=starter)
+    return with_roles(policy, {name: role}, looked=looked, starter=starter)
 
 
 def with_suggestions(policy: Policy, *, looked: Inspected, starter: Policy) -> Policy:
     """Return a policy in which every column has the role that was suggested for it."""
     roles = {each["name"]: Role(each["role"]) for each in looked["columns"]}
     changed = {name: roles[name] for name in find_differences(policy, looked)}
-    return _with_roles(policy, changed, looked=looked, starter=starter)
+    return with_roles(policy, changed, looked=looked, starter=starter)
 
 
-def _with_roles(policy: Policy, changed: Mapping[str, Role], *, looked: Inspected, starter: Policy) -> Policy:
+def with_roles(policy: Policy, changed: Mapping[str, Role], *, looked: Inspected, starter: Policy) -> Policy:
+    """Return a policy in which some columns have other roles, without what these roles do not go with."""
     if not changed:
         return policy
     roles = {name: changed.get(name, policy.schema.role(name)) for name in names_of(looked)}
     schema = Schema.from_roles(roles)
     models = tuple(model for model in policy.models if not _is_about(model, changed, allowed=schema.sensitive))
-    new = [_protecting(each, looked["rows"]) for each in looked["columns"] if changed.get(each["name"]) == "sensitive"]
+    fresh = [each for each in looked["columns"] if changed.get(each["name"]) == "sensitive"]
+    new = [_protecting(each, looked["rows"], policy) for each in fresh]
     models = (*models, *(each for each in new if each is not None and not _is_protected(each.sensitive, models)))
     if policy.models and not models:
         raise ParameterError(
@@ -194,12 +196,22 @@ def find_unprotected(policy: Policy) -> list[str]:
     return [name for name in policy.schema.sensitive if not _is_protected(name, policy.models)]
 
 
-def _protecting(column: Mapping[str, Any], rows: int) -> DistinctLDiversity | None:
-    """Return the model that a first policy asks for a sensitive column; where every value differs it says nothing."""
+def _protecting(column: Mapping[str, Any], rows: int, policy: Policy) -> DistinctLDiversity | None:
+    """Return the model that protects a sensitive column; where every value differs it says nothing."""
     alone = round(column["unique_share"] * rows)
     if column["distinct"] < 2 or is_nearly_unique(alone, rows):
         return None
-    return DistinctLDiversity(column["name"], l=3 if column["distinct"] >= MANY_VALUES else 2)
+    return DistinctLDiversity(column["name"], l=least_values(column, policy))
+
+
+def least_values(column: Mapping[str, Any], policy: Policy) -> int:
+    """Return how many values of a sensitive column a class needs: as many as the profile asks, else as a first policy.
+
+    >>> from indistinct.job.policy.value import Input
+    >>> least_values({"distinct": 30}, Policy(Input(Path("a.csv")), Schema(), ()))
+    3
+    """
+    return 3 if policy.about.profile is None and column["distinct"] >= MANY_VALUES else 2
 
 
 def with_importance(policy: Policy, name: str, weight: float) -> Policy:
@@ -259,7 +271,7 @@ def read_anew(old: Policy, fresh: Policy, *, looked: Inspected) -> Policy:
     if not there:
         return fresh
     decided = {name: old.schema.role(name) for name in there}
-    policy = _with_roles(
+    policy = with_roles(
         fresh, {name: role for name, role in decided.items() if fresh.schema.role(name) is not role},
         looked=looked, starter=fresh,
     )  # fmt: skip

@@ -26,6 +26,8 @@ ANY = "application/octet-stream"
 KINDS = ("table", "policy", "hierarchy", "external", "control", "earlier")
 """What can be uploaded: the job's own files, and what an attacker may have beside a release."""
 ASSETS = Path(__file__).with_name("assets")
+MAX_UPLOADS = 8
+"""Uploads of one session at a time; a page sends one after another."""
 
 
 def register(app: FastAPI) -> None:
@@ -46,6 +48,20 @@ async def _upload(request: Request, kind: str, name: str = "", folder: str = "",
         return _refuse(404, "there is nothing to be uploaded here")
     if int(request.headers.get("content-length") or 0) > most:
         return _refuse(413, too_large(most))
+    if session.uploads >= MAX_UPLOADS:
+        return _refuse(429, f"{MAX_UPLOADS} uploads are running already; wait for one of them")
+    session.uploads += 1
+    try:
+        return await _write_upload(request, session, kind, name=name, folder=folder, first=bool(first))
+    finally:
+        session.uploads -= 1
+
+
+async def _write_upload(
+    request: Request, session: Session, kind: str, *, name: str, folder: str, first: bool
+) -> Response:
+    """Write an upload under a name of its own, and give it its name when it is whole."""
+    most = session.settings.largest_upload
     into = session.folder / UPLOADED / kind
     target = into / safe_name(folder) if folder else into
     if folder and first:
@@ -101,7 +117,8 @@ def uploaded_path(session: Session, kind: str, told: Mapping[str, Any]) -> Path:
 
 
 def _refuse(status: int, message: str) -> Response:
-    return JSONResponse({"message": message}, status_code=status)
+    """Return a refusal, after which the connection ends: a body that nobody reads would keep it open."""
+    return JSONResponse({"message": message}, status_code=status, headers={"connection": "close"})
 
 
 def _download(request: Request, kind: str) -> Response:

@@ -1,8 +1,16 @@
-"""Findings with what to do about them: each is one change of the job, done by one click and taken back by Undo."""
+"""Findings with what to do about them: each is one change of the job, done by one click and taken back by Undo.
 
-from collections.abc import Iterator, Mapping
+A remedy is offered only where it is known to settle its finding: by the model that it asks for, or because it was
+counted on the rows of the release.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
 
 from indistinct.algorithms.base import Algorithm
 from indistinct.algorithms.registry import parse_algorithm
@@ -10,22 +18,38 @@ from indistinct.errors import IndistinctError, ParameterError
 from indistinct.figures import number, percent
 from indistinct.frequencies.singled_out import is_nearly_unique
 from indistinct.job.policy import Policy
-from indistinct.models import DistinctLDiversity, KAnonymity, Model, TCloseness
+from indistinct.models import AlphaK, DistinctLDiversity, KAnonymity, TCloseness
 from indistinct.models.k_anonymity import sizes_asked, with_size
+from indistinct.models.parameters import exact
+from indistinct.models.words import list_names
 from indistinct.recoding.transformations import Transformation
+from indistinct.release.writing.delimited import Writing, is_formula
+from indistinct.release.writing.formats import is_text_file
 from indistinct.schema import Role
 from indistinct.spelling import arguments_of
-from indistinct.study.verdict import Line, Verdict, words_of
-from indistinct.web.deciding import Inspected, find_unprotected, with_role, with_transformation
+from indistinct.study.assess.profiles import exceeds, parse_profile
+from indistinct.study.attack.attributes import Skewness
+from indistinct.study.verdict import WEAK, Line, Verdict, words_of
+from indistinct.web.deciding import (
+    Inspected,
+    find_unprotected,
+    least_values,
+    with_roles,
+    with_transformation,
+)
+from indistinct.web.tasks.searching import release_name
+from indistinct.web.tasks.treatments import Treatment, Treatments
 
-CAREFUL_T = 0.3
-"""How far a group may differ from the whole table where a steward asks for closeness by a click."""
-LARGER = (2, 3, 5, 12, 20, 50)
-"""Sizes of groups that are offered, the next larger one."""
+CAREFUL_T = 0.25
+"""How far a class may differ from the whole table: less than the gain that the attack skewness needs."""
+RISKY = 0.09
+"""The risk above which an assessment counts a member as at risk."""
+RULED_OUT = 3
+"""Values of a class after which two are left where an attacker can rule one out."""
 TIGHT = ("downcoding", "combinatorial-refinement", "membership")
 """Attacks that use how tight published ranges are."""
-LIKELY = ("skewness", "similarity")
-"""Attacks that use that a class makes values more likely than they are among all."""
+COLUMN_KINDS = ("sensitive-column", "published-columns", "column-set", "identifying-values")
+"""Lines that another treatment of their columns settles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +73,8 @@ class Finding:
 
 
 def find_in_columns(policy: Policy, looked: Inspected, starter: Policy) -> list[Finding]:
-    """Return what is to be decided about columns as they stand: those that point at rows, and those nobody protects."""
-    found = []
+    """Return what is to be decided about columns: those that point at rows, and those that no model protects."""
+    found = find_in_names(policy, looked, starter)
     unprotected = find_unprotected(policy)
     for column in looked["columns"]:
         name, rows = column["name"], looked["rows"]
@@ -58,25 +82,75 @@ def find_in_columns(policy: Policy, looked: Inspected, starter: Policy) -> list[
             continue
         alone = round(column["unique_share"] * rows)
         if is_nearly_unique(alone, rows):
-            words = f"{name} is published as it is, and {percent(column['unique_share'])} of the rows have a value of "
-            words += "their own: whoever knows it finds the row."
+            words = f"{name} is published unmodified, and {percent(column['unique_share'])} of the rows have a value "
+            words += "that no other row has: who knows it finds the row."
             found.append(Finding(words, "warning", tuple(coarser_remedies(policy, column, looked, starter))))
         elif name in unprotected:
-            found.append(Finding(f"No promise protects {name} yet.", "warning", tuple(_protections(policy, column))))
+            found.append(
+                Finding(f"No privacy guarantee protects {name} yet.", "warning", tuple(_protections(policy, column)))
+            )
     return found
 
 
+def find_in_names(policy: Policy, looked: Inspected, starter: Policy) -> list[Finding]:
+    """Return the names of columns that a spreadsheet would run, where the release is a text file with a guard."""
+    path, output = Path(release_name(policy)), policy.output
+    published = list(policy.schema.published)
+    if output.writing.marks is None or not is_text_file(path) or not published:
+        return []
+    names = pa.array(published).filter(is_formula(pa.array(published))).to_pylist()
+    if not names:
+        return []
+    workbook = (output.path or Path()).parent / path.with_suffix(".xlsx").name
+    bare = replace(output.writing, formulas=False, spreadsheet=False)
+    remedies = (
+        Remedy(
+            "Write an Excel file (.xlsx)", replace(policy, output=replace(output, path=workbook, writing=Writing()))
+        ),
+        *_drop_columns(policy, names, looked, starter),
+        Remedy("Write without the guard against formulas", replace(policy, output=replace(output, writing=bare))),
+    )
+    words = f"A spreadsheet takes the name of {list_names(names)} for a formula, and a name gets no apostrophe."
+    return [Finding(words, "bad", remedies)]
+
+
 def coarser_remedies(policy: Policy, column: Mapping[str, Any], looked: Inspected, starter: Policy) -> Iterator[Remedy]:
-    """Yield what would publish less of a column that is not recoded."""
+    """Yield what would publish less of a column that is not generalized."""
     name = column["name"]
-    if column.get("coarser"):
+    if column.get("coarser") and not is_number_of_a_case(column, looked["rows"]):
         coarser = Transformation(**column["coarser"])
         yield from _valid(_in_words(name, coarser), lambda: with_transformation(policy, name, coarser))
-    known = f"Treat {name} as known to others"
-    yield from _valid(known, lambda: with_role(policy, name, Role.QUASI, looked=looked, starter=starter))
-    if not column.get("coarser"):
-        nothing = Transformation(clear="all")
-        yield from _valid(f"Publish nothing of {name}", lambda: with_transformation(policy, name, nothing))
+    yield from _make_quasi(policy, [name], looked, starter)
+    yield from _drop_columns(policy, [name], looked, starter)
+
+
+def is_number_of_a_case(column: Mapping[str, Any], rows: int) -> bool:
+    """Return whether a column has a whole number for each row, which counts cases and measures nothing.
+
+    >>> column = {"type": "number", "whole": True, "unique_share": 1.0}
+    >>> is_number_of_a_case(column, 4_000), is_number_of_a_case({**column, "unique_share": 0.8}, 4_000)
+    (True, False)
+    """
+    return bool(column.get("whole")) and round(column["unique_share"] * rows) == rows
+
+
+def _make_quasi(policy: Policy, names: Sequence[str], looked: Inspected, starter: Policy) -> Iterator[Remedy]:
+    roles = dict.fromkeys(names, Role.QUASI)
+    as_what = "a quasi-identifier" if len(names) == 1 else "quasi-identifiers"
+    yield from _valid(
+        f"Make {list_names(names)} {as_what}", lambda: with_roles(policy, roles, looked=looked, starter=starter)
+    )
+
+
+def _drop_columns(policy: Policy, names: Sequence[str], looked: Inspected, starter: Policy) -> Iterator[Remedy]:
+    roles = dict.fromkeys(names, Role.IDENTIFIER)
+    as_what = "an identifier" if len(names) == 1 else "identifiers"
+    yield from _valid(
+        f"Drop {list_names(names)} (make it {as_what})"
+        if len(names) == 1
+        else f"Drop {list_names(names)} (make them {as_what})",
+        lambda: with_roles(policy, roles, looked=looked, starter=starter),
+    )
 
 
 def _in_words(name: str, coarser: Transformation) -> str:
@@ -85,6 +159,8 @@ def _in_words(name: str, coarser: Transformation) -> str:
     >>> _in_words("cost", Transformation(round=500, top=30_000))
     'Round cost to 500, nothing above 30,000'
     """
+    if coarser.level is not None:
+        return f"Join rare values of {name}"
     if coarser.truncate is not None:
         return f"Publish the {coarser.truncate} of {name}"
     said = f"Round {name} to {number(coarser.round)}" if coarser.round is not None else f"Bound {name}"
@@ -93,25 +169,41 @@ def _in_words(name: str, coarser: Transformation) -> str:
 
 
 def _protections(policy: Policy, column: Mapping[str, Any]) -> Iterator[Remedy]:
-    name = column["name"]
     if column["distinct"] + (column["missing"] > 0) < 2:
         return
-    yield from _adding(policy, f"Ask for several values of {name} in each group", DistinctLDiversity(name, l=2))
-    yield from _close(policy, name)
+    yield from _diverse(policy, [column["name"]], least_values(column, policy))
+    yield from _close(policy, [column["name"]])
 
 
-def _close(policy: Policy, name: str) -> Iterator[Remedy]:
-    yield from _adding(policy, f"Keep {name} in each group close to the whole table", TCloseness(name, t=CAREFUL_T))
+def _diverse(policy: Policy, names: Sequence[str], least: int) -> Iterator[Remedy]:
+    """Yield that classes have several values of columns; a model that asks for fewer gives way."""
+    asked = {each.sensitive: each.l for each in policy.models if isinstance(each, DistinctLDiversity)}
+    missing = [name for name in names if asked.get(name, 0) < least]
+    if missing:
+        others = [
+            each for each in policy.models if not (isinstance(each, DistinctLDiversity) and each.sensitive in missing)
+        ]
+        models = (*others, *(DistinctLDiversity(name, l=least) for name in missing))
+        words = f"Ask for at least {least} values of {list_names(missing)} in each class"
+        yield from _valid(words, lambda: replace(policy, models=models))
 
 
-def _adding(policy: Policy, words: str, model: Model) -> Iterator[Remedy]:
-    same = [each for each in policy.models if type(each) is type(model) and each.keys == model.keys]
-    if not same:
-        yield from _valid(words, lambda: replace(policy, models=(*policy.models, model)))
+def _close(policy: Policy, names: Sequence[str]) -> Iterator[Remedy]:
+    asked = {each.sensitive: each.t for each in policy.models if isinstance(each, TCloseness) and _is_equal(each)}
+    missing = [name for name in names if asked.get(name, 1.0) > CAREFUL_T]
+    if missing:
+        others = [each for each in policy.models if not (isinstance(each, TCloseness) and each.sensitive in missing)]
+        models = (*others, *(TCloseness(name, t=CAREFUL_T) for name in missing))
+        words = f"Keep {list_names(missing)} in each class close to the whole table (t = {CAREFUL_T})"
+        yield from _valid(words, lambda: replace(policy, models=models))
+
+
+def _is_equal(model: TCloseness) -> bool:
+    return model.distance == "equal"
 
 
 def _valid(words: str, change: Any) -> Iterator[Remedy]:
-    """Yield a change unless it cannot be made of this job."""
+    """Yield a change unless it cannot be made of this job, or changes nothing."""
     try:
         yield Remedy(words, change())
     except (IndistinctError, ParameterError):
@@ -121,59 +213,147 @@ def _valid(words: str, change: Any) -> Iterator[Remedy]:
 # What a release shows
 
 
-def remedies_for_line(line: Line, policy: Policy, looked: Inspected, starter: Policy) -> tuple[Remedy, ...]:
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """A job with what is known of its table and of its release."""
+
+    policy: Policy
+    looked: Inspected
+    starter: Policy
+    treatments: Treatments
+
+    @property
+    def limits(self) -> Mapping[str, Any]:
+        """Return the limits of the profile by the figure that they are about."""
+        named = self.policy.about.profile
+        return {} if named is None else {figure: limit for figure, limit, _ in parse_profile(named).limits}
+
+    @property
+    def protectable(self) -> list[str]:
+        """Return the sensitive columns that have several values, and not another one in nearly every row."""
+        rows = self.looked["rows"]
+        several = {
+            each["name"]
+            for each in self.looked["columns"]
+            if each["distinct"] + (each["missing"] > 0) > 1
+            and not is_nearly_unique(round(each["unique_share"] * rows), rows)
+        }
+        return [name for name in self.policy.schema.sensitive if name in several]
+
+
+def remedies_for_line(line: Line, known: Situation) -> tuple[Remedy, ...]:
     """Return what a click can do about a line of a verdict."""
-    by_name = {each["name"]: each for each in looked["columns"]}
+    policy = known.policy
     match line.kind:
         case "smallest-class":
-            return tuple(_larger_groups(policy))
-        case "limit" if line.figure in ("highest", "average", "at_risk", "uniques"):
-            return tuple(_larger_groups(policy))
-        case "limit" if line.figure in ("homogeneous", "largest_share"):
-            return tuple(each for name in policy.schema.sensitive for each in _several(policy, name))
-        case "sensitive-column" | "published-columns" | "column-set" | "identifiers":
-            names = [name for name in line.columns if name in by_name and name not in policy.transformations]
-            kept = [name for name in names if policy.schema.role(name) in (Role.SENSITIVE, Role.INSENSITIVE)]
-            most = max((by_name[name]["unique_share"] for name in kept), default=0.0)
-            worst = [name for name in kept if by_name[name]["unique_share"] >= most]
-            return tuple(
-                each for name in worst[:1] for each in coarser_remedies(policy, by_name[name], looked, starter)
-            )
+            return tuple(_larger_classes(policy, WEAK))
+        case "limit" if line.figure is not None:
+            return tuple(_for_limit(line.figure, known))
         case "attack" if line.attack is not None:
-            return tuple(_defences(line.attack, policy))
+            return tuple(_defences(line.attack, known, fails=line.state == "failed"))
+        case kind if kind in COLUMN_KINDS:
+            return tuple(_for_columns(line, known))
         case _:
             return ()
 
 
-def _larger_groups(policy: Policy) -> Iterator[Remedy]:
+def _for_limit(figure: str, known: Situation) -> Iterator[Remedy]:
+    """Yield what keeps a limit of the profile."""
+    policy, limit = known.policy, known.limits.get(figure)
+    if figure in ("highest", "average") and limit:
+        yield from _larger_classes(policy, size_for(limit))
+    elif figure == "at_risk":
+        yield from _larger_classes(policy, size_for(RISKY))
+    elif figure == "uniques":
+        yield from _larger_classes(policy, WEAK)
+    elif figure == "homogeneous":
+        yield from _diverse(policy, known.protectable, 2)
+    elif figure == "largest_share" and limit:
+        models = tuple(AlphaK(name, alpha=limit, k=1) for name in known.protectable)
+        words = f"Ask that no value of {list_names(known.protectable)} has more than {percent(limit)} of a class"
+        others = tuple(each for each in policy.models if not isinstance(each, AlphaK))
+        yield from _valid(words, lambda: replace(policy, models=(*others, *models)))
+
+
+def size_for(risk: Any) -> int:
+    """Return the size of classes in which no risk is above a limit.
+
+    >>> size_for(0.09), size_for(0.2)
+    (12, 5)
+    """
+    return math.ceil(1 / exact(risk))
+
+
+def _larger_classes(policy: Policy, size: int) -> Iterator[Remedy]:
     now = max(sizes_asked(policy.models), default=1)
-    larger = next((each for each in LARGER if each > max(now, 2)), None)
-    if larger is not None:
-        yield Remedy(f"Ask for groups of {larger}", replace(policy, models=_with_groups(policy.models, larger)))
+    if size > now:
+        models = with_size(policy.models, size) if sizes_asked(policy.models) else (KAnonymity(size), *policy.models)
+        yield from _valid(f"Ask for classes of at least {size}", lambda: replace(policy, models=models))
 
 
-def _with_groups(models: tuple[Model, ...], k: int) -> tuple[Model, ...]:
-    return with_size(models, k) if sizes_asked(models) else (KAnonymity(k), *models)
+def _for_columns(line: Line, known: Situation) -> Iterator[Remedy]:
+    """Yield other treatments of columns on which members are unique, or whose values name people."""
+    policy, looked, starter = known.policy, known.looked, known.starter
+    names = [name for name in line.columns if name in policy.schema.columns]
+    names = [name for name in names if policy.schema.role(name) in (Role.SENSITIVE, Role.INSENSITIVE)]
+    kind: str = line.kind
+    if kind == "identifying-values":
+        yield from _drop_columns(policy, names, looked, starter) if names else ()
+    elif kind == "sensitive-column":
+        for name in names:
+            yield from _coarser_ways(known, name, lambda way: way.unique == 0)
+            yield from _make_quasi(policy, [name], looked, starter)
+            yield from _drop_columns(policy, [name], looked, starter)
+    elif names:
+        yield from _for_unmodified(known)
 
 
-def _defences(attack: str, policy: Policy) -> Iterator[Remedy]:
-    """Yield what defends a release against an attack that succeeded."""
+def _for_unmodified(known: Situation) -> Iterator[Remedy]:
+    """Yield what leaves no more members unique on unmodified columns than the profile allows."""
+    policy, found = known.policy, known.treatments
+    limit = known.limits.get("published_uniques") or 0.0
+
+    def settles(unique: int) -> bool:
+        return not exceeds(unique / max(found.members, 1), limit)
+
+    names = policy.schema.insensitive
+    for name in names:
+        yield from _coarser_ways(known, name, lambda way: settles(way.together))
+    yield from _make_quasi(policy, names, known.looked, known.starter)
+    dropped = next((each for each, unique in found.dropped if settles(unique)), tuple(names))
+    yield from _drop_columns(policy, dropped, known.looked, known.starter)
+
+
+def _coarser_ways(known: Situation, name: str, settles: Callable[[Treatment], bool]) -> Iterator[Remedy]:
+    policy, column = known.policy, next(each for each in known.looked["columns"] if each["name"] == name)
+    for way in known.treatments.ways.get(name, ()):
+        unusable = way.hierarchy is not None and name in policy.hierarchies
+        if settles(way) and not unusable and not is_number_of_a_case(column, known.looked["rows"]):
+            words = _in_words(name, way.transformation)
+            yield from _valid(
+                words,
+                lambda way=way: with_transformation(policy, name, way.transformation, hierarchy=way.hierarchy),
+            )
+
+
+def _defences(attack: str, known: Situation, *, fails: bool) -> Iterator[Remedy]:
+    """Yield what defends a release against an attack that succeeded; a column is dropped only where it `fails`."""
+    policy = known.policy
     if attack in TIGHT:
         regions = with_regions(policy.algorithm)
         if regions is not None and regions != policy.algorithm:
             yield Remedy("Show whole regions instead of the narrowest ranges", replace(policy, algorithm=regions))
-    elif attack in LIKELY:
-        for name in policy.schema.sensitive:
-            yield from _close(policy, name)
-    elif attack in ("homogeneity", "background-knowledge"):
-        for name in policy.schema.sensitive:
-            yield from _several(policy, name)
+    elif attack == Skewness.name:
+        yield from _close(policy, known.protectable)
+    elif attack == "similarity" and fails:
+        for name in known.protectable:
+            yield from _drop_columns(policy, [name], known.looked, known.starter)
+    elif attack == "homogeneity":
+        yield from _diverse(policy, known.protectable, 2)
+    elif attack == "background-knowledge":
+        yield from _diverse(policy, known.protectable, RULED_OUT)
     elif attack == "record-linkage":
-        yield from _larger_groups(policy)
-
-
-def _several(policy: Policy, name: str) -> Iterator[Remedy]:
-    yield from _adding(policy, f"Ask for several values of {name}", DistinctLDiversity(name, l=3))
+        yield from _larger_classes(policy, size_for(known.limits.get("highest") or RISKY))
 
 
 def with_regions(algorithm: Algorithm) -> Algorithm | None:
@@ -191,11 +371,17 @@ def with_regions(algorithm: Algorithm) -> Algorithm | None:
     return None
 
 
-def find_in_verdict(verdict: Verdict, policy: Policy, looked: Inspected, starter: Policy) -> list[Finding]:
-    """Return what is open in a verdict, with what to do about it; the same change is offered once."""
+def find_in_verdict(
+    verdict: Verdict, policy: Policy, looked: Inspected, starter: Policy, *, treatments: Treatments | None = None
+) -> list[Finding]:
+    """Return what is open in a verdict, with what to do about it; the same change is offered once.
+
+    `treatments` are those that were counted on the rows of the release.
+    """
     found, offered = [], set[str]()
+    known = Situation(policy, looked, starter, treatments or Treatments())
     for line in verdict.open:
-        remedies = [each for each in remedies_for_line(line, policy, looked, starter) if each.words not in offered]
+        remedies = [each for each in remedies_for_line(line, known) if each.words not in offered]
         offered |= {each.words for each in remedies}
         said = words_of(line)
         words = f"{said[:1].upper()}{said[1:]}."

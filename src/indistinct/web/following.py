@@ -11,7 +11,16 @@ from indistinct.study.attack.registry import EVERY_ATTACK
 from indistinct.web.as_code import portable
 from indistinct.web.background import Chore
 from indistinct.web.sessions import Session, job_of
-from indistinct.web.standing import ATTACKS, RELEASED, RISK, identity_of, key_of_attacks, key_of_risk, risk_choices
+from indistinct.web.standing import (
+    ATTACKS,
+    RELEASED,
+    RISK,
+    check_release,
+    identity_of,
+    key_of_attacks,
+    key_of_risk,
+    risk_choices,
+)
 from indistinct.web.tasks.exploring import key_of_solutions, solve
 from indistinct.web.tasks.releasing import prepare
 from indistinct.web.tasks.risks import assess_release, attack_release
@@ -52,6 +61,7 @@ def chores_for(session: Session, made: Any) -> list[Chore]:
             {"population_size": int(size) if size else None},
             seconds=1.5 + rows / 20_000,
         ),
+        attack_chore(session, made),  # the verdict waits for the first two
         Chore(
             SOLUTIONS,
             "Other solutions",
@@ -60,7 +70,6 @@ def chores_for(session: Session, made: Any) -> list[Chore]:
             (policy, made),
             seconds=min(2 + 8 * made["counters"]["seconds"], 15 + 2 * made["counters"]["seconds"]),
         ),
-        attack_chore(session, made),
     ]
     if policy.output.ledger is None and not session.refusals():
         found.append(prepare_chore(session, made))
@@ -140,9 +149,12 @@ def writes_again(policy: Any, made: Any) -> bool:
 
 
 def files_to_take(session: Session) -> dict[str, Path]:
-    """Return the files that may leave now: all that were prepared or, at once, what the search wrote and verified."""
+    """Return the files that may leave now: all that were prepared, or else what the search wrote and verified.
+
+    None may leave while a check of the release is running.
+    """
     made = fresh_release(session)
-    if made is None or session.policy is None or session.refusals():
+    if made is None or session.policy is None or session.refusals() or check_release(session, made).running:
         return {}
     if session.is_fresh(PREPARED, key_of_files(session, made)):
         found: dict[str, Path] = session.result(PREPARED)["downloads"]

@@ -27,10 +27,11 @@ OFTEN = 0.3
 # Seconds for which a click on what was drawn before is still heard.
 RETIRED = 3.0
 SHOW, CLOSE = (f"document.getElementById('code').{verb}()" for verb in ("showModal", "close"))
-# What long work found may begin below what is seen.
+# What long work found may begin above or below what is seen.
 SHOW_OUTCOME = (
-    "{ const found = document.querySelector('#step .outcome'); "
-    "if (found && found.getBoundingClientRect().top > innerHeight * 0.75) found.scrollIntoView(); }"
+    "{ const found = document.querySelector('#verdict') ?? document.querySelector('#step .outcome'); "
+    "const top = found?.getBoundingClientRect().top ?? 0; "
+    "if (top < 0 || top > innerHeight * 0.75) found.scrollIntoView(); }"
 )
 SAVED_JOBS = "Go on with a job of before"
 """Over the list of saved jobs, in the first step."""

@@ -38,7 +38,7 @@ def save_session(session: Session) -> None:
 
 def _has_changed(session: Session) -> bool:
     """Return whether a steward decided something: a table that was only looked at is not kept."""
-    return session.can_undo or any(session.result(name) is not None for name in SAVED)
+    return session.decided or any(session.result(name) is not None for name in SAVED)
 
 
 def rows_of(session: Session) -> Path | None:
@@ -90,11 +90,10 @@ def open_project(session: Session, path: Path) -> tuple[Path, dict[str, Any]]:
 
 
 def open_saved(session: Session, key: str) -> tuple[Path, dict[str, Any]]:
-    """Return the policy of a job on the shelf, and what was told beside it; the session goes on under its key."""
+    """Return the policy of a job on the shelf, and what was decided with it."""
     try:
         job, rows = session.settings.shelf.take(key)
     except (InputError, OSError, ValueError, KeyError) as error:
         hint = error.hint if isinstance(error, InputError) else None
         raise TaskError("this job cannot be opened any more", hint=hint) from None
-    session.key = key
     return lay_out(session, job, rows), dict(job.told)

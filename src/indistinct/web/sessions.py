@@ -87,6 +87,17 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Before:
+    """A job before a change: its policy and name, what was found of it, and the key under which it is saved."""
+
+    policy: Policy | None
+    name: str
+    found: dict[str, Found]
+    key: str
+    decided: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Refusal:
     """What was typed into a field and cannot be taken, with the reason; until it is settled, nothing runs by the job.
 
@@ -138,10 +149,14 @@ class Session:
     ) -> None:
         self.folder, self.settings, self.first = folder, settings, first
         self.key = new_key()
-        """Under which key the job is saved."""
+        """Under which key the job is saved; each table that is opened has its own."""
+        self.decided = False
+        """Whether something was changed since the table was opened."""
         self.used = time.monotonic()
         self.tabs = 0
         """How many tabs are open."""
+        self.uploads = 0
+        """How many uploads are running."""
         self._save, self._saving = save, False
         self.name = ""
         """What the steward calls the table."""
@@ -149,7 +164,7 @@ class Session:
         self.version = 0
         self.ended = False
         self.work: Work | None = None
-        self._before: list[tuple[Policy | None, str, dict[str, Found]]] = []
+        self._before: list[Before] = []
         self._found: dict[str, Found] = {}
         self._refusals: dict[Any, tuple[Refusal, Any]] = {}
         places = (settings.folder, folder)
@@ -162,14 +177,24 @@ class Session:
 
     # The job
 
-    def change(self, policy: Policy, *, seen: int | None = None, name: str | None = None) -> None:
-        """Put a policy in place of the one before; `seen` is the version that whoever changes it was shown."""
+    def change(
+        self, policy: Policy, *, seen: int | None = None, name: str | None = None, key: str | None = None
+    ) -> None:
+        """Put a policy in place of the one before; `seen` is the version that whoever changes it was shown.
+
+        With a `key` it is the job of another table: the one before is saved as it is, and this one under its own key.
+        """
         if seen is not None and seen != self.version:
             raise ConflictError
-        if policy == self.policy and name in (None, self.name):
+        if policy == self.policy and name in (None, self.name) and key in (None, self.key):
             return
-        found = {each: self._found[each] for each in (*LOOKED, *OUTCOMES) if each in self._found}
-        self._before = [*self._before[-REMEMBERED + 1 :], (self.policy, self.name, found)]
+        if key is not None and key != self.key:
+            self.save()
+        found = {each: self._found[each] for each in (*LOOKED, *OUTCOMES, *SAVED) if each in self._found}
+        before = Before(self.policy, self.name, found, self.key, decided=self.decided)
+        self._before = [*self._before[-REMEMBERED + 1 :], before]
+        self.decided = key is None
+        self.key = key or self.key
         self.policy, self.name = policy, self.name if name is None else name
         self._forget_failure()
         self.touch()
@@ -184,7 +209,7 @@ class Session:
     @property
     def can_undo(self) -> bool:
         """Whether there is a change to take back, or something in a field that could not be taken."""
-        return bool(self.refusals()) or (bool(self._before) and self._before[-1][0] is not None)
+        return bool(self.refusals()) or (bool(self._before) and self._before[-1].policy is not None)
 
     def undo(self) -> None:
         """Take the last change back; first what was typed last and could not be taken."""
@@ -192,9 +217,16 @@ class Session:
             self._refusals.popitem()
             self.touch()
         elif self.can_undo:
-            self.policy, self.name, found = self._before.pop()
-            there = {name: each for name, each in found.items() if name not in OUTCOMES or self._is_there(found)}
-            self._found |= there
+            before = self._before.pop()
+            if before.key != self.key:  # another table
+                self.save()
+                self.key = before.key
+                for name in SAVED:
+                    self._found.pop(name, None)
+                self._found |= {name: each for name, each in before.found.items() if name in SAVED}
+            self.policy, self.name, self.decided, found = before.policy, before.name, before.decided, before.found
+            kept = {name: each for name, each in found.items() if name not in SAVED}
+            self._found |= {name: each for name, each in kept.items() if name not in OUTCOMES or self._is_there(found)}
             self._forget_failure()
             self.touch()
             self.save_soon()
@@ -205,7 +237,7 @@ class Session:
 
     def kept_releases(self) -> set[Path]:
         """Return the folders of the releases to which somebody may go back: that of now, and some of before."""
-        found = [self._found, *(each for _, _, each in self._before[-KEPT_RELEASES:])]
+        found = [self._found, *(each.found for each in self._before[-KEPT_RELEASES:])]
         return {each["release"].value["files"]["table"].parent for each in found if "release" in each}
 
     def _forget_failure(self) -> None:

@@ -67,6 +67,18 @@ def test_a_file_is_written_as_asked_and_verified_so(tmp_path, writing, engine):
     assert sorted(ill) == sorted(RISKY * 2)
 
 
+@pytest.mark.parametrize("delimiter", [";", "\t", ","])
+def test_numbers_with_a_decimal_comma_are_quoted_only_beside_commas(tmp_path, delimiter):
+    path = tmp_path / "r.csv"
+    writing = ind.Writing(delimiter=delimiter if delimiter != "," else None, decimal=",")
+    release = ind.anonymize(table(), SCHEMA, output=path, writing=writing, **JOB)
+    assert release.certificate.holds
+    quoted = '"' in path.read_text().splitlines()[1].split(delimiter, 2 if delimiter != "," else 1)[-1]
+    assert quoted == (delimiter == ",")
+    reading = ind.open(path, decimal=",")
+    assert sorted(reading.data["cost"].to_pylist()) == sorted(table()["cost"].to_pylist())
+
+
 def test_cells_that_are_formulas_are_reported_always_and_never_told(tmp_path):
     plain = ind.anonymize(table(), SCHEMA, output=tmp_path / "r.csv", **JOB).certificate
     told = [warning for warning in plain.warnings if "formulas" in warning]

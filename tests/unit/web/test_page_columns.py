@@ -390,3 +390,14 @@ def test_names_that_javascript_knows_are_drawn():
     chart = alt.Chart(alt.Data(values=[{"name": each, "value": 1} for each in names])).mark_bar()
     drawn = draw(chart.encode(x=alt.X("name:N", sort=names).scale(domain=names), y="value:Q"), title="constructor")
     assert all(each in drawn for each in names)
+
+
+def test_postal_codes_are_text_and_are_masked(desk, tmp_path):
+    path = tmp_path / "visits.csv"
+    rows = [f"{code};{age};{weight}" for age in range(20, 60) for code in (80331, 10115) for weight in (1200, 1300)]
+    path.write_text("\n".join(["PLZ;Alter;Gewicht", *rows]))
+    found = look(desk, path, Reading())
+    assert found.policy.input.reading.text == ("PLZ",)
+    column = next(each for each in found.inspection["columns"] if each["name"] == "PLZ")
+    assert (column["type"], column["role"], column["hierarchy"]) == ("text", "quasi", {"mask": "right"})
+    assert column["findings"] == ["postal codes: text"]

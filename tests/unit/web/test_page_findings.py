@@ -1,5 +1,7 @@
 """Two questions and findings with buttons: what follows from each is a policy that can be run."""
 
+import math
+import random
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,14 +12,15 @@ import pytest
 from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.registry import parse_algorithm
 from indistinct.budget import NO_BUDGET
+from indistinct.errors import OutputError
 from indistinct.job.policy import policy_to_toml
 from indistinct.job.policy.reading import policy_from_toml
 from indistinct.models import DistinctLDiversity, KAnonymity, TCloseness
 from indistinct.recoding.transformations import Transformation
 from indistinct.samples import generate_patients
-from indistinct.schema import Role
+from indistinct.schema import Role, Schema
 from indistinct.study.assess.profiles import PROFILES
-from indistinct.study.verdict import Line, Verdict
+from indistinct.study.verdict import Line, Verdict, verdict_of
 from indistinct.tables import Reading
 from indistinct.web.deciding import (
     FEW,
@@ -29,11 +32,16 @@ from indistinct.web.deciding import (
     with_levels,
     with_role,
 )
-from indistinct.web.findings import find_in_columns, find_in_verdict, with_regions
+from indistinct.web.findings import find_in_columns, find_in_names, find_in_verdict, with_regions
 from indistinct.web.steps.explore import with_solution
 from indistinct.web.tasks.exploring import solve
-from indistinct.web.tasks.looking import look, suggest_coarser, writing_like
+from indistinct.web.tasks.looking import look, writing_like
+from indistinct.web.tasks.risks import assess_release
 from indistinct.web.tasks.searching import search
+from indistinct.web.tasks.treatments import (
+    join_rare,
+    suggest_coarser,
+)
 from indistinct.web.worker import Desk
 
 
@@ -92,9 +100,10 @@ def test_what_matters_and_between_which_levels_goes_with_the_role(looked):
 def test_a_column_that_points_at_rows_is_found_and_one_click_settles_it(looked):
     [finding] = find_in_columns(looked.policy, looked.inspection, looked.starter)
     assert "cost" in finding.words
-    coarser, known = finding.remedies
+    coarser, known, dropped = finding.remedies
     assert coarser.policy.transformations["cost"].round is not None
     assert known.policy.schema.role("cost") is Role.QUASI
+    assert dropped.policy.schema.role("cost") is Role.IDENTIFIER
     for remedy in finding.remedies:
         assert find_in_columns(remedy.policy, looked.inspection, looked.starter) == []
 
@@ -111,8 +120,9 @@ def test_attacks_that_succeed_offer_a_defence_once(looked):
         Line("attack", "failed", (), {"beyond_chance": 0.2}, attack=name)
         for name in ("downcoding", "combinatorial-refinement", "skewness", "record-linkage")
     ]
-    found = find_in_verdict(Verdict(tuple(lines)), looked.policy, looked.inspection, looked.starter)
-    assert [len(each.remedies) for each in found] == [1, 0, 2, 1]
+    weak = replace(looked.policy, models=(KAnonymity(5),))
+    found = find_in_verdict(Verdict(tuple(lines)), weak, looked.inspection, looked.starter)
+    assert [len(each.remedies) for each in found] == [1, 0, 1, 1]
     assert found[0].remedies[0].policy.algorithm == parse_algorithm("mondrian:extent=region,choose=loss")
     assert any(isinstance(each, TCloseness) for each in found[2].remedies[0].policy.models)
     assert with_regions(parse_algorithm("optimal")) is None
@@ -126,12 +136,107 @@ def test_small_groups_offer_larger_ones(looked):
     assert finding.remedies[0].policy.models == (KAnonymity(3),)
 
 
-def test_what_is_suggested_leaves_hardly_anybody_with_a_value_of_their_own():
-    column = generate_patients(4_000, seed=9)["cost"]
+@pytest.mark.parametrize(
+    ("profile", "figure", "k"),
+    [("public", "highest", 12), ("licensed", "average", 12), ("internal", "average", 5), ("public", "uniques", 3)],
+)
+def test_larger_classes_are_as_large_as_the_limit_needs(looked, profile, figure, k):
+    weak = replace(looked.policy, models=(KAnonymity(2),), about=replace(looked.policy.about, profile=profile))
+    line = Line("limit", "failed", (), {"limit": 0.09, "value": 0.5}, figure=figure)
+    [finding] = find_in_verdict(Verdict((line,)), weak, looked.inspection, looked.starter)
+    assert finding.remedies[0].policy.models == (KAnonymity(k),)
+    kept = replace(weak, models=(KAnonymity(k),))
+    assert find_in_verdict(Verdict((line,)), kept, looked.inspection, looked.starter)[0].remedies == ()
+
+
+def test_every_surface_asks_for_the_same_number_of_values(looked):
+    bare = replace(answer(looked, who="public"), models=(KAnonymity(12),))
+    asked = {each.sensitive: each.l for each in answer(looked, who="public").models if hasattr(each, "l")}
+    line = Line("limit", "failed", (), {"limit": 0.0, "value": 0.5}, figure="homogeneous")
+    [finding] = find_in_verdict(Verdict((line,)), bare, looked.inspection, looked.starter)
+    assert {each.sensitive: each.l for each in finding.remedies[0].policy.models[1:]} == asked
+    [offered, *_] = [
+        each for each in find_in_columns(bare, looked.inspection, looked.starter) if "guarantee" in each.words
+    ]
+    assert offered.remedies[0].policy.models[-1].l == set(asked.values()).pop()
+    # Where an attacker rules one value out, two must be left: a model that asks for fewer gives way.
+    attacked = Line("attack", "failed", (), {"beyond_chance": 0.2}, attack="background-knowledge")
+    [finding] = find_in_verdict(Verdict((attacked,)), answer(looked, who="public"), looked.inspection, looked.starter)
+    assert {each.l for each in finding.remedies[0].policy.models if hasattr(each, "l")} == {3}
+
+
+def wide_table(path, rows=900):
+    """Write visits with a number for each case, rare wards, exact costs, and people who come twice."""
+    draw = random.Random(4)  # noqa: S311
+    lines = ["person,age,sex,case,ward,cost,illness"]
+    for place in range(rows):
+        ward = draw.choice(["north", "south", "east"]) if draw.random() < 0.96 else f"ward {draw.randrange(60)}"
+        illness = draw.choice(["flu", "gout", "acne"])
+        age, sex, cost = draw.randrange(20, 80), draw.choice("mf"), draw.gauss(4_000, 900)
+        lines.append(f"p{place // 2},{age},{sex},{70_000 + place},{ward},{cost:.2f},{illness}")
+    path.write_text("\n".join(lines))
+
+
+@pytest.mark.parametrize(
+    "roles",
+    [
+        {"cost": "sensitive"},
+        {"cost": "insensitive"},
+        {"ward": "insensitive"},
+        {"case": "insensitive", "ward": "insensitive"},
+    ],
+)
+@pytest.mark.parametrize("people", [False, True])
+def test_every_remedy_that_is_offered_settles_what_it_is_offered_for(desk, tmp_path, roles, people):
+    path = tmp_path / "visits.csv"
+    wide_table(path)
+    found = look(desk, path, Reading())
+    every = {"person": "person" if people else "identifier", "age": "quasi", "sex": "quasi", "case": "identifier",
+             "ward": "identifier", "cost": "identifier", "illness": "sensitive"} | roles  # fmt: skip
+    schema = Schema.from_roles({name: Role(role) for name, role in every.items()})
+    base = replace(found.policy, schema=schema, hierarchies={}, models=(KAnonymity(3),), transformations={})
+    base = with_answers(base, {"who": "public"}, looked=found.inspection, starter=found.starter)
+
+    def judge(policy, name):
+        made = search(desk, policy, tmp_path / name)
+        risk = assess_release(desk, policy, made["files"])
+        return verdict_of(risk["figures"], PROFILES["public"]()), risk["treatments"]
+
+    verdict, treatments = judge(base, "release")
+    kinds = {"published-columns", "column-set", "sensitive-column"}
+    findings = find_in_verdict(verdict, base, found.inspection, found.starter, treatments=treatments)
+    open_lines = [line for line in verdict.open if line.kind in kinds]
+    assert open_lines
+    tried = 0
+    for line, finding in zip(verdict.open, findings, strict=True):
+        for place, remedy in enumerate(finding.remedies if line.kind in kinds else ()):
+            assert "Round case" not in remedy.words
+            assert policy_from_toml(policy_to_toml(remedy.policy), base=remedy.policy.base) == remedy.policy
+            after, _ = judge(remedy.policy, f"{line.kind}-{tried}-{place}")
+            left = {(each.kind, each.columns) for each in after.open}
+            assert (line.kind, line.columns) not in left, remedy.words
+            if line.kind != "sensitive-column":
+                assert not {"published-columns", "column-set"} & {kind for kind, _ in left}, remedy.words
+            tried += 1
+    assert tried >= 2
+
+
+def test_rare_values_are_joined_and_the_joined_ones_are_not_rare():
+    column = pa.chunked_array([["a"] * 9 + ["b"] * 6 + list("cdefgh")])
+    joined = join_rare(column)
+    assert {row[1] for row in joined.rows} == {"a", "b", "other"}
+    assert join_rare(pa.chunked_array([["a"] * 9 + ["b"] * 6 + ["c"]])) is None, "one joined value stays unique"
+    taken = pa.chunked_array([["other"] * 9 + ["b"] * 6 + list("cdefgh")])
+    assert {row[1] for row in join_rare(taken).rows} == {"other", "b", "other values"}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_suggested_leaves_no_row_with_a_value_of_its_own(seed):
+    column = generate_patients(4_000, seed=seed)["cost"]
     coarser = suggest_coarser(column)
-    rounded = [min(round(value / coarser["round"]) * coarser["round"], coarser["top"]) for value in column.to_pylist()]
-    alone = sum(rounded.count(value) == 1 for value in set(rounded))
-    assert alone * 1000 < len(rounded)
+    low, high = coarser.get("bottom", -math.inf), coarser.get("top", math.inf)
+    rounded = [max(min(round(value / coarser["round"]) * coarser["round"], high), low) for value in column.to_pylist()]
+    assert min(rounded.count(value) for value in set(rounded)) >= 5
     assert suggest_coarser(pa.chunked_array([["a", "b"]])) is None
     days = pa.chunked_array([pa.array(range(3_000), pa.int32()).cast(pa.date32())])
     assert suggest_coarser(days) == {"truncate": "month"}
@@ -160,3 +265,17 @@ def test_solutions_go_from_safer_to_finer_and_the_own_one_is_among_them(looked, 
     other = next(each for each in found.solutions if not each.own)
     again = search(desk, with_solution(policy, other), tmp_path / "other")
     assert again["loss"] == pytest.approx(other.loss)
+
+
+def test_a_name_that_is_a_formula_has_ways_out_that_find_a_release(desk, tmp_path):
+    path = tmp_path / "visits.csv"
+    path.write_text("=age;sex\n" + "".join(f"{20 + place % 30};{'mf'[place % 2]}\n" for place in range(300)))
+    found = look(desk, path, Reading())
+    [finding, *_] = find_in_columns(found.policy, found.inspection, found.starter)
+    assert "=age" in finding.words
+    with pytest.raises(OutputError, match="takes the name of a column for a formula"):
+        search(desk, found.policy, tmp_path / "guarded")
+    assert len(finding.remedies) == 3
+    for place, remedy in enumerate(finding.remedies):
+        assert not find_in_names(remedy.policy, found.inspection, found.starter)
+        assert search(desk, remedy.policy, tmp_path / str(place))["holds"]

@@ -18,23 +18,25 @@ from indistinct.release.writing.delimited import Writing
 from indistinct.samples import generate_patients
 from indistinct.web.as_code import policy_text, portable
 from indistinct.web.files import attachment, safe_name
-from indistinct.web.following import attack_names, writes_again
+from indistinct.web.following import attack_chore, attack_names, files_to_take, writes_again
 from indistinct.web.sessions import Session, Settings, job_of
 from indistinct.web.standing import (
     ATTACKS,
     RELEASED,
     RISK,
+    check_release,
+    choose_about_risk,
     key_of_attacks,
     key_of_risk,
     standing,
-    verdict_on,
 )
-from indistinct.web.steps.release import in_format, sentence
+from indistinct.web.steps.release import in_format, reservation, sentence
 from indistinct.web.steps.risk import words_of_attack
+from indistinct.web.steps.verdict_box import settled_lines
 from indistinct.web.tasks.releasing import FOR_RECIPIENTS, prepare, write_into
 from indistinct.web.tasks.risks import assess_release, attack_release
 from indistinct.web.tasks.searching import search
-from indistinct.web.worker import Desk
+from indistinct.web.worker import Desk, StoppedError
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 NOWHERE = Path("/nowhere-at-all")
@@ -111,7 +113,7 @@ def test_the_strip_is_not_green_beside_a_column_that_points_at_everybody(job, tm
     session.change(open_job)
     session.keep(RELEASED, found, rests_on=job_of(open_job))
     told = {name: (value, kind) for name, value, kind in standing(session)}
-    assert told["verdict"] == ("1 warning; no profile was asked for.", "")
+    assert told["verdict"] == ("Checking 2 of 3: no verdict on the release yet.", "")
     assert told["violations"] == ("0", "")
     session.change(replace(open_job, about=replace(open_job.about, profile="public")))
     risk = assess_release(Desk(), open_job, found["files"])
@@ -119,7 +121,7 @@ def test_the_strip_is_not_green_beside_a_column_that_points_at_everybody(job, tm
     told = {name: (value, kind) for name, value, kind in standing(session)}
     assert told["verdict"] == ("The release FAILS the profile public.", "bad")
     # The classes of five are too small for everybody, and the column fails as well.
-    assert [(line.figure, line.columns) for line in verdict_on(session, found).open[:2]] == [
+    assert [(line.figure, line.columns) for line in check_release(session, found).verdict.open[:2]] == [
         ("highest", ()),
         (None, ("cost",)),
     ]
@@ -127,9 +129,41 @@ def test_the_strip_is_not_green_beside_a_column_that_points_at_everybody(job, tm
     outcome = {"attack": "homogeneity", "succeeds": True, "beyond_chance": 0.5}
     session.keep(ATTACKS, {"found": {"outcomes": [outcome]}}, rests_on=key_of_attacks(session, found))
     said = "read a sensitive value off a class in which all have the same: the attack homogeneity beats chance"
-    assert f"FAILED: somebody can {said} by at least 50 %" in verdict_on(session, found).sentences
+    assert f"FAILED: somebody can {said} by at least 50 %" in check_release(session, found).verdict.sentences
     session.keep(ATTACKS, {"found": {"outcomes": [outcome]}}, rests_on="another release")
-    assert "not checked: no attack was tried" in verdict_on(session, found).sentences
+    assert "not checked: no attack was tried" in check_release(session, found).verdict.sentences
+
+
+def test_nothing_is_good_and_no_table_leaves_before_every_check_has_an_answer(job, tmp_path):
+    bare = replace(job, models=(ind.KAnonymity(20),), about=replace(job.about, profile="public:homogeneous=1"))
+    hidden = [*bare.schema.identifiers, *bare.schema.insensitive]
+    bare = replace(bare, schema=replace(bare.schema, identifiers=hidden, insensitive=[]))
+    found = search(Desk(), bare, tmp_path / "release")
+    session = Session(tmp_path, Settings(tmp_path, 10))
+    session.change(bare)
+    session.keep(RELEASED, found, rests_on=job_of(bare))
+    limits = len(check_release(session, found).verdict.gate.lines)
+
+    def told():
+        figures = {name: (value, kind) for name, value, kind in standing(session)}
+        return figures["verdict"], figures["violations"][1], bool(files_to_take(session))
+
+    about = "no verdict on the profile public:homogeneous=1.0 yet."
+    assert told() == ((f"Checking 2 of {limits + 2}: {about}", ""), "", False)
+    session.keep(RISK, assess_release(Desk(), bare, found["files"]), rests_on=key_of_risk(session, found))
+    assert told() == ((f"Checking {limits + 2} of {limits + 2}: {about}", ""), "", False)
+    assert any(line.startswith("being checked: attacks") for line in settled_lines(check_release(session, found)))
+    outcome = {"attack": "homogeneity", "succeeds": False, "beyond_chance": 0.0}
+    session.keep(ATTACKS, {"found": {"outcomes": [outcome]}}, rests_on=key_of_attacks(session, found))
+    assert told() == (("The release passes the profile public:homogeneous=1.0.", "good"), "good", True)
+    # An attack that was stopped leaves a check without an answer: nothing is good, and a button says so.
+    choose_about_risk(session, longer=True)
+    session.background._ended[ATTACKS] = attack_chore(session, found), StoppedError("stopped")
+    said = (
+        f"The release is not shown to pass the profile public:homogeneous=1.0: 1 of {limits + 2} checks has no answer."
+    )
+    assert told() == ((f"The release is {said}", ""), "", True)
+    assert reservation(check_release(session, found)) == ", although not everything was checked"
 
 
 def test_attacks_are_those_of_the_command_line(run, job, made, folder, tmp_path):

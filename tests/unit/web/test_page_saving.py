@@ -13,9 +13,10 @@ from indistinct.errors import InputError
 from indistinct.job.policy import Input, Policy
 from indistinct.models import KAnonymity
 from indistinct.schema import Schema
-from indistinct.web.project import job_of_session, open_project, project_file, save_session
-from indistinct.web.saving import ROWS, SavedJob, Shelf, pack_job, unpack_job
+from indistinct.web.project import job_of_session, open_project, open_saved, project_file, save_session
+from indistinct.web.saving import ROWS, SavedJob, Shelf, new_key, pack_job, unpack_job
 from indistinct.web.sessions import Session, Sessions, Settings
+from indistinct.web.steps.opening import is_another_table
 from indistinct.web.worker import TaskError
 
 PERSON = "Erika Mustermann"
@@ -76,6 +77,41 @@ def test_a_job_comes_back_as_it_was_decided(session):
     assert session.settings.shelf.entries() == []
     with pytest.raises(InputError, match="not saved here"):
         session.settings.shelf.take(entry.key)
+
+
+def test_another_table_does_not_overwrite_the_saved_job(session):
+    saved = session._save = save_session
+    saved(session)
+    first = session.key
+    other = replace(session.policy, input=Input(Path("visits.csv")), schema=Schema(quasi=["weight"]))
+    assert is_another_table(session.policy, other)
+    assert is_another_table(session.policy, replace(session.policy, schema=Schema(quasi=["weight"])))
+    assert not is_another_table(session.policy, replace(session.policy, models=(KAnonymity(9),)))
+    session.change(replace(session.policy, models=(KAnonymity(7),)))  # not saved yet
+    session.change(other, name="visits.csv", key=new_key())
+    session.forget("answers")
+    save_session(session)
+    assert [each.name for each in session.settings.shelf.entries()] == ["patients.csv"], "it was only looked at"
+    session.change(replace(other, models=(KAnonymity(3),)))
+    save_session(session)
+    jobs = {each.key: session.settings.shelf.take(each.key)[0] for each in session.settings.shelf.entries()}
+    assert {job.name for job in jobs.values()} == {"patients.csv", "visits.csv"}
+    assert "k-anonymity:k=7" in jobs[first].policy
+    session.undo()
+    session.undo()
+    assert (session.key, session.name, session.result("answers")) == (first, "patients.csv", {"who": "public"})
+    save_session(session)
+    assert session.settings.shelf.take(first)[0].told["answers"] == {"who": "public"}
+
+
+def test_a_saved_job_that_cannot_be_opened_yet_is_not_overwritten(session):
+    save_session(session)
+    first = session.key
+    session.change(replace(session.policy, input=Input(Path("visits.csv"))), name="visits.csv", key=new_key())
+    open_saved(session, first)  # its table may have to be uploaded first
+    session.change(replace(session.policy, models=(KAnonymity(9),)))
+    save_session(session)
+    assert "k-anonymity:k=5" in session.settings.shelf.take(first)[0].policy
 
 
 @pytest.mark.parametrize("key", ["..", "../secret", "", "/etc"])

@@ -28,7 +28,6 @@ from indistinct.recoding.read_back import covered_classes
 from indistinct.release.fit import fit
 from indistinct.release.verification.by_label import pairs_of_cells
 from indistinct.release.verification.evidence import RowComparison, coarsest, matched_classes, published_schema
-from indistinct.release.writing.delimited import MARK
 from indistinct.schema import Schema
 from indistinct.tables.dictionaries import is_text
 from indistinct.tables.domain import Domain, Kind, kind_of, plain_column, read_as
@@ -300,7 +299,7 @@ def _bits(chunk: pa.Array) -> Codes:
 class _Form:
     """The type in which the cells of a column are compared, the same for both tables.
 
-    In a file without types, missing, empty text and NaN are one, and an apostrophe before a text is for spreadsheets.
+    In a file without types, missing, empty text and NaN are one.
     Where a text of the original reads as a number in the file, both are compared as the most lenient reader takes them.
     """
 
@@ -375,7 +374,7 @@ def _spelled(column: pa.ChunkedArray, *, coarse: bool) -> pa.ChunkedArray:
     """Return texts as a file without types tells them apart."""
 
     def spell(text: str | None) -> str:
-        plain = "" if text is None else text.removeprefix(MARK)
+        plain = text or ""
         return repr(coarsest(plain)) if coarse else plain
 
     if not isinstance(column.type, pa.DictionaryType):

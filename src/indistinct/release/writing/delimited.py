@@ -22,6 +22,7 @@ from indistinct.machine.arguments import CheckedArguments
 from indistinct.machine.arrays import Codes, workers
 from indistinct.release.writing._delimited_kernels import STEP, spell_rows
 from indistinct.tables.dictionaries import is_text
+from indistinct.tables.domain import Kind, kind_of
 from indistinct.tables.value import Labels
 
 MARK = "'"
@@ -283,7 +284,7 @@ def _own_fields(name: str, column: pa.ChunkedArray, line: Line) -> tuple[Codes, 
             f"column {name!r} has the type {column.type}, which has no form as text",
             hint="write Parquet or Arrow, or turn the column into text",
         ) from None
-    return _codes(pa.chunked_array([encoded])), _fields(spelled, line)
+    return _codes(pa.chunked_array([encoded])), _fields(spelled, line, numbers=kind_of(column.type) is Kind.NUMBER)
 
 
 def _safe(texts: pa.Array, line: Line, *, kind: pa.DataType = pa.string()) -> pa.Array:  # noqa: B008 (a value)
@@ -326,8 +327,11 @@ def spell_values(values: pa.Array) -> pa.Array:
     return text
 
 
-def _fields(texts: pa.Array, line: Line) -> Fields:
-    risky = pc.match_substring_regex(texts, QUOTED.format(re.escape(line.delimiter)))
+def _fields(texts: pa.Array, line: Line, *, numbers: bool = False) -> Fields:
+    """Return fields with their quotes; numbers beside other fields need them only where they hold the delimiter."""
+    bare = numbers and line.width > 1
+    marks = re.escape(line.delimiter) if bare else QUOTED.format(re.escape(line.delimiter))
+    risky = pc.match_substring_regex(texts, marks)
     if pc.any(risky).as_py():
         doubled = pc.replace_substring(texts, '"', '""')
         texts = pc.if_else(risky, pc.binary_join_element_wise('"', doubled, '"', ""), texts)
@@ -340,7 +344,10 @@ def _fields(texts: pa.Array, line: Line) -> Fields:
 
 def _header(names: list[str], delimiter: str, writing: Writing) -> bytes:
     if writing.marks is not None and pc.any(is_formula(pa.array(names))).as_py():
-        raise OutputError("a spreadsheet takes the name of a column for a formula", hint="rename the column")
+        raise OutputError(
+            "a spreadsheet takes the name of a column for a formula",
+            hint="rename the column, write .xlsx or .parquet, which run no name, or write without the guard",
+        )
     fields = _fields(pa.array(names), Line(delimiter, len(names), delimiter, writing))
     text = bytes(fields.pool)[: int(fields.lengths[:-1].sum())]
     return text[: -len(delimiter)] + b"\n"

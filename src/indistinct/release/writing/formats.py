@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from indistinct.errors import OutputError
 from indistinct.machine.arrays import spread
 from indistinct.release.writing.delimited import Writing, write_delimited
+from indistinct.release.writing.guard import remove_guard
 from indistinct.release.writing.labelled import PROGRAMS, write_labelled
 from indistinct.release.writing.workbook import write_workbook
 from indistinct.tables.addresses import without_credentials
@@ -256,9 +257,7 @@ def _without_marks(data: pa.Table, schema: pa.Schema, writing: Writing) -> pa.Ta
     for index, name in enumerate(data.column_names):
         kind = schema.field(name).type
         if writing.marks is not None and is_text(kind):
-            texts = data.column(index).cast(pa.string())
-            begins = pc.fill_null(pc.starts_with(texts, "'"), False)
-            data = data.set_column(index, name, pc.if_else(begins, pc.utf8_slice_codeunits(texts, 1), texts))
+            data = data.set_column(index, name, remove_guard(data.column(index).cast(pa.string())))
         elif writing.decimal == "," and (pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
             data = data.set_column(index, name, pc.replace_substring(data.column(index).cast(pa.string()), ",", "."))
     return data

@@ -26,6 +26,7 @@ from indistinct.study.inspect.roles import (
     IN_DOUBT,
     KNOWN_TO_OTHERS,
     PEOPLE,
+    POSTAL,
     SENSITIVE,
     by_content,
     meets,
@@ -37,7 +38,7 @@ from indistinct.study.inspect.value import ColumnProfile, Inspection
 from indistinct.tables import Table, open_table
 from indistinct.tables.dictionaries import share_dictionaries
 from indistinct.tables.domain import Domain, Kind, kind_of
-from indistinct.tables.proposals import propose
+from indistinct.tables.proposals import Proposal, propose
 from indistinct.tables.value import Labels
 
 # Distinct texts that tell whether a column holds dates.
@@ -77,9 +78,37 @@ def inspect(table: Any, *, unique_sets: int = SIZE, memory: str | int | None = N
         opened = _rows_that_fit(source, DEFAULT_MEMORY if memory is None else bytes_of(memory))
         rows = source.rows
     _require_rows(opened)
-    proposal = propose(opened)
-    found = inspect_as_read(proposal.table, findings=proposal.findings, unique_sets=unique_sets)
+    read, findings = read_postal_codes(propose(opened))
+    found = inspect_as_read(read, findings=findings, unique_sets=unique_sets)
     return found if opened.rows == rows else replace(found, sampled_from=rows)
+
+
+def read_postal_codes(proposal: Proposal) -> tuple[Table, Mapping[str, tuple[str, ...]]]:
+    """Return a table of a file with its postal codes as text, and what was found in its columns.
+
+    Postal codes without a leading zero are digits alone, of which intervals would be made.
+    """
+    table, declared = proposal.table, proposal.table.reading.named_columns
+    names = tuple(
+        name
+        for name in (table.columns if table.files else ())
+        if meets(words_of(name), POSTAL) and name not in declared and _are_codes(table.data[name])
+    )
+    if not names:
+        return table, proposal.findings
+    reading = replace(table.reading, text=(*table.reading.text, *names))
+    read = open_table(list(table.files), reading=reading)
+    read = replace(read, name=table.name, path=table.path, notes=table.notes)
+    found = {name: (*proposal.findings.get(name, ()), "postal codes: text") for name in names}
+    return read, {**proposal.findings, **found}
+
+
+def _are_codes(column: pa.ChunkedArray) -> bool:
+    """Return whether a column has whole numbers with as many digits as postal codes."""
+    if not pa.types.is_integer(column.type) or column.null_count == len(column):
+        return False
+    ends = pc.min_max(column).as_py()
+    return bool(ends["min"] >= 1_000 and ends["max"] <= 999_999)
 
 
 def _rows_that_fit(source: Any, memory: int) -> Table:

@@ -50,6 +50,7 @@ KNOWN_TO_OTHERS = _words("""
     geburtstag gemeinde geschlecht krankenkasse landkreis nationalität ort plz postleitzahl staatsangehörigkeit stadt
     wohnort
 """)
+POSTAL = _words("plz postal postcode postleitzahl zip zipcode")
 # Words for people, who may have several rows; and for what is counted instead of them.
 PEOPLE = _words("""
     beneficiary citizen client customer employee insured member mrn participant patient patientid pid person proband

@@ -1,3 +1,5 @@
+// A step begins at its top: a browser would go back to where another visit had scrolled to, before the step is drawn.
+history.scrollRestoration = "manual";
 // Uploads: a file goes to the private folder of this session as it is read, and its field is told when it is there.
 // Several files of one table go into one folder, one after another.
 const sendFile = (field, file, query, tell) => {

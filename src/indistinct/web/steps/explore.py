@@ -1,12 +1,14 @@
 """The step `explore`: one picture of solutions from safer to finer, rows before and after, and an expert's views."""
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from indistinct.algorithms.full_domain.node import ChosenNode
 from indistinct.algorithms.registry import parse_algorithm
-from indistinct.figures import number, percent, plural
+from indistinct.figures import percent, plural
+from indistinct.markup import escape
 from indistinct.models.k_anonymity import sizes_asked, with_size
 from indistinct.web import parts
 from indistinct.web.following import SOLUTIONS
@@ -21,6 +23,10 @@ from indistinct.web.steps.verdict_box import draw_verdict, link_to_release, rele
 from indistinct.web.tasks.exploring import LEFT_OUT, Solution, Solutions, arrow, key_of_solutions
 
 PLACE, EXPERT, COLUMN = "solution-place", "expert", "one-column"
+SPEAK = "it.setAttribute('aria-valuetext', JSON.parse(it.dataset.words)[it.value]);"
+MOVED = f"(e) => {{ const it = e.target; {SPEAK} emit(it.value); }}"
+MOVE = f"{{ const it = document.getElementById('solution-slider'); if (it) {{ it.value = %d; {SPEAK} }} }}"
+"""What the browser does when the slider is moved, and to move it to the place of a point that was picked."""
 
 
 async def draw(screen: Screen) -> None:
@@ -67,8 +73,7 @@ async def _draw_expert(screen: Screen) -> None:
 def _draw_solutions(screen: Screen, found: Solutions) -> None:
     """Draw the picture with a slider under it; what is looked at follows the slider without being asked for."""
     of, title = len(found.solutions), "From safer to finer"
-    own = found.own if found.own is not None else of // 2
-    place = min(int(screen.choices.get(PLACE, own)), of - 1)
+    place = place_looked_at(screen.choices, found)
     parts.heading(title)
     parts.say("Each point is a release that was already found. Move the slider, or pick a point, and look below.",
               kind="hint")  # fmt: skip
@@ -76,23 +81,41 @@ def _draw_solutions(screen: Screen, found: Solutions) -> None:
         picture = parts.tag("div")
         with parts.tag("div", classes="slider"):
             parts.tag("span", "safer", aria_hidden="true")
-            slider = parts.tag(
-                "input", type="range", id="solution-slider", min="0", max=str(of - 1), value=str(place),
-                aria_label=title, aria_valuetext=found.solutions[place].words,
-            )  # fmt: skip
+            # Markup: an element of the framework gets the value of the first drawing back at each update.
+            slider = parts.html(slider_html(found, place, label=title), name="span")
             parts.tag("span", "finer", aria_hidden="true")
         panel = parts.tag("div", id="solution", aria_live="polite")
 
-    def show(at: int) -> None:
-        screen.choices[PLACE] = at = max(0, min(at, of - 1))
+    def show(at: int, *, picked: bool = True) -> None:
+        at = max(0, min(at, of - 1))
+        screen.choices[PLACE] = found, at
+        if picked and not slider.is_deleted:
+            slider.client.run_javascript(MOVE % at)
         for box, draw_it in ((picture, _draw_picture), (panel, _draw_panel)):
             if not box.is_deleted:
                 box.clear()
                 with box:
                     draw_it(screen, found, at, show)
 
-    slider.on("input", lambda event: show(int(event.args)), js_handler="(e) => emit(e.target.value)", throttle=0.06)
-    show(place)
+    slider.on("input", lambda event: show(int(event.args), picked=False), js_handler=MOVED, throttle=0.06)
+    show(place, picked=False)
+
+
+def place_looked_at(choices: Mapping[str, Any], found: Solutions) -> int:
+    """Return the place of the solution that is looked at; of solutions that are new, that of the published one."""
+    looked, place = choices.get(PLACE, (None, 0))
+    middle = len(found.solutions) // 2
+    return int(place) if looked is found else found.own if found.own is not None else middle
+
+
+def slider_html(found: Solutions, place: int, *, label: str) -> str:
+    """Return the slider as markup; it says in words which solution it is at, wherever it is moved to."""
+    words = [solution_in_words(each, found.unit) for each in found.solutions]
+    return (
+        f'<input type="range" id="solution-slider" min="0" max="{len(words) - 1}" value="{place}" '
+        f'aria-label="{escape(label)}" aria-valuetext="{escape(words[place])}" '
+        f'data-words="{escape(json.dumps(words))}">'
+    )
 
 
 def _draw_picture(_screen: Screen, found: Solutions, at: int, show: Callable[[int], None]) -> None:
@@ -155,13 +178,14 @@ def _weaker(screen: Screen, found: Solutions, chosen: Solution) -> str:
         return ""
     profile = screen.policy.about.profile
     by = f", which the profile {profile} asks for" if profile else ""
-    return f"It promises less than was asked so far: groups of {chosen.size} instead of {asked}{by}."
+    return f"It guarantees less than was asked so far: classes of {chosen.size} instead of {asked}{by}."
 
 
 def solution_in_words(solution: Solution, unit: str) -> str:
     """Return what a solution is, and what it costs, in a sentence."""
-    gone = f"{plural(solution.left_out, unit.removesuffix('s'), unit)} left out" if solution.left_out else ""
-    gone = f"{number(solution.left_out)} people left out" if gone and unit == "people" else gone
+    gone = f"{plural(solution.left_out, 'row')} suppressed" if solution.left_out else ""
+    if gone and unit == "people":
+        gone = f"{plural(solution.left_out, 'person', 'people')} with suppressed rows"
     told = [
         f"{percent(solution.loss)} of detail lost",
         f"highest risk {percent(solution.risk)}",
@@ -174,9 +198,9 @@ def solution_in_words(solution: Solution, unit: str) -> str:
 def compare_in_words(solution: Solution, own: Solution | None, unit: str) -> str:
     """Return what a solution is beside the one that was published.
 
-    >>> one, two = (Solution(f"groups of at least {k}", k, 1 / k, k / 100, 0, 9, ()) for k in (10, 20))
+    >>> one, two = (Solution(f"classes of at least {k}", k, 1 / k, k / 100, 0, 9, ()) for k in (10, 20))
     >>> compare_in_words(two, one, "rows")
-    'Groups of at least 20: 20 % of detail lost, highest risk 5 %. Your release loses 10 %, with a risk of 10 %.'
+    'Classes of at least 20: 20 % of detail lost, highest risk 5 %. Your release loses 10 %, with a risk of 10 %.'
     """
     said = f"{solution_in_words(solution, unit)}."
     if solution.own:

@@ -42,21 +42,45 @@ def draw_release(made: Made) -> None:
 
 def facts_of(made: Made) -> list[tuple[str, str]]:
     """Return what was published, in words."""
-    people = made["people"] is not None
-    unit = "people" if people else "rows"
-    shown, of = (made["people"], made["original_people"]) if people else (made["rows"], made["original_rows"])
-    gone = made["suppressed_people"] if people else made["suppressed_rows"]
-    groups = ("group", "groups") if made["form"] is None else ("bucket", "buckets")
-    told = [("Found by", title_of_spelled(made["algorithm"]))]
-    if people:
-        told.append(("Rows", f"{made['rows']:,} of {made['original_rows']:,}"))
-    told.append((unit.capitalize(), f"{shown:,} of {of:,}" if of else f"{shown:,}"))
-    if gone is not None:
-        told.append(("Left out", f"{gone:,} {unit}{f' ({percent(gone / of)})' if of and gone else ''}"))
-    told.append(("Groups", f"{plural(made['classes'], *groups)}, the smallest of {number(made['k'])} {unit}"))
+    unit = "rows" if made["people"] is None else "people"
+    groups = ("equivalence class", "equivalence classes") if made["form"] is None else ("bucket", "buckets")
+    told = [("Found by", title_of_spelled(made["algorithm"])), ("Rows", rows_in_words(made))]
+    if made["people"] is not None:
+        told.append(("People", people_in_words(made)))
+    told.append(("Classes", f"{plural(made['classes'], *groups)}, the smallest of {number(made['k'])} {unit}"))
     if made["loss"] is not None:
         told.append(("Detail lost", percent(made["loss"])))
     return [*told, ("Time", f"{made['counters']['seconds']:.1f} s")]
+
+
+def rows_in_words(made: Made) -> str:
+    """Return how many rows are published, and how many are suppressed.
+
+    >>> rows_in_words({"rows": 90, "original_rows": 100, "suppressed_rows": 10})
+    '90 of 100; 10 rows (10 %) are suppressed'
+    """
+    shown, of, gone = made["rows"], made["original_rows"], made["suppressed_rows"]
+    said = f"{shown:,} of {of:,}" if of else f"{shown:,}"
+    if gone is None:
+        return said
+    share = f" ({percent(gone / of)})" if of and gone else ""
+    return f"{said}; {plural(gone, 'row')}{share} {'is' if gone == 1 else 'are'} suppressed" if gone else said
+
+
+def people_in_words(made: Made) -> str:
+    """Return how many people are published, how many are not, and how many lost some of their rows only.
+
+    >>> people_in_words({"people": 7_432, "original_people": 7_486, "suppressed_people": 352})
+    '7,432 of 7,486; 54 have no published row, and 298 lost some of their rows'
+    """
+    shown, of, touched = made["people"], made["original_people"], made["suppressed_people"]
+    if of is None or of == shown:
+        some = f"; {touched:,} lost some of their rows" if touched else ""
+        return f"{shown:,}{f' of {of:,}' if of else ''}{some}"
+    gone = of - shown
+    said = f"{shown:,} of {of:,}; {gone:,} {'has' if gone == 1 else 'have'} no published row"
+    left = max((touched or 0) - gone, 0)
+    return f"{said}, and {left:,} lost some of their rows" if left else said
 
 
 def promise_in_words(spelled: str) -> str:
@@ -76,7 +100,7 @@ def promise_in_words(spelled: str) -> str:
 
 
 def _verdicts(made: Made) -> None:
-    broken = "groups that break it"
+    broken = "classes that break it"
     parts.table(
         "What was asked for, and what was reached",
         ["promise", "holds", "reached", broken],

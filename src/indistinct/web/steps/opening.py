@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from indistinct.figures import plural
+from indistinct.job.policy import Policy
 from indistinct.tables import Reading
 from indistinct.tables.value import EVERY
 from indistinct.web import parts
@@ -13,8 +14,8 @@ from indistinct.web.deciding import LEAST, SAME, read_anew, shape_of, with_answe
 from indistinct.web.files import uploaded_path
 from indistinct.web.frame import SAVED_JOBS, Screen
 from indistinct.web.project import UPLOADED, open_project, open_saved, take_told
-from indistinct.web.saving import SUFFIX
-from indistinct.web.sessions import OUTCOMES, Session
+from indistinct.web.saving import SUFFIX, new_key
+from indistinct.web.sessions import OUTCOMES, SAVED, Session
 from indistinct.web.standing import INSPECTED
 from indistinct.web.steps.reading_form import FILES_ALONE, draw_form
 from indistinct.web.tasks.columns import warm
@@ -170,7 +171,7 @@ def _saved_jobs(screen: Screen) -> None:
 
 def _open_saved(session: Session, key: str, name: str) -> None:
     path, told = open_saved(session, key)
-    begin_policy(session, path, at="saved", told=told, title=f"The saved job {name}")
+    begin_policy(session, path, at="saved", told=told, title=f"The saved job {name}", key=key)
 
 
 # What opens
@@ -180,7 +181,9 @@ def _take_upload(session: Session, told: dict[str, Any], kind: str, at: str) -> 
     _forget_failure(session)
     path, waiting = uploaded_path(session, kind, told), session.result(WAITING)
     if waiting is not None and kind == "table" and path.name == waiting["table"]:
-        begin_policy(session, waiting["policy"], at=at, told=waiting["told"], title=waiting["title"])
+        begin_policy(
+            session, waiting["policy"], at=at, told=waiting["told"], title=waiting["title"], key=waiting["key"]
+        )
     elif path.suffix.lower() == SUFFIX:
         policy, decided = open_project(session, path)
         begin_policy(session, policy, at=at, told=decided, title=path.name)
@@ -267,20 +270,26 @@ def begin_look(session: Session, path: Path, reading: Reading, *, at: str = "fil
 
 
 def begin_policy(
-    session: Session, path: Path, *, at: str, told: dict[str, Any] | None = None, title: str | None = None
+    session: Session,
+    path: Path,
+    *,
+    at: str,
+    told: dict[str, Any] | None = None,
+    title: str | None = None,
+    key: str | None = None,
 ) -> None:
     """Begin to open a policy with its table; if that is not there, the policy waits for it.
 
-    `told` is what a saved job has beside its policy.
+    `told` is what a saved job has beside its policy, and `key` the one under which it is saved.
     """
     allowed = Allowed(session.settings.folder.resolve(), (session.folder / UPLOADED / "table").resolve())
 
     async def then(found: Look | Wanted) -> None:
         if isinstance(found, Wanted):
-            waiting = {"policy": path, "table": found.table, "told": told, "title": title or path.name}
+            waiting = {"policy": path, "table": found.table, "told": told, "title": title or path.name, "key": key}
             session.keep(WAITING, waiting)
         else:
-            await _take(session, found, decided=True)
+            await _take(session, found, decided=True, key=key)
             take_told(session, told or {})
 
     session.begin(
@@ -295,20 +304,36 @@ def begin_policy(
     )
 
 
-async def _take(session: Session, found: Look, *, again: bool = False, decided: bool = False) -> None:
-    """Make what was found the job; it is shown when the process that answers quickly has the table as well."""
+async def _take(
+    session: Session, found: Look, *, again: bool = False, decided: bool = False, key: str | None = None
+) -> None:
+    """Make what was found the job; it is shown when the process that answers quickly has the table as well.
+
+    Another table has a key of its own, so that the saved job of the one before stays.
+    """
     old, policy = session.policy, found.policy
-    if old is not None and old.source == policy.source and not decided:
-        policy = read_anew(old, policy, looked=found.inspection)
+    if is_another_table(old, policy) or decided:
+        key = key or new_key()
+    else:
+        policy = read_anew(old, policy, looked=found.inspection) if old is not None else policy
     await session.ask(warm, policy)
+    session.change(policy, name=Path(policy.input.path).name, key=key)
     if not again:
         session.forget(*OUTCOMES, "exploration", "downloads", ANSWERS)
-    session.change(policy, name=Path(policy.input.path).name)
+    if key is not None:
+        session.forget(*SAVED)
     session.keep(INSPECTED, found.inspection)
     session.keep(NOTES, found.notes)
     session.keep(STARTER, found.starter)
     session.keep(FORM, found.form)
     session.forget(WAITING, SHEETS)
+
+
+def is_another_table(old: Policy | None, new: Policy) -> bool:
+    """Return whether a policy is about another table: another file, or one of the same name without its columns."""
+    if old is None:
+        return False
+    return old.source != new.source or not set(old.schema.columns) & set(new.schema.columns)
 
 
 # What is open

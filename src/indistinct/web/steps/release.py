@@ -26,6 +26,7 @@ from indistinct.web.following import (
 )
 from indistinct.web.frame import Screen
 from indistinct.web.sessions import Session
+from indistinct.web.standing import Checked
 from indistinct.web.steps.found_release import as_sentence
 from indistinct.web.steps.opening import FROM_FOLDER, FROM_LIST, allowed_path
 from indistinct.web.steps.verdict_box import draw_verdict, release_of
@@ -81,19 +82,19 @@ async def draw(screen: Screen) -> None:
     made = release_of(screen)
     if made is None:
         return
-    verdict = draw_verdict(screen, made)
+    checked = draw_verdict(screen, made)
     parts.say(sentence(made))
     for warning in made["warnings"]:
         if not told_by_verdict(warning):
             parts.notice(as_sentence(warning))  # no second verdict: what is open stands above
     session = screen.session
     files = _offer(session)
-    _take(screen, files, fails=verdict.tone == "bad")
+    _take(screen, files, checked)
     with parts.details(f"How the table is written: {form_in_words(screen.policy)}", screen.choices, name="form"):
         _form(screen, made)
     with parts.details("What the reports say of purpose, recipient and people", screen.choices, name="stated"):
         _about(screen)
-    if session.is_fresh(PREPARED, key_of_files(session, made)):
+    if files and session.is_fresh(PREPARED, key_of_files(session, made)):
         _write(screen)
         _checked(session.result(PREPARED), screen)
 
@@ -114,7 +115,7 @@ def told_by_verdict(warning: str) -> bool:
 
 def sentence(made: Any) -> str:
     """Return what is released, in a sentence."""
-    groups = ("group", "groups") if made["form"] is None else ("bucket", "buckets")
+    groups = ("equivalence class", "equivalence classes") if made["form"] is None else ("bucket", "buckets")
     told = made["certificate"]
     people = told["people"]
     whose = "" if people is None else f" of {plural(people['published'], 'person', 'people')}"
@@ -122,7 +123,7 @@ def sentence(made: Any) -> str:
     said = f"{plural(made['rows'], 'row')}{whose} in {plural(made['classes'], *groups)}, the smallest of "
     said += f"{number(made['k'])} {unit}"
     dropped = made["suppressed_rows"]
-    return f"{said}; {plural(dropped, 'row')} left out." if dropped else f"{said}; no row is left out."
+    return f"{said}; {plural(dropped, 'row')} suppressed." if dropped else f"{said}; no row is suppressed."
 
 
 # What is stated
@@ -257,7 +258,14 @@ def begin_prepare(session: Session) -> None:
     session.begin("Preparing", chore.task, *chore.arguments, then=then, options=options, at=("release", "prepare"))
 
 
-def _take(screen: Screen, files: dict[str, Path], *, fails: bool) -> None:
+def reservation(checked: Checked) -> str:
+    """Return what a button says of a table that did not pass every check; nothing where it did."""
+    if checked.tone == "bad":
+        return ", although it fails"
+    return "" if checked.answered == checked.checks else ", although not everything was checked"
+
+
+def _take(screen: Screen, files: dict[str, Path], checked: Checked) -> None:
     """Draw one large button for the table, and everything else that can be taken."""
     session = screen.session
     if session.policy is not None and session.policy.output.ledger is not None and PACKAGE not in files:
@@ -268,13 +276,16 @@ def _take(screen: Screen, files: dict[str, Path], *, fails: bool) -> None:
                 lambda: begin_prepare(session),
                 main=True,
                 name="prepare",
-                disabled=screen.cannot_begin("prepare"),
+                disabled=screen.cannot_begin("prepare") or checked.running,
             )
         screen.problem("prepare")
     with parts.tag("div", classes="actions take"):
         if "table" in files:
-            text = f"Download {files['table'].name}{', although it fails' if fails else ''}"
-            _download(text, "table", classes="button large" if fails else "main large")
+            reserved = reservation(checked)
+            text = f"Download {files['table'].name}{reserved}"
+            _download(text, "table", classes="button large" if reserved else "main large")
+        elif checked.running:
+            parts.say("The download appears when every check has an answer.", kind="hint").props["id"] = "waits"
         elif not session.refusals() and (session.policy is None or session.policy.output.ledger is None):
             parts.say("The table is being written in this form …", kind="hint")
         if PACKAGE in files:

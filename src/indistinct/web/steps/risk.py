@@ -16,11 +16,11 @@ from indistinct.web.sessions import Session
 from indistinct.web.standing import (
     ATTACKS,
     RISK,
+    check_release,
     choose_about_risk,
     key_of_attacks,
     key_of_risk,
     risk_choices,
-    verdict_on,
 )
 from indistinct.web.steps.privacy import hold_against
 from indistinct.web.steps.verdict_box import draw_verdict, link_to_release, release_of
@@ -63,7 +63,7 @@ async def draw(screen: Screen) -> None:
     _draw_asked(screen)
     if found is not None:
         parts.heading("Details")
-        _draw_limits(screen, verdict_on(session, made))
+        _draw_limits(screen, check_release(session, made).verdict)
         for section in found["sections"]:
             draw_section(section, closed=True)
     for section in outcomes["sections"] if outcomes is not None else ():

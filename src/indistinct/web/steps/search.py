@@ -10,16 +10,18 @@ from indistinct.models.words import list_names, promise_for_one
 from indistinct.parameters import labels_of, starts_of
 from indistinct.web import parts
 from indistinct.web.algorithm_words import algorithms_by_kind, obstacles, words_of_algorithm
+from indistinct.web.findings import find_in_names
 from indistinct.web.frame import Screen
 from indistinct.web.parameter_fields import draw_value
 from indistinct.web.parameters import build_value, default_texts, form_fields
 from indistinct.web.sessions import job_of
-from indistinct.web.standing import RELEASED
+from indistinct.web.standing import INSPECTED, RELEASED
 from indistinct.web.steps.found_release import draw_release
+from indistinct.web.steps.opening import STARTER
 from indistinct.web.steps.privacy import members_of, suppression_in_words
 from indistinct.web.steps.publishing import SEARCHING, begin_search, promises_nothing
 from indistinct.web.steps.remedies import remedies_for
-from indistinct.web.steps.verdict_box import draw_verdict, link_to_release
+from indistinct.web.steps.verdict_box import draw_findings, draw_verdict, link_to_release
 
 
 async def draw(screen: Screen) -> None:
@@ -79,6 +81,8 @@ def _draw_search(screen: Screen, *, fresh: bool) -> None:
         parts.notice("Nothing is promised yet, so there is nothing to search for.", kind="warning")
         parts.link("Say what must hold, in privacy", "/privacy", classes="main")
     cannot, notes = ([], []) if empty else obstacles(screen.policy.algorithm, screen.policy)
+    looked, starter = session.result(INSPECTED), session.result(STARTER)
+    draw_findings(screen, find_in_names(screen.policy, looked, starter), name="names")
     for each in notes:
         parts.say(f"{each}.", kind="hint")
     for each in cannot:

@@ -1,46 +1,63 @@
 """The verdict on a release, the same wherever it stands: one sentence, what is open with what to do, and the rest."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from indistinct.figures import plural
-from indistinct.study.verdict import STATES, Verdict, words_of
+from indistinct.study.verdict import STATES, words_of
 from indistinct.web import parts
 from indistinct.web.background import about_seconds
 from indistinct.web.blocks import draw_list
 from indistinct.web.findings import Finding, find_in_verdict
 from indistinct.web.following import chores_for, follow, fresh_release
 from indistinct.web.frame import Screen
-from indistinct.web.standing import INSPECTED, RELEASED, verdict_on
+from indistinct.web.sessions import Session
+from indistinct.web.standing import INSPECTED, RELEASED, RISK, Checked, check_release, key_of_risk
 from indistinct.web.steps.opening import STARTER
 from indistinct.web.steps.publishing import take_change
+from indistinct.web.tasks.treatments import Treatments
 from indistinct.web.worker import StoppedError
 
 NO_RELEASE = "There is no release yet."
 
 
-def draw_verdict(screen: Screen, made: Any, *, short: bool = False) -> Verdict:
+def draw_verdict(screen: Screen, made: Any, *, short: bool = False) -> Checked:
     """Draw the verdict on a release, and what is still being found about it; return it.
 
     Where it is `short`, what is open is told when somebody opens it.
     """
     session = screen.session
     follow(session)
-    verdict = verdict_on(session, made)
-    with parts.tag("section", classes=f"verdict {verdict.tone}", id="verdict", aria_label="Verdict"):
-        parts.tag("p", verdict.sentence, classes="sentence")
-        findings = find_in_verdict(verdict, screen.policy, session.result(INSPECTED), session.result(STARTER))
+    checked = check_release(session, made)
+    verdict = checked.verdict
+    with parts.tag("section", classes=f"verdict {checked.tone}", id="verdict", aria_label="Verdict"):
+        parts.tag("p", checked.sentence, classes="sentence", role="status")
+        looked, starter = session.result(INSPECTED), session.result(STARTER)
+        findings = find_in_verdict(verdict, screen.policy, looked, starter, treatments=_treatments(session, made))
         if short and findings:
             title = f"{plural(len(findings), 'thing')} to decide"
             with parts.details(title, screen.choices, name="to-decide"):
                 draw_findings(screen, findings, name="verdict")
         else:
             draw_findings(screen, findings, name="verdict")
-        rest = [f"{STATES[line.state]}: {words_of(line)}" for line in verdict.lines if not line.open]
         with parts.details("What was looked at", screen.choices, name="looked-at"):
-            draw_list(rest)
+            draw_list(list(settled_lines(checked)))
     draw_chores(screen, made)
-    return verdict
+    return checked
+
+
+def _treatments(session: Session, made: Any) -> Treatments | None:
+    risk = session.result(RISK) if session.is_fresh(RISK, key_of_risk(session, made)) else None
+    return None if risk is None else risk["treatments"]
+
+
+def settled_lines(checked: Checked) -> Iterator[str]:
+    """Yield the lines in which nothing is wrong, in words; one without an answer yet is being checked."""
+    for line in checked.verdict.lines:
+        if line.state == "not checked" and checked.running:
+            yield f"being checked: {'attacks' if line.kind == 'attack' else words_of(line)}"
+        elif not line.open:
+            yield f"{STATES[line.state]}: {words_of(line)}"
 
 
 def link_to_release() -> None:
@@ -99,7 +116,7 @@ def draw_chores(screen: Screen, made: Any) -> None:
     if not lines:
         return
     with parts.tag("div", classes="chores", id="chores", role="group", aria_label="What follows by itself"):
-        parts.say("You need not wait for these:", kind="hint")
+        parts.say("Computed in the background:", kind="hint")
         with parts.tag("ul"):
             for name, words, act in lines:
                 with parts.tag("li"):

@@ -329,7 +329,7 @@ def _own_solution(desk: Desk, policy: Policy, made: Mapping[str, Any], k: int, r
     after = _labels_of(sorted_rows(desk, policy, made["files"]), rows)
     gone = made["suppressed_rows"] if made["suppressed_people"] is None else made["suppressed_people"]
     return Solution(
-        f"groups of at least {k}", k, 1 / made["k"] if made["k"] else 0.0, made["loss"] or 0.0, gone or 0,
+        f"classes of at least {k}", k, 1 / made["k"] if made["k"] else 0.0, made["loss"] or 0.0, gone or 0,
         made["classes"], after, algorithm=made["algorithm"], own=True,
     )  # fmt: skip
 
@@ -339,7 +339,7 @@ def _solution_for(policy: Policy, table: Table, k: int, rows: Codes) -> Solution
     told, losses = release.certificate, losses_of(release)
     gone = told.suppressed_rows if told.people is None else told.people.suppressed
     return Solution(
-        f"groups of at least {k}", k, 1 / told.smallest_class if told.smallest_class else 0.0,
+        f"classes of at least {k}", k, 1 / told.smallest_class if told.smallest_class else 0.0,
         sum(losses.values()) / len(losses) if losses else 0.0, gone or 0, told.classes,
         _labels_of(by_class(table, policy, release.recoding), rows), algorithm=spell(policy.algorithm),
     )  # fmt: skip

@@ -7,9 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv
 
 from indistinct.errors import IndistinctError, InputError, PolicyError
@@ -17,7 +15,6 @@ from indistinct.frequencies.singled_out import is_nearly_unique
 from indistinct.job.policy import Policy, policy_from_toml
 from indistinct.job.policy.reading import LARGEST_POLICY, parse_toml
 from indistinct.job.policy.value import move_files
-from indistinct.machine.arrays import Codes
 from indistinct.release.writing.delimited import Writing
 from indistinct.release.writing.formats import FORMATS, is_text_file
 from indistinct.samples import generate_patients
@@ -27,21 +24,19 @@ from indistinct.study.inspect.starter import starter_notes, starter_policy
 from indistinct.tables import Reading, Table
 from indistinct.tables.addresses import is_elsewhere
 from indistinct.tables.dialect import encodings, find_dialect
-from indistinct.tables.domain import Kind, kind_of
 from indistinct.tables.input_files import read_ordinary
 from indistinct.tables.lakes import kind_of_lake
 from indistinct.tables.opening import delimited_reading
 from indistinct.tables.several import DELIMITED, LABELLED, SHEETS, files_of, kind_of_file
 from indistinct.tables.sheets import open_workbook
 from indistinct.web.tasks.tables import open_kept
+from indistinct.web.tasks.treatments import suggest_coarser
 from indistinct.web.worker import Desk
 
 DEMO_ROWS, DEMO_SEED = 5_000, 2026
 """The invented patients are always the same; what is published of them is shuffled anew each time."""
 LONGEST_CELL, MOST_SHOWN = 80, 40
 """Letters of a cell and columns that a preview shows."""
-# Beyond which share a value is one of few, how far beyond it lies if it is, and rows to a step that crowd it.
-EDGE, FAR, CROWD = 0.005, 0.1, 12
 NEWER = "if a newer version of indistinct wrote it, run that one"
 WHERE = "put it where the server may read, or write what it says into the policy"
 
@@ -159,62 +154,8 @@ def _look_of(found: Inspection, policy: Policy, starter: Policy, path: Path, tab
     for column in inspection["columns"]:
         if is_nearly_unique(round(column["unique_share"] * found.rows), found.rows):
             column["coarser"] = suggest_coarser(table.data[column["name"]])
+            column["whole"] = pa.types.is_integer(table.data[column["name"]].type)
     return Look(policy, starter_notes(found), inspection, starter, form_of(path, found.reading))
-
-
-def suggest_coarser(column: pa.ChunkedArray) -> dict[str, Any] | None:
-    """Return how a column may be published so that hardly anybody has a value of their own; None where it is unclear.
-
-    Dates become months or years. Numbers are rounded to a step of 1, 2 or 5, and bounded where few are.
-
-    >>> suggest_coarser(pa.chunked_array([list(range(10_000))]))
-    {'round': 20}
-    """
-    plain = column.drop_null()
-    match kind_of(column.type):
-        case Kind.DATE if len(plain):
-            alone = {unit: _alone_in(pc.floor_temporal(plain, unit=unit)) for unit in ("month", "quarter", "year")}
-            return {"truncate": next((unit for unit, count in alone.items() if not count), "year")}
-        case Kind.NUMBER if len(plain):
-            return _coarser_numbers(plain.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
-        case _:
-            return None
-
-
-def _alone_in(values: pa.ChunkedArray) -> int:
-    return int((values.value_counts().field("counts").to_numpy(zero_copy_only=False) == 1).sum())
-
-
-def _coarser_numbers(values: Codes) -> dict[str, Any] | None:
-    """Return the finest step with which fewer than one in a thousand stay alone, between bounds that few lie beyond."""
-    there = values[np.isfinite(values)]
-    if not len(there):
-        return None
-    low, high = np.quantile(there, [EDGE, 1 - EDGE])
-    for step in (digit * 10.0**power for power in range(-3, 10) for digit in (1, 2, 5)):
-        if (high - low) / step > len(there) / CROWD:
-            continue
-        bounds = _bounds(there, step, low, high)
-        rounded = np.clip(np.round(there / step) * step, bounds.get("bottom", -np.inf), bounds.get("top", np.inf))
-        _, counts = np.unique(rounded, return_counts=True)
-        if (counts == 1).sum() * 1000 < len(there):
-            return {"round": _whole(step), **bounds}
-    return None
-
-
-def _bounds(values: Codes, step: float, low: float, high: float) -> dict[str, Any]:
-    """Return multiples of a step between which nearly all values lie, as far as some lie far beyond."""
-    bounds = {}
-    top, bottom = float(np.floor(high / step) * step), float(np.ceil(low / step) * step)
-    if values.max() > high + FAR * (high - low) and top > bottom:
-        bounds["top"] = _whole(top)
-    if values.min() < low - FAR * (high - low) and top > bottom:
-        bounds["bottom"] = _whole(bottom)
-    return bounds
-
-
-def _whole(value: float) -> float:
-    return int(value) if float(value).is_integer() else round(value, 6)
 
 
 def _policy_at(path: Path, allowed: Allowed) -> Policy:

@@ -18,6 +18,7 @@ from indistinct.study.assess.membership import Membership, membership_by_kind
 from indistinct.study.assess.risk_grids import risk_grid
 from indistinct.study.attack.attacking import SECONDS, attack_all
 from indistinct.web.tasks.published import Files, certificate_in, original_of, published_files
+from indistinct.web.tasks.treatments import find_treatments
 from indistinct.web.worker import Desk
 
 NO_POPULATION = "No population is known: every look-alike is taken to be in the table itself. Give its size below."
@@ -38,6 +39,9 @@ def assess_release(desk: Desk, policy: Policy, files: Files, *, population_size:
         progress=lambda share: desk.report(0.2 + 0.5 * share),
     )
     found, figures = assessed.to_json(), assessed.figures
+    desk.report(0.6)
+    desk.enter("comparing coarser columns")
+    treatments = find_treatments(desk, policy, files)
     desk.report(0.7)
     desk.enter("looking for members")
     members, why = _members(given)
@@ -47,7 +51,7 @@ def assess_release(desk: Desk, policy: Policy, files: Files, *, population_size:
         documents["membership"] = Document("membership", {name: dict(each.to_json()) for name, each in members.items()})
     reasons = {"population": NO_POPULATION, "membership": why}
     facts = Facts(Subject(given, policy), documents, reasons, membership=members)
-    return {"found": found, "figures": figures, "sections": _sections(facts)}
+    return {"found": found, "figures": figures, "treatments": treatments, "sections": _sections(facts)}
 
 
 def _members(given: Published) -> tuple[Mapping[str, Membership], str]:
