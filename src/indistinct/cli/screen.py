@@ -156,7 +156,7 @@ def progress(what: str) -> Iterator[Callable[[float], None]]:
 
 PREPARING_NOTES = {
     PREPARING: "compiling for this machine takes some seconds; later runs start at once",
-    PREPARING_EACH_RUN: "compiling for this machine takes some seconds, and the result cannot be kept, as no directory can "
+    PREPARING_EACH_RUN: "compiling for this machine takes some seconds, and cannot be kept: no directory can "
     "be written that is safe from other users; set NUMBA_CACHE_DIR to a directory of yours that only you can write",
 }
 
