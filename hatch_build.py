@@ -6,6 +6,7 @@
 import os
 import platform
 import sys
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,13 @@ class KernelsHook(BuildHookInterface):  # type: ignore[type-arg, misc, unused-ig
         build_data["force_include"].update({str(path): f"{INSIDE}/{path.name}" for path in kernels})
         build_data["pure_python"] = False
         build_data["tag"] = wheel_tag()
+        build_data["dependencies"].append(numba_bound())
+
+
+def numba_bound() -> str:
+    """Return the versions of Numba that a wheel with kernels asks for: the minor version that compiled them."""
+    major, minor = metadata.version("numba").split(".")[:2]
+    return f"numba=={major}.{minor}.*"
 
 
 def wheel_tag() -> str:

@@ -191,6 +191,7 @@ def test_the_action_scans_a_repository_with_planted_leaks(repository, tmp_path):
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "FILES": "releases/*.csv\nreleases/*.parquet",
         "POLICY": "",
+        "FAIL_ON": action["inputs"]["fail-on"]["default"],
         "SARIF": "found.sarif",
         "GITHUB_OUTPUT": str(outputs),
     }
@@ -207,7 +208,7 @@ def test_the_action_scans_a_repository_with_planted_leaks(repository, tmp_path):
 
 def test_the_hook_takes_the_files_that_a_scan_reads(repository):
     (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
-    assert hook["entry"] == "indistinct scan"
+    assert hook["entry"] == "indistinct scan --fail-on suspicion"
     assert hook["language"] == "python"
     (extras,) = (re.fullmatch(r"\.\[(.+)\]", each) for each in hook["additional_dependencies"])
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

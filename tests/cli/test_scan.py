@@ -138,3 +138,23 @@ def test_a_transformed_column_is_compared_as_it_is_published(run, tmp_path):
     told = run("scan", out, "--original", people, *roles, *change)
     assert (other in plain.out, other in told.out) == (True, False)
     assert told.code == 0
+
+
+def test_a_raw_table_with_names_leaks_without_a_policy(run, patients):
+    ran = run("scan", patients)
+    assert ran.code == 4
+    assert "column 'name' points at people" in ran.out
+    assert "suggested by its inspection" in ran.out
+
+
+def test_suspicions_fail_only_where_that_is_asked_for(run, release, tmp_path):
+    assert run("scan", release, "--fail-on", "leak").code == 0
+    frame = pd.read_parquet(release).drop(columns="cost").sample(frac=1, random_state=1)
+    frame.to_csv(tmp_path / "sound.csv", index=False)
+    assert run("scan", tmp_path / "sound.csv", "--fail-on", "suspicion").code == 0
+    frame.assign(disease="=1+1").to_csv(tmp_path / "formula.csv", index=False)
+    assert run("scan", tmp_path / "formula.csv").code == 0
+    ran = run("scan", tmp_path / "formula.csv", "--fail-on", "suspicion")
+    assert ran.code == 4
+    assert "no leak found, 1 suspicion" in ran.out
+    assert run("scan", tmp_path / "formula.csv", "--fail-on", "note").code == 2

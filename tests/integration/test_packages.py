@@ -7,6 +7,7 @@ import sys
 import zipfile
 from pathlib import Path
 
+import numba
 import pandas as pd
 import pyreadstat
 import pytest
@@ -48,6 +49,11 @@ def install(wheel: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[
 def test_the_first_release_of_a_wheel_with_kernels_compiles_nothing(kernels, tmp_path, monkeypatch):
     wheel = build_wheel(tmp_path / "dist", INDISTINCT_KERNELS=str(kernels))
     assert f"-cp3{sys.version_info[1]}-" in wheel.name
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+        told = archive.read(name).decode()
+    minor = ".".join(numba.__version__.split(".")[:2])
+    assert f"Requires-Dist: numba=={minor}.*" in told, "kernels serve the Numba that compiled them"
     assert check_first_release(install(wheel, tmp_path, monkeypatch), tmp_path) == 0
 
 

@@ -46,7 +46,10 @@ def workbook(
         for n in range(1, len(sheets) + 1)
     )
     links = "".join(f'<Relationship Id="r{n}" Target="worksheets/sheet{n}.xml"/>' for n in range(1, len(sheets) + 1))
+    links += '<Relationship Id="r0" Target="sharedStrings.xml"/>'
     files = {
+        "[Content_Types].xml": "<Types/>",
+        "_rels/.rels": '<Relationships><Relationship Id="r1" Target="xl/workbook.xml"/></Relationships>',
         "xl/workbook.xml": f"<workbook {MAIN} {LINKS}><sheets>{listed}</sheets>{names}</workbook>",
         "xl/_rels/workbook.xml.rels": f"<Relationships>{links}</Relationships>",
         "xl/sharedStrings.xml": f"<sst {MAIN}>{''.join(f'<si><t>{escape(t)}</t></si>' for t in strings)}</sst>",

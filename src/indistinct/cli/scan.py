@@ -1,6 +1,7 @@
-"""`indistinct scan`: what published files betray beside their cells, whoever made them."""
+"""`indistinct scan`: leaks of published files, of any tool, in their columns, row order, metadata and bytes."""
 
 import json
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,9 +12,17 @@ from indistinct.cli.flags import policy_of, read_table, reading_of
 from indistinct.cli.options import OF_RELEASE, READING, ROLES, SCREEN, Flags, share_options
 from indistinct.cli.screen import note, print_json, show
 from indistinct.errors import IndistinctError, InputError, VerificationError
+from indistinct.figures import plural
 
 if TYPE_CHECKING:
     from indistinct.study.scan.scan import Scan
+
+
+class FailOn(StrEnum):
+    """The least severe finding that makes the command fail."""
+
+    LEAK = "leak"
+    SUSPICION = "suspicion"
 
 
 @share_options(*ROLES, "hierarchy", "transform", *READING, "memory", *SCREEN)
@@ -26,15 +35,19 @@ def command(
         Path | None,
         typer.Option("--sarif", metavar="FILE", help="Write findings as SARIF 2.1.0 too, for code hosts; replaced."),
     ] = None,
+    fail_on: Annotated[
+        FailOn,
+        typer.Option("--fail-on", help="The least severe finding that gives exit code 4; a suspicion includes a leak."),
+    ] = FailOn.LEAK,
 ) -> None:
-    """Look for what published files betray beside their cells: exit 0 if all are clean, 4 if one leaks.
+    """Look for leaks in published files: exit 4 if one is found, 1 if some cells cannot be read, else 0.
 
-    A file of which some cells cannot be read is not called clean: exit 1.
-    Reads delimited text, Parquet, Arrow and Feather, workbooks, files of SPSS, Stata and SAS, and of zip archives and
-    pickles, which are not run, what stands beside the cells.
-    Columns that nobody chose, numbers and order of rows, metadata, unused categories, authors, hidden sheets and values
-    of suppressed rows anywhere in the bytes are found; no value is told. The original and the roles of its columns,
-    from a policy or from flags, show more.
+    Reads delimited text, Parquet, Arrow and Feather, workbooks, and files of SPSS, Stata and SAS. Of zip archives and
+    pickles, which are not run, only what surrounds the cells is read.
+    Looks for identifiers, numbers and order of rows, metadata, unused categories, authors, hidden sheets, and bytes
+    that programs do not show. Columns without a role, from a policy or from flags, get the role that `inspect`
+    suggests. With the original, kept row order and values of suppressed rows anywhere in the bytes are found too.
+    Exit 0 does not prove that a file is safe: what was not checked is listed. No cell's value is printed.
     """
     if sarif is not None:
         _check_log(sarif, [*published, *(path for path in (policy, original) if path is not None)])
@@ -47,7 +60,7 @@ def command(
     else:
         for path, found in scans.items():
             _show(found, Path(path))
-    if any(found.leaks for found in scans.values()):
+    if any(found.leaks or (fail_on is FailOn.SUSPICION and found.suspicions) for found in scans.values()):
         raise typer.Exit(VerificationError.exit_code)
     if failures or not all(found.clean for found in scans.values()):
         raise typer.Exit(InputError.exit_code)
@@ -116,4 +129,5 @@ def _verdict(found: "Scan") -> str:
     if found.unread:
         parts = "; ".join(each.what for each in found.unread)
         return f"{'NOT SCANNED' if found.rows is None else 'NOT ALL SCANNED'}; not read: {parts}"
-    return f"no leak found{' in what was read' if found.unseen else ''}"
+    suspicions = f", {plural(len(found.suspicions), 'suspicion')}" if found.suspicions else ""
+    return f"no leak found{' in what was read' if found.unseen else ''}{suspicions}"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from indistinct.errors import without_secrets
 from indistinct.figures import number
-from indistinct.machine.stages import PREPARING, watch_stages
+from indistinct.machine.stages import PREPARING, PREPARING_EACH_RUN, watch_stages
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -154,15 +154,22 @@ def progress(what: str) -> Iterator[Callable[[float], None]]:
             BARS.clear()
 
 
+PREPARING_NOTES = {
+    PREPARING: "compiling for this machine takes some seconds; later runs start at once",
+    PREPARING_EACH_RUN: "compiling for this machine takes some seconds, and cannot be kept: no directory can "
+    "be written that is safe from other users; set NUMBA_CACHE_DIR to a directory of yours that only you can write",
+}
+
+
 @contextmanager
 def say_preparing() -> Iterator[None]:
     """Say once that kernels are being compiled, unless a bar says so."""
     said: list[str] = []
 
     def tell(stage: str, _rows: str) -> None:
-        if stage == PREPARING and not said and not BARS:
+        if stage in PREPARING_NOTES and not said and not BARS:
             said.append(stage)
-            note(f"{PREPARING}: compiling for this machine takes some seconds; later runs start at once")
+            note(f"{stage}: {PREPARING_NOTES[stage]}")
 
     with watch_stages(tell):
         yield

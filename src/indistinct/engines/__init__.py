@@ -52,6 +52,7 @@ _OPENED: ContextVar[list[Any] | None] = ContextVar("opened", default=None)
 # Of what is free a table may take so much: counting and publishing need as much again.
 SHARE_OF_FREE = 0.5
 DEFAULT_MEMORY = 1 << 30
+LARGEST_MEMORY = 10**18
 SMALLEST_MEMORY = 200 * 10**6
 UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
@@ -234,16 +235,27 @@ def bytes_of(memory: str | int) -> int:
     >>> bytes_of("1GB"), bytes_of("512 MB")
     (1000000000, 512000000)
     """
+    if isinstance(memory, int) and memory > LARGEST_MEMORY:
+        raise _too_much_memory()
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)B?\s*", str(memory), re.IGNORECASE)
     if found is None:
         raise ParameterError(f"`memory` must be an amount such as 1GB; got {memory!r}", hint="for example 512MB or 4GB")
-    amount = int(float(found[1]) * UNITS[found[2].upper()])
+    wanted = float(found[1]) * UNITS[found[2].upper()]
+    if wanted > LARGEST_MEMORY:
+        raise _too_much_memory()
+    amount = int(wanted)
     if amount < SMALLEST_MEMORY:
         raise ParameterError(
             f"`memory` must be at least {SMALLEST_MEMORY // 10**6} MB; got {memory!r}",
             hint="the libraries alone take that",
         )
     return amount
+
+
+def _too_much_memory() -> ParameterError:
+    return ParameterError(
+        f"`memory` must be at most {LARGEST_MEMORY // 10**12:,} TB; got more", hint="for example 512MB or 4GB"
+    )
 
 
 def count_source(source: Any, request: Request) -> Counted:

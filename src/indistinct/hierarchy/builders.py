@@ -88,8 +88,9 @@ class Masking(Hierarchy):
 
     Characters are counted from the side that stays: with `longest` the length of the longest value of the
     data, level `i` of masking from the right keeps the first `longest - i` characters. So values with equal
-    beginnings stay together whatever their lengths; a value shorter than what is kept is not changed yet, and
-    the mask also stands for characters that a shorter value lacks. `levels` limits the steps before the top.
+    beginnings stay together whatever their lengths; a value shorter than what is kept loses
+    no character yet, and its label has the mask all the same: `43` is `43*` on the first level, as the mask also stands
+    for characters that a shorter value lacks. `levels` limits the steps before the top.
     `length` declares `longest`; a value that is longer is then not covered. Numbers are masked as they are written.
     """
 
@@ -127,7 +128,7 @@ class Masking(Hierarchy):
             # What is kept of a value is part of what the level below kept of it: only different ones are looked at.
             encoded = self._keep_letters(parts, longest - step).dictionary_encode()
             parts, nodes = encoded.dictionary, encoded.indices.to_numpy(zero_copy_only=False)[nodes]
-            levels.append(Level(nodes, self._labels(parts, kept=longest - step, hidden=step)))
+            levels.append(Level(nodes, self._labels(parts, hidden=step)))
         return taxonomy_from_levels(domain, levels)
 
     def complete_for(self, domain: Domain) -> "Masking":
@@ -155,12 +156,16 @@ class Masking(Hierarchy):
             return pc.utf8_slice_codeunits(texts, 0, kept)
         return pc.utf8_slice_codeunits(texts, -kept)
 
-    def _labels(self, parts: pa.Array, *, kept: int, hidden: int) -> list[str]:
-        """Return what is published of parts; Arrow numbers them by first occurrence, as nodes are."""
+    def _labels(self, parts: pa.Array, *, hidden: int) -> list[str]:
+        """Return what is published of parts; Arrow numbers them by first occurrence, as nodes are.
+
+        A value that is shorter than what is kept has the mask too: no level above the values publishes
+        one. The empty text stays empty up to the top, as a missing value does.
+        """
         mask = pa.scalar(self.char * hidden, parts.type)
         pair = (parts, mask) if self.side == "right" else (mask, parts)
         masked = pc.binary_join_element_wise(*pair, pa.scalar("", parts.type))
-        found: list[str] = pc.if_else(pc.less(pc.utf8_length(parts), kept), parts, masked).to_pylist()
+        found: list[str] = pc.if_else(pc.equal(pc.utf8_length(parts), 0), parts, masked).to_pylist()
         return found
 
 

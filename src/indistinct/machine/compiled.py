@@ -60,7 +60,9 @@ def _compile_once(kernel: Any, compile_kernel: Any, signature: Any) -> Any:
     with global_compiler_lock:
         if signature in kernel.overloads or kernel._cache.find(signature, kernel.targetctx) is not None:
             return compile_kernel(signature)
-        with stages.interrupt(stages.PREPARING), _turn_of(kernel._cache.own_name(signature, kernel.targetctx)):
+        is_kept = kernel_files.own_folder() is not None
+        stage = stages.PREPARING if is_kept else stages.PREPARING_EACH_RUN
+        with stages.interrupt(stage), _turn_of(kernel._cache.own_name(signature, kernel.targetctx)):
             return compile_kernel(signature)
 
 

@@ -4,8 +4,10 @@ A file is one kernel for one signature. Its name has the hash of all that the co
 Numba, the platform, the processor and the signature. So a file is right wherever its name is asked for, a copy of the
 package finds the same files, and no other version does.
 
-A file holds pickled code: whoever can write one can run code as its reader. So two folders are read and no other: the
-package's own, which is as safe as its modules, and one that belongs to the user and that nobody else can write.
+A file holds pickled code: a user who can write one can run code as its reader. So two folders are read and no other:
+the package's own, which is as safe as its modules, and a folder of the user. No other user but root can write that
+folder or replace it: neither it nor any directory or link on the path to it. A file there is opened without following a
+link, it belongs to the user, and what is loaded are the bytes whose digest, with the name of the kernel, was compared.
 """
 
 import hashlib
@@ -26,6 +28,8 @@ SHIPPED = Path(__file__).parent / "kernels"
 SUFFIX = ".kernel"
 # A kernel of an older version is removed when a new one is kept, some time after it was compiled.
 OLD = 90 * 24 * 3600
+# Links on the path to a folder that are followed.
+MAX_LINKS = 40
 
 
 def read_kernel(name: str) -> bytes | None:
@@ -46,7 +50,7 @@ def keep_kernel(name: str, content: bytes) -> None:
         descriptor, staged = tempfile.mkstemp(dir=folder)
         try:
             with os.fdopen(descriptor, "wb") as file:
-                file.write(hashlib.sha256(content).digest() + content)
+                file.write(_digest(name, content) + content)
             Path(staged).replace(folder / name)
         finally:
             Path(staged).unlink(missing_ok=True)
@@ -92,12 +96,54 @@ def _make_private(folder: Path) -> bool:
     """Make a folder unless it is there; return whether this user can write it and nobody else can."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
+        if not _is_safe_path(folder.parent):
+            return False
         with suppress(FileExistsError):
             folder.mkdir(mode=0o700)
-        found = folder.stat()
-    except OSError:
+        found = folder.lstat()
+    except (OSError, ValueError):
         return False
     return stat.S_ISDIR(found.st_mode) and _belongs_to_user(found) and os.access(folder, os.W_OK | os.X_OK)
+
+
+def _is_safe_path(folder: Path) -> bool:
+    """Return whether no other user but root can replace any directory or link on the path to a directory.
+
+    Each belongs to the user or to root. None can be written by others, unless it is sticky, as /tmp is: there only the
+    owner of an entry can replace it. Windows guards profiles itself.
+    """
+    if platform.system() == "Windows":
+        return True
+    here, links = Path(folder.anchor), 0
+    ahead = list(reversed(folder.parts[1:]))
+    if not _is_guarded(here.lstat()):
+        return False
+    while ahead:
+        part = ahead.pop()
+        if part == "..":
+            here = here.parent  # never a link: links were replaced by their targets
+            continue
+        found = (here / part).lstat()
+        if not _is_guarded(found):
+            return False
+        if not stat.S_ISLNK(found.st_mode):
+            here = here / part
+            continue
+        links += 1
+        if links > MAX_LINKS:
+            return False
+        target = (here / part).readlink()
+        ahead += reversed(target.parts[1:] if target.is_absolute() else target.parts)
+        here = Path(target.anchor) if target.is_absolute() else here
+    return True
+
+
+def _is_guarded(found: os.stat_result) -> bool:
+    """Return whether no other user but root can replace what a directory holds, or a link."""
+    if found.st_uid not in (0, os.geteuid()):
+        return False
+    writable = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not stat.S_ISLNK(found.st_mode)
+    return not writable or bool(found.st_mode & stat.S_ISVTX)
 
 
 def _belongs_to_user(found: os.stat_result) -> bool:
@@ -108,15 +154,23 @@ def _belongs_to_user(found: os.stat_result) -> bool:
 
 
 def _read(path: Path, *, shipped: bool) -> bytes | None:
+    no_link = 0 if shipped else getattr(os, "O_NOFOLLOW", 0)
     try:
-        with path.open("rb") as file:
-            if not shipped and not _belongs_to_user(os.fstat(file.fileno())):
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | no_link)
+        with os.fdopen(descriptor, "rb") as file:
+            found = os.fstat(descriptor)
+            if not stat.S_ISREG(found.st_mode) or not (shipped or _belongs_to_user(found)):
                 return None
             data = file.read()
     except OSError:
         return None
     size = hashlib.sha256().digest_size
-    return data[size:] if hashlib.sha256(data[size:]).digest() == data[:size] else None
+    return data[size:] if _digest(path.name, data[size:]) == data[:size] else None
+
+
+def _digest(name: str, content: bytes) -> bytes:
+    """Return the digest of a kernel under its name: a file under the name of another kernel is not read."""
+    return hashlib.sha256(name.encode() + b"\0" + content).digest()
 
 
 def _remove_old(folder: Path) -> None:

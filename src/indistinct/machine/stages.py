@@ -11,7 +11,10 @@ from contextvars import ContextVar
 LOG = logging.getLogger("indistinct.stage")
 
 PREPARING = "preparing, once"
-"""The stage in which kernels are compiled: in the first run, and never again."""
+"""The stage in which kernels are compiled and kept: in the first run, and never again."""
+
+PREPARING_EACH_RUN = "preparing, in every run"
+"""The stage in which kernels are compiled and cannot be kept, as no directory for them can be written safely."""
 
 _ENTERED: ContextVar[str] = ContextVar("stage", default="")
 

@@ -75,6 +75,10 @@ AnyImportance = Importance | Mapping[str, float] | str | None
 """What `importance_of` takes."""
 
 
+LEAST, MOST = 1e-100, 1e100
+"""The least and the largest importance: with more extreme ones, sums of weighted losses are infinite or zero."""
+
+
 def importance_of(given: AnyImportance) -> Importance:
     """Return what somebody says of columns as one value: a mapping, a text, an `Importance`, or None for nothing."""
     match given:
@@ -91,8 +95,10 @@ def importance_of(given: AnyImportance) -> Importance:
 
 
 def _positive(name: str, weight: Any) -> float:
-    if isinstance(weight, bool) or not isinstance(weight, Real) or not 0 < float(weight) < math.inf:
+    if isinstance(weight, bool) or not isinstance(weight, Real) or not 0 < weight < math.inf:
         raise _not_positive(f"must give each column a finite number above 0; that of {name!r} is none")
+    if not LEAST <= weight <= MOST:
+        raise _not_positive(f"must lie between {LEAST:g} and {MOST:g}; that of {name!r} does not")
     return float(weight)
 
 

@@ -145,13 +145,14 @@ def meaning_of(vocabulary: Vocabulary, text: str | None, *more: str | None) -> M
         # Delimited files have one spelling for missing and for the empty text.
         empty = 0 if column.domain.missing else codes.get("")
         return None if empty is None else _raw(column, empty)
+    if text == ROOT:
+        # Also where it is a value of the original: a reader cannot tell that value from a suppressed one.
+        return _whole(column)
     for key in (text, parse_value(text, vocabulary.kind)):
         if key in codes:
             return _raw(column, codes[key])
         if key in vocabulary.nodes:
             return Node(*vocabulary.nodes[key])
-    if text == ROOT:
-        return _whole(column)
     members = written_members(text)
     if members is not None:
         return _members(vocabulary, members)

@@ -69,6 +69,8 @@ def fence_reading(*folders: Path) -> Iterator[None]:
 
 def check_ordinary(path: Path) -> None:
     """Raise `OSError`, with the reason as its `strerror`, unless a path leads to an ordinary file."""
+    if "\0" in str(path):
+        raise FileNotFoundError(errno.ENOENT, "its path has a NUL character, which no file can have")
     if _fence is not None and path not in _own:
         place = path.resolve()
         if not any(place.is_relative_to(folder) for folder in _fence):

@@ -96,7 +96,8 @@ def call(tmp_path):
     def start(*, factor=2, one=1):
         (tmp_path / "constants.py").write_text(f"ONE = {one}")
         (tmp_path / "kernel.py").write_text(MODULE.format(imports="from constants import ONE", factor=factor))
-        given = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kept"), "PYTHONPATH": str(tmp_path)}
+        paths = os.pathsep.join((str(tmp_path), os.environ.get("PYTHONPATH", "")))
+        given = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kept"), "PYTHONPATH": paths}
         given["PYTHONDONTWRITEBYTECODE"] = "1"
         program = [sys.executable, "-c", CALLER.format(name="kernel")]
         ran = subprocess.run(program, env=given, capture_output=True, text=True, check=True)
@@ -108,6 +109,12 @@ def call(tmp_path):
 def test_a_kernel_is_compiled_once_and_who_waits_is_told(call):
     assert call() == "41 1 ['searching', 'preparing, once', 'searching']"
     assert call() == "41 0 ['searching']"
+
+
+def test_where_nothing_can_be_kept_every_run_says_so(call, tmp_path):
+    (tmp_path / "kept").write_text("no directory")
+    for _ in range(2):
+        assert call() == "41 1 ['searching', 'preparing, in every run', 'searching']"
 
 
 def test_a_changed_source_and_a_changed_constant_from_elsewhere_compile_again(call):

@@ -1,6 +1,7 @@
 """Kernels are kept where nobody else can write, and only what was kept whole is read."""
 
 import os
+import pickle
 import subprocess
 import sys
 import time
@@ -85,6 +86,127 @@ def test_the_folder_and_the_file_of_somebody_else_are_not_used(folder, monkeypat
     assert read_kernel(NAME) is None
     own_folder.cache_clear()
     assert own_folder() is None
+
+
+FOREIGN = 4242
+"""The number of another user, who need not exist."""
+
+as_root = pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give a file to another user"
+)
+
+
+def give_away(path):
+    os.chown(path, FOREIGN, FOREIGN, follow_symlinks=False)
+
+
+def plant(folder):
+    """Put a kernel of another user's making into a folder that belongs to this user, as unpacked archives do."""
+    folder.mkdir(mode=0o700, parents=True)
+    content = b"foreign code"
+    (folder / NAME).write_bytes(kernel_files._digest(NAME, content) + content)
+    (folder / NAME).chmod(0o600)
+    return folder
+
+
+@as_root
+@needs_owners
+def test_a_link_in_the_directory_of_another_user_is_not_followed(tmp_path, monkeypatch):
+    """The target belongs to this user and only this user can write it; the link to it does not."""
+    planted, shared = plant(tmp_path / "downloads" / "kernels"), tmp_path / "shared"
+    shared.mkdir(mode=0o755)
+    (shared / "indistinct").symlink_to(planted)
+    for path in (shared / "indistinct", shared):
+        give_away(path)
+    assert choose_folder(monkeypatch, NUMBA_CACHE_DIR=shared) is None
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(shared))
+    assert read_kernel(NAME) is None
+    own_folder.cache_clear()
+
+
+@needs_owners
+def test_the_folder_itself_is_never_a_link(tmp_path, monkeypatch):
+    planted = plant(tmp_path / "downloads" / "kernels")
+    (tmp_path / "indistinct").symlink_to(planted)
+    assert choose_folder(monkeypatch, NUMBA_CACHE_DIR=tmp_path) is None
+
+
+@as_root
+@needs_owners
+@pytest.mark.parametrize("given", ["parent", "grandparent", "link"])
+def test_every_directory_on_the_path_belongs_to_the_user(given, tmp_path, monkeypatch):
+    """The owner of a directory or a link on the path could replace what follows it."""
+    parent = tmp_path / "grandparent" / "parent"
+    parent.mkdir(parents=True, mode=0o755)
+    (tmp_path / "link").symlink_to(parent)
+    give_away({"parent": parent, "grandparent": parent.parent, "link": tmp_path / "link"}[given])
+    assert choose_folder(monkeypatch, NUMBA_CACHE_DIR=tmp_path / "link") is None
+
+
+@needs_owners
+@pytest.mark.parametrize(("mode", "is_safe"), [(0o777, False), (0o775, False), (0o1777, True), (0o755, True)])
+def test_a_parent_that_others_can_write_is_sticky(mode, is_safe, tmp_path, monkeypatch):
+    parent = tmp_path / "parent"
+    parent.mkdir()
+    parent.chmod(mode)
+    assert (choose_folder(monkeypatch, NUMBA_CACHE_DIR=parent / "own") is not None) == is_safe
+
+
+@needs_owners
+def test_links_of_the_user_on_the_path_are_followed(tmp_path, monkeypatch):
+    (tmp_path / "disk" / "cache").mkdir(parents=True)
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "cache").symlink_to(Path("..") / "disk" / "cache")
+    assert choose_folder(monkeypatch, NUMBA_CACHE_DIR=tmp_path / "home" / "cache") is not None
+    (tmp_path / "disk").chmod(0o777)
+    assert choose_folder(monkeypatch, NUMBA_CACHE_DIR=tmp_path / "home" / "cache") is None
+    (tmp_path / "round").symlink_to(tmp_path / "round")
+    assert choose_folder(monkeypatch, NUMBA_CACHE_DIR=tmp_path / "round") is None
+
+
+@needs_owners
+def test_a_file_that_is_a_link_is_not_read(folder, tmp_path):
+    (folder / NAME).symlink_to(plant(tmp_path / "downloads") / NAME)
+    assert read_kernel(NAME) is None
+
+
+@as_root
+@needs_owners
+def test_a_file_of_another_user_is_not_read(folder):
+    keep_kernel(NAME, b"code")
+    give_away(folder / NAME)
+    assert read_kernel(NAME) is None
+
+
+def test_a_file_under_the_name_of_another_kernel_is_not_read(folder):
+    keep_kernel(NAME, b"code")
+    (folder / NAME).rename(folder / "other.kernel")
+    assert read_kernel("other.kernel") is None
+
+
+@as_root
+@needs_owners
+def test_code_of_another_user_does_not_run(tmp_path):
+    """A process whose cache is named in a directory of another user compiles, and loads nothing from there."""
+    assert run_child(tmp_path / "sound") == [0, 1]
+    planted, shared = (tmp_path / "sound" / "indistinct"), tmp_path / "shared"
+    for path in planted.glob("*.kernel"):
+        content = pickle.dumps(Runs(tmp_path / "ran"))
+        path.write_bytes(kernel_files._digest(path.name, content) + content)
+    shared.mkdir(mode=0o755)
+    (shared / "indistinct").symlink_to(planted)
+    give_away(shared / "indistinct")
+    give_away(shared)
+    assert run_child(shared) == [0, 1]
+    assert not (tmp_path / "ran").exists()
+
+
+class Runs:
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.path),)
 
 
 def test_without_a_name_the_folder_is_the_users_own(tmp_path, monkeypatch):

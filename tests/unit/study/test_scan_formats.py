@@ -79,7 +79,7 @@ def test_what_a_binary_workbook_hides_is_found(tmp_path):
     assert found(left_over=["deleted"]) == {"workbook-strings"}
     assert found(hidden=["S2"]) == {"workbook-hidden"}
     assert found(hidden_row=3) == {"workbook-hidden"}
-    assert found(entries={"xl/comments1.bin": "x"}) == {"workbook-entries"}
+    assert found(entries={"xl/comments1.bin": "x"}) == {"workbook-entries", "workbook-unused-entries"}
     assert found(left_over=["Person-007-Qzxv"]) == {"workbook-strings", "values-in-the-bytes"}
 
 

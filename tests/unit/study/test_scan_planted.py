@@ -223,10 +223,12 @@ PLANTED = {
     "text-marks": (lambda f: csv(published(), f, encoding="utf-8-sig"), plain),
     "gzip-header": (lambda f: gzipped(f, name="patients.csv"), lambda f: gzipped(f, name="")),
     "zip-entries": (lambda f: zipped(f, "home/somebody/published.csv"), None),
+    "archive-bytes": (lambda f: written(b"names" + book(f).read_bytes(), f, "published.xlsx"), book),
     "workbook-properties": (lambda f: book(f, entries={"docProps/core.xml": CORE}), book),
     "workbook-hidden": (lambda f: book(f, second=[["name"], ["x"]], state="veryHidden"), book),
     "workbook-strings": (lambda f: book(f, left_over=["deleted"]), book),
     "workbook-entries": (lambda f: book(f, entries=PIVOT), book),
+    "workbook-unused-entries": (lambda f: book(f, entries={"xl/worksheets/sheet9.xml": "<names/>"}), book),
     "value-labels": (suppressed_label, survey),
     "declared-missing": (lambda f: survey(f, missing_ranges={"disease": [2.0]}), survey),
     "file-notes": (lambda f: survey(f, file_label="made of patients.csv", note="by somebody"), survey),
@@ -277,7 +279,8 @@ LEAKS = {
     *("invented-columns", "identifiers", "row-numbers", "row-order", "values-in-the-bytes", "identifier-values"),
     *("labels-outside-hierarchy", "unused-categories", "values-behind-missing", "pandas-index", "parquet-statistics"),
     *("parquet-stray-bytes", "arrow-stray-bytes", "workbook-hidden", "workbook-strings", "workbook-entries"),
-    *("pickle-code", "pickle-index", "category-order", "value-labels", "hidden-rows"),
+    *("pickle-code", "pickle-index", "category-order", "value-labels", "hidden-rows", "archive-bytes"),
+    "workbook-unused-entries",
 }
 
 

@@ -77,7 +77,7 @@ class Appearance:
             told.append(f"the release shows {_list(self.identifiers)}, role identifier or person: drop it")
         if self.unknown:
             which = f"{len(self.unknown)} columns" if self.strange else _list(self.unknown)
-            told.append(f"no role is given to {which}: the check does not look at it")
+            told.append(f"no role is given to {which}, which no check looks at: give it a role, or drop it")
         if self.foreign_certificate:
             told.append("the certificate beside the file is that of another file")
         return tuple(told)

@@ -22,6 +22,7 @@ from indistinct.schema import Schema
 PRESERVED = "columns-preserved"
 BROKEN = "links-broken"
 NO_IDENTIFIER = "no-identifier"
+ROLES_COMPLETE = "every-column-has-a-role"
 OWN_CERTIFICATE = "own-certificate"
 NO_ADDED_ROWS = "no-added-rows"
 SETS_SHARED = "class-sets-shared"
@@ -53,7 +54,8 @@ def verify(
     verdicts += _matched(evidence)
     known = evidence.reference
     added = known is not None and evidence.rows > known.frequencies.rows
-    broken = {NO_IDENTIFIER: bool(shows.identifiers), OWN_CERTIFICATE: shows.foreign_certificate, NO_ADDED_ROWS: added}
+    broken = {NO_IDENTIFIER: bool(shows.identifiers), ROLES_COMPLETE: bool(shows.unknown)}
+    broken |= {OWN_CERTIFICATE: shows.foreign_certificate, NO_ADDED_ROWS: added}
     verdicts += [Verdict(rule, False, {}, 0, evidence.rows) for rule, is_broken in broken.items() if is_broken]
     persons = evidence.persons(model)
     people = None if persons is None else people_of(persons, original=evidence.reference)

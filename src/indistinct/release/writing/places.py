@@ -41,6 +41,9 @@ class FilePlace:
 
     path: str | Path
 
+    def __post_init__(self) -> None:
+        _check_name(Path(self.path))
+
     @property
     def name(self) -> str:
         """Return the place in words, without a password."""
@@ -203,6 +206,8 @@ IN_MEMORY = Destination()
 def check_targets(targets: Iterable[Path], *, sources: Iterable[Path], overwrite: bool) -> None:
     """Raise `OutputError` if a target is a source, is named twice, or cannot be put at its path."""
     wanted, read = list(targets), list(sources)
+    for destination in wanted:
+        _check_name(destination)
     for index, destination in enumerate(wanted):
         if any(_same(destination, source) for source in read):
             raise OutputError(
@@ -212,6 +217,12 @@ def check_targets(targets: Iterable[Path], *, sources: Iterable[Path], overwrite
         if any(_same(destination, other) for other in wanted[:index]):
             raise OutputError(f"{without_credentials(destination)} is named for two outputs", hint="choose two paths")
         check_target(destination, overwrite=overwrite)
+
+
+def _check_name(destination: Path) -> None:
+    """Raise `OutputError` for a path that no file can have."""
+    if "\0" in str(destination):
+        raise OutputError("the path of an output has a NUL character, which no file can have", hint="check the path")
 
 
 def check_format(destination: Path) -> None:

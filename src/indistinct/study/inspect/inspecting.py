@@ -25,6 +25,7 @@ from indistinct.study.inspect.patterns.registry import FREE_TEXT, count_respelle
 from indistinct.study.inspect.roles import (
     IN_DOUBT,
     KNOWN_TO_OTHERS,
+    NUMBERS_ROWS,
     PEOPLE,
     POSTAL,
     SENSITIVE,
@@ -288,7 +289,7 @@ def _profile(name: str, column: pa.ChunkedArray, values: pa.Array, counts: Codes
     pointing = rows >= ENOUGH_ROWS and alone >= NEARLY_UNIQUE * judged > 0 and whole
     role, reason = suggest_role(name, distinct=len(values), pointing=pointing, missing=missing)
     if (role is Role.IDENTIFIER or reason == IN_DOUBT) and _numbers_rows(column):
-        role, reason = Role.IDENTIFIER, "it numbers the rows, and so points at a person"
+        role, reason = Role.IDENTIFIER, NUMBERS_ROWS
     order = np.argsort(-counts, kind="stable")[:3].tolist()
     return ColumnProfile(
         name=name,

@@ -106,11 +106,13 @@ def suggest_role(name: str, *, distinct: int, pointing: bool, missing: int = 0) 
     if meets(words, PEOPLE) and distinct >= ENOUGH_PEOPLE:
         return Role.IDENTIFIER, "it points at a person"
     if pointing:
-        return Role.IDENTIFIER, "nearly every value is unique"
+        return Role.IDENTIFIER, NEARLY_ALL_UNIQUE
     return Role.QUASI, IN_DOUBT
 
 
 IN_DOUBT = "in doubt: others may know it"
+NEARLY_ALL_UNIQUE = "nearly every value is unique"
+NUMBERS_ROWS = "it numbers the rows, and so points at a person"
 
 
 def listed_letter(name: str) -> str | None:

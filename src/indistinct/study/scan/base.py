@@ -76,6 +76,21 @@ def bytes_behind(count: int, what: str) -> Iterator[Finding]:
         yield leak("the end of the file", count, sentence, "write the published rows into a new file")
 
 
+def unused_ranges(used: Iterable[tuple[int, int]], size: int) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of the first `size` bytes of a file that none of the used ranges covers.
+
+    >>> list(unused_ranges([(6, 8), (0, 4), (1, 3)], 10))
+    [(4, 6), (8, 10)]
+    """
+    last = 0
+    for start, end in sorted(used):
+        if min(start, size) > last:
+            yield last, min(start, size)
+        last = max(last, end)
+    if size > last:
+        yield last, size
+
+
 @dataclass(frozen=True, slots=True)
 class NotChecked:
     """Something that was not looked at, and why."""
@@ -104,6 +119,7 @@ class Opened:
     `table` has every column with its metadata and dictionaries as they are stored, None where cells are not read.
     `inside` is what only checks of this kind of file look at. `unread` are cells that were not read, `not_checked` is
     what else was not looked at. `rows` is how many rows the file has, where `table` has only some of them.
+    `gzip` is the header of a compressed file, and `strays` are the bytes of an archive that belong to no entry.
     """
 
     kind: Kind
@@ -111,6 +127,7 @@ class Opened:
     parts: tuple[Part, ...] = ()
     inside: Any = None
     gzip: Any = None
+    strays: Any = None
     not_checked: tuple[NotChecked, ...] = ()
     unread: tuple[NotChecked, ...] = ()
     rows: int | None = None
@@ -120,7 +137,10 @@ class Opened:
 class Subject:
     """A published file under scan, and what is known beside it: its original, the roles there, the hierarchies.
 
-    `transformed` is the original with its columns transformed as in the release, where that is known.
+    `transformed` is the original with its columns transformed as in the release, where that is known. `suggested` are
+    the columns without a declared role that point at people by an inspection, each with the reason, and
+    `suggested_schema` and `suggested_hierarchies` are what the inspection of the original suggests, where no roles are
+    declared.
     """
 
     file: Opened
@@ -129,6 +149,14 @@ class Subject:
     schema: Schema | None = None
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
     transformed: Table | None = None
+    suggested: Mapping[str, str] = field(default_factory=dict)
+    suggested_schema: Schema | None = None
+    suggested_hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
+
+    @property
+    def roles(self) -> Schema | None:
+        """Return the declared roles of the original's columns, or those that its inspection suggests."""
+        return self.suggested_schema if self.schema is None else self.schema
 
     @property
     def compared(self) -> Table | None:
@@ -158,8 +186,9 @@ class Subject:
 
     @property
     def hidden(self) -> tuple[str, ...]:
-        """Return the columns that no release shows."""
-        return () if self.schema is None else self.schema.hidden
+        """Return the columns that no release shows: those that point at people."""
+        declared = () if self.schema is None else self.schema.hidden
+        return tuple(dict.fromkeys((*declared, *self.suggested)))
 
     def called(self, name: str) -> str:
         """Return how a finding names a column: by number where its name may be somebody's data."""
@@ -167,7 +196,8 @@ class Subject:
             return f"the nameless column number {self.columns.index(name) + 1}"
         expected = [each for each in self.expected_columns if each in self.columns]
         strange = (self.schema is not None or self.original is not None) and 2 * len(expected) < len(self.columns)
-        if strange and name not in self.expected_columns and name not in self.hidden:
+        declared = () if self.schema is None else self.schema.hidden
+        if strange and name not in self.expected_columns and name not in declared:
             return f"column number {self.columns.index(name) + 1}"
         return f"column {name!r}"
 
@@ -176,9 +206,9 @@ class Subject:
 class Check:
     """One thing that can be wrong with a published file.
 
-    `needs` names the parts of a subject without which nothing can be said: `table`, `original`, `schema`. `kinds` are
-    the files that it looks at, every kind if there is none. `run` yields what it finds, and what it
-    leaves out.
+    `needs` names the parts of a subject without which nothing can be said: `table`, `original`, `schema`, `roles`.
+    `kinds` are the files that it looks at, every kind if there is none. `run` yields what it finds, and what it leaves
+    out.
     """
 
     name: str

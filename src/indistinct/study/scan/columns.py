@@ -73,11 +73,15 @@ def _find_identifiers(subject: Subject) -> Iterator[Finding]:
         column = subject.table.column(place)
         if name.strip().casefold() in hidden:
             severity, sentence, remedy = _judge_identifier(subject, name, column)
+            if name in subject.suggested:
+                sentence += f" (suggested by its inspection, as no role is given: {subject.suggested[name]})"
+                remedy += "; if it points at no person, give its role with --policy or --insensitive"
         elif name not in subject.expected_columns and _are_hashes(subject, column):
             severity, sentence, remedy = Severity.LEAK, HASHES, "drop it, or use a key"
         else:
             continue
-        called = f"column {name!r}" if name.strip().casefold() in hidden else subject.called(name)
+        is_declared = name.strip().casefold() in hidden and name not in subject.suggested
+        called = f"column {name!r}" if is_declared else subject.called(name)
         yield Finding(severity, called, subject.table.num_rows, f"{called} {sentence}", remedy)
 
 
@@ -110,12 +114,9 @@ def _find_row_numbers(subject: Subject) -> Iterator[Finding]:
         if name in subject.hidden or (ROW_NAMES.fullmatch(name) and name not in subject.expected_columns):
             continue  # said already
         numbers = whole_numbers(subject.table.column(place))
-        if numbers is None or len(numbers) < FEWEST_NUMBERS:
+        if numbers is None or not number_rows(subject.table.column(place)):
             continue
-        called, spread = subject.called(name), int(numbers.max()) - int(numbers.min()) + 1
-        if len(np.unique(numbers)) < len(numbers) or spread > len(numbers) / DENSE:
-            continue
-        consecutive = spread == len(numbers)
+        called, consecutive = subject.called(name), _spread(numbers) == len(numbers)
         # A table of years has consecutive numbers too; from 0 or 1 on, they count rows.
         counts = int(numbers.min()) in (0, 1) or subject.schema is not None or subject.original is not None
         gaps = "are consecutive" if consecutive else "are all different and nearly consecutive"
@@ -145,6 +146,18 @@ def _find_unique_columns(subject: Subject) -> Iterator[Finding]:
             + ": whoever knows it finds the row",
             "drop the column, make its values coarser, or treat it as a quasi-identifier",
         )
+
+
+def number_rows(column: pa.ChunkedArray) -> bool:
+    """Return whether a column holds whole numbers that are all different and nearly consecutive."""
+    numbers = whole_numbers(column)
+    if numbers is None or len(numbers) < FEWEST_NUMBERS:
+        return False
+    return len(np.unique(numbers)) == len(numbers) >= DENSE * _spread(numbers)
+
+
+def _spread(numbers: Codes) -> int:
+    return int(numbers.max()) - int(numbers.min()) + 1
 
 
 def whole_numbers(column: pa.ChunkedArray) -> Codes | None:
@@ -199,7 +212,7 @@ CHECKS = (
         _find_invented_columns,
         ("table",),
     ),
-    Check("identifiers", "columns that point at people", _find_identifiers, ("table", "schema")),
+    Check("identifiers", "columns that point at people", _find_identifiers, ("table",)),
     Check("row-numbers", "columns of consecutive numbers", _find_row_numbers, ("table",)),
     Check("unique-columns", "columns in which most rows have a value of their own", _find_unique_columns, ("table",)),
 )

@@ -1,64 +1,90 @@
-"""Row order against the source: whether published rows stand as those of the original do.
+"""Row order against the source: whether published rows have the order of the original's rows.
 
-Rows are matched by the columns that were published as they are. Nothing but chance may decide how the rows of a class
-stand to each other, so that every order inside the classes must be equally likely: the test shuffles rows there and
-asks how often an order comes out that looks as much like the original. If it never does in 1,999 shuffles, the rank of
-the file among 2,000 orders is the first, which happens to a shuffled file once in 2,000. Two such tests are made, so
-that at most one sound file in 1,000 is called leaking.
+Rows are matched by the columns that were published unmodified and, where the labels can be read, by their equivalence
+class. Chance alone may decide the order of rows inside a class, and the order of classes unless the file is sorted by
+what it shows. So the test shuffles rows and asks how often an order comes out that is as close to the original's. If
+none of 3,999 shuffles is, the file has the first rank among 4,000 orders, which happens to a shuffled file once in
+4,000. Four such tests are made, so that at most one sound file in 1,000 is called leaking.
 """
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 
+from indistinct.errors import IndistinctError
 from indistinct.frequencies.encode import group_rows
 from indistinct.machine.arrays import Codes
 from indistinct.release.verification.evidence import published_schema
+from indistinct.study.attack.attacking import target_of
+from indistinct.study.attack.row_order import RowOrder, row_orders
 from indistinct.study.scan.base import Check, Finding, Subject, leak
 from indistinct.study.scan.columns import codes_of
-from indistinct.study.scan.compared import published_as_is
+from indistinct.study.scan.compared import plain, published_as_is
 
-SHUFFLES = 1_999
-FALSE_ALARMS = 2 / (SHUFFLES + 1)
+SHUFFLES = 3_999
+TESTS = 4
+FALSE_ALARMS = TESTS / (SHUFFLES + 1)
 """At most this share of shuffled files is called leaking."""
 # Rows that are looked at: those of longer files tell no more.
 MOST_ROWS = 2_000
 # Of fewer rows nothing can be said.
 FEWEST_ROWS = 8
+# A place behind every row of the original.
+END = 1 << 62
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Matched:
-    """Published rows in their order: the class of each, its vector, and where vectors stand in the original."""
+    """Published rows in their order, matched with rows of the original.
+
+    `kinds` number what published rows look like, and `original` has the kind of each row of the original, -1 where it
+    is unknown. Inside `classes` chance alone may decide the order of rows, and inside `blocks` that of all kinds: no
+    published column explains it. `by_class` says that kinds are parted by equivalence class.
+    """
 
     classes: Codes
-    vectors: Codes
+    blocks: Codes
+    kinds: Codes
     original: Codes
+    by_class: bool
+
+    def take(self, rows: Codes) -> "_Matched":
+        """Return some of the published rows."""
+        return replace(self, classes=self.classes[rows], blocks=self.blocks[rows], kinds=self.kinds[rows])
 
 
 def _order(subject: Subject) -> Iterator[Finding]:
-    matched = _match_rows(subject)
-    if matched is None or len(matched.vectors) < FEWEST_ROWS:
+    matched = _match_classes(subject) or _match_rows(subject)
+    if matched is None or len(matched.kinds) < FEWEST_ROWS:
         return
-    places = _places(matched)
-    single = _single_places(matched)
-    sequence = _never_reached(lambda vectors: _count_embedded(vectors, places), matched.vectors, matched.classes)
-    known = np.flatnonzero(single[matched.vectors] >= 0)
-    classes, ranks = matched.classes[known], single[matched.vectors[known]]
-    inside = len(known) >= FEWEST_ROWS and _never_reached(_agreement(classes), ranks, classes)
-    if not (sequence or inside):
+    kept = _find_kept_order(matched)
+    if kept is None:
         return
-    what = "one after the other in" if sequence else "inside their classes, in the order of"
+    rows, where = kept
     yield leak(
         "rows",
-        len(matched.vectors if sequence else known),
-        f"rows stand {what} the original, more than chance explains (a shuffled file looks so at most "
-        f"{FALSE_ALARMS:.1%} of the time): whoever has the original's order knows which row is whose",
+        rows,
+        f"rows {where} the order of the original, more than chance explains (a shuffled file does so at most "
+        f"{FALSE_ALARMS:.1%} of the time): a reader who has the original's order knows which row is whose",
         "shuffle the rows, with random numbers of the operating system",
     )
+
+
+def _find_kept_order(matched: _Matched) -> tuple[int, str] | None:
+    """Return how many rows have the order of the original, and where; None where chance explains it."""
+    everywhere = np.zeros_like(matched.classes)
+    expected = _expected_places(matched)
+    rows = np.flatnonzero(~np.isnan(expected))
+    for groups, where in ((matched.blocks, "keep"), (matched.classes, "keep, inside their classes,")):
+        apart = groups if matched.by_class else everywhere
+        if _never_reached(_embedding(apart, matched), matched.kinds, groups):
+            return len(matched.kinds), where if matched.by_class else "keep"
+        if len(rows) >= FEWEST_ROWS and _never_reached(_agreement(groups[rows]), expected[rows], groups[rows]):
+            return len(rows), where
+    return None
 
 
 def _never_reached(statistic: Callable[[Codes], float], cells: Codes, classes: Codes) -> bool:
@@ -74,52 +100,107 @@ def _never_reached(statistic: Callable[[Codes], float], cells: Codes, classes: C
     return True
 
 
-def _count_embedded(vectors: Codes, places: list[list[int]]) -> float:
-    """Return how many rows are found one after the other in the original, each behind the one before."""
-    last = -1
-    for number, vector in enumerate(vectors.tolist()):
-        own = places[vector]
-        index = bisect_left(own, last + 1)
-        if index == len(own):
-            return number
-        last = own[index]
-    return len(vectors)
+def _embedding(groups: Codes, matched: _Matched) -> Callable[[Codes], float]:
+    """Return what counts the rows of each group that have the order of the original, or its reverse."""
+    places, backwards = _places(matched), groups[::-1]
+
+    def measure(kinds: Codes) -> float:
+        return max(_count_embedded(kinds, groups, places), _count_embedded(kinds[::-1], backwards, places))
+
+    return measure
 
 
-def _agreement(classes: Codes) -> Callable[[Codes], float]:
-    """Return what measures how far places rise or fall inside the classes: the covariance of ranks, in size."""
-    numbers = np.arange(len(classes), dtype=np.float64)
-    _, ids, sizes = np.unique(classes, return_inverse=True, return_counts=True)
+def _count_embedded(kinds: Codes, groups: Codes, places: list[list[int]]) -> float:
+    """Return how many rows follow the row before them in the original too, counted in each group up to its first miss.
+
+    Each row takes the next row of its kind in the original.
+    """
+    last: dict[int, int] = {}
+    count = 0
+    for kind, group in zip(kinds.tolist(), groups.tolist(), strict=True):
+        own = places[kind]
+        index = bisect_left(own, last.get(group, -1) + 1)
+        found = index < len(own)
+        last[group] = own[index] if found else END
+        count += found
+    return count
+
+
+def _agreement(groups: Codes) -> Callable[[Codes], float]:
+    """Return what measures how far places rise or fall inside groups: their covariance with row numbers, absolute."""
+    numbers = np.arange(len(groups), dtype=np.float64)
+    _, ids, sizes = np.unique(groups, return_inverse=True, return_counts=True)
     centred = numbers - (np.bincount(ids, numbers) / sizes)[ids]
 
     def measure(places: Codes) -> float:
-        ranks = np.empty(len(places))
-        order = np.lexsort((places, ids))
-        ranks[order] = numbers
-        return abs(float(centred @ ranks))
+        return abs(float(centred @ places))
 
     return measure
 
 
 def _places(matched: _Matched) -> list[list[int]]:
-    places: list[list[int]] = [[] for _ in range(int(matched.original.max(initial=-1)) + 1)]
-    for place, vector in enumerate(matched.original.tolist()):
-        places[vector].append(place)
+    size = int(max(matched.original.max(initial=-1), matched.kinds.max(initial=-1))) + 1
+    places: list[list[int]] = [[] for _ in range(size)]
+    for place, kind in enumerate(matched.original.tolist()):
+        if kind >= 0:
+            places[kind].append(place)
     return places
 
 
-def _single_places(matched: _Matched) -> Codes:
-    """Return where a vector stands in the original, -1 where it is there or in the file more than once."""
-    counts = np.bincount(matched.original)
-    shown = np.bincount(matched.vectors, minlength=len(counts))
-    places = np.zeros(len(counts), dtype=np.int64)
-    places[matched.original] = np.arange(len(matched.original))
-    places[(counts != 1) | (shown != 1)] = -1
-    return places
+def _expected_places(matched: _Matched) -> Codes:
+    """Return where each published row is expected in the original, NaN where that is unknown.
+
+    By class, that is the mean place of its kind. Else only rows count whose kind occurs once in both tables: a kind
+    that any class may have says too little of the place of one row.
+    """
+    means = RowOrder(matched.blocks, matched.kinds, matched.original).positions()
+    if matched.by_class:
+        return means
+    known = matched.original[matched.original >= 0]
+    size = int(max(known.max(initial=-1), matched.kinds.max(initial=-1))) + 1
+    there, here = np.bincount(known, minlength=size), np.bincount(matched.kinds, minlength=size)
+    return np.where((there == 1)[matched.kinds] & (here == 1)[matched.kinds], means, np.nan)
+
+
+def _match_classes(subject: Subject) -> _Matched | None:
+    """Match published rows with the original by their class and unmodified columns; None where labels are unreadable.
+
+    The attack `unsorted-matching` matches rows in the same way.
+    """
+    schema, original = subject.roles, subject.compared
+    rows = min(subject.table.num_rows, MOST_ROWS)
+    if schema is None or original is None or not schema.quasi or not rows:
+        return None
+    same = {name: column.slice(0, rows) for name, (column, _) in published_as_is(subject).items()}
+    shown = {
+        name: same.get(name, plain(subject.table[name].slice(0, rows)))
+        for name in subject.columns
+        if subject.columns.count(name) == 1 and name in subject.expected_columns
+    }
+    if not set(schema.quasi) <= {*shown} & {*original.columns}:
+        return None
+    hierarchies = {**subject.suggested_hierarchies, **subject.hierarchies}
+    try:
+        target = target_of(pa.table(shown), schema, original=original, hierarchies=hierarchies)
+        order = next((order for what, order in row_orders(target) if what == "rows"), None)
+    except IndistinctError:
+        return None
+    if order is None:
+        return None
+    classes = _classes(subject, rows, same)
+    blocks = order.blocks if _stand_apart(classes) else classes
+    matched = _Matched(classes, blocks, order.kinds, order.originals, by_class=True)
+    return matched.take(np.flatnonzero(order.kinds >= 0))
+
+
+def _stand_apart(classes: Codes) -> bool:
+    """Return whether rows of one class are apart from each other in the file."""
+    runs = 1 + int((np.diff(classes) != 0).sum())
+    return runs > len(np.unique(classes))
 
 
 def _match_rows(subject: Subject) -> _Matched | None:
-    """Return published rows that occur in the original by the columns that were published as they are."""
+    """Match published rows with the original by the columns that were published unmodified alone."""
     same = published_as_is(subject)
     rows = min(subject.table.num_rows, MOST_ROWS)
     if not same or not rows or subject.original is None:
@@ -134,7 +215,7 @@ def _match_rows(subject: Subject) -> _Matched | None:
     shown = np.searchsorted(values, vectors[:rows][present])
     # In their own type, numbers of a text file are sorted as numbers.
     classes = _classes(subject, rows, {name: column for name, (column, _) in same.items()})[present]
-    return _Matched(classes, shown, original.reshape(-1))
+    return _Matched(classes, classes, shown, original.reshape(-1), by_class=False)
 
 
 def _classes(subject: Subject, rows: int, same: Mapping[str, pa.ChunkedArray]) -> Codes:

@@ -3,6 +3,7 @@
 import base64
 import io
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,12 +21,13 @@ from indistinct.study.scan.base import (
     NotChecked,
     Opened,
     Part,
-    Severity,
     Subject,
     bytes_behind,
     leak,
     note,
+    unused_ranges,
 )
+from indistinct.study.scan.parquet_footer import index_ranges
 from indistinct.tables.dictionaries import check_text, is_text
 from indistinct.tables.files import is_signed, readable_as_codes, size_of_parquet
 from indistinct.tables.value import check_width
@@ -85,7 +87,7 @@ def open_parquet(content: bytes, name: str, allowance: Allowance) -> Opened:
             f"{name} cannot be read as a Parquet file", hint="check that the file is complete and its suffix is right"
         ) from None
     table = table.replace_schema_metadata(schema.metadata)
-    inside = ParquetFile(metadata, groups, content[end:], _between(metadata, content[:end]))
+    inside = ParquetFile(metadata, groups, content[end:], _count_strays(metadata, content[:end]))
     parts = (Part("the metadata", metadata_text(schema) + b"\n" + told), Part("the file", content, words=False))
     opened = Opened("parquet", table, parts, inside, not_checked=_not_read(schema, metadata))
     if len(table) == rows:
@@ -146,14 +148,19 @@ def _not_read(schema: pa.Schema, metadata: Any) -> tuple[NotChecked, ...]:
     return tuple(unseen)
 
 
-def _between(metadata: Any, content: bytes) -> int:
-    """Return how many bytes before the footer belong to no column."""
+def _count_strays(metadata: Any, content: bytes) -> int:
+    """Return how many bytes before the footer belong to no column, page index or Bloom filter."""
     footer = len(content) - ENDING - int.from_bytes(content[-ENDING : -len(MAGIC)], "little")
-    own = 0
+    used = [(0, len(MAGIC))]
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
-        own += sum(group.column(place).total_compressed_size for place in range(group.num_columns))
-    return max(footer - len(MAGIC) - own, 0)
+        for place in range(group.num_columns):
+            part = group.column(place)
+            start = min(offset for offset in (part.dictionary_page_offset, part.data_page_offset) if offset)
+            used.append((start, start + part.total_compressed_size))
+    with suppress(ValueError):
+        used += index_ranges(content, footer)
+    return sum(len(content[start:end].strip(b"\0")) for start, end in unused_ranges(used, footer))  # zeros are padding
 
 
 def _statistics(subject: Subject) -> Iterator[Finding | NotChecked]:
@@ -248,13 +255,12 @@ def _strays(subject: Subject) -> Iterator[Finding]:
     inside = subject.file.inside
     yield from bytes_behind(len(inside.behind), "Parquet file")
     if inside.between:
-        yield Finding(
-            Severity.NOTE if _has_indexes(inside.metadata) else Severity.SUSPICION,
+        yield leak(
             "between columns",
             inside.between,
-            f"{plural(inside.between, 'byte')} before the footer belong to no column: page indexes, Bloom filters, or "
-            "rows that somebody meant to remove",
-            "write the published rows into a new file, without indexes of pages and Bloom filters",
+            f"{plural(inside.between, 'byte')} before the footer belong to no column, page index or Bloom filter, and "
+            "readers do not show them",
+            "write the published rows into a new file",
         )
 
 

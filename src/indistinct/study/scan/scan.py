@@ -18,16 +18,33 @@ from indistinct.recoding.transformations import Transformation, check_transforma
 from indistinct.release.published import describe_release, is_release
 from indistinct.release.writing.files import table_path
 from indistinct.schema import Schema, require_schema
-from indistinct.study.scan import arrow, columns, order, origin, parquet, pickles, statistics, text, values, workbooks
+from indistinct.study.scan import (
+    archives,
+    arrow,
+    columns,
+    order,
+    origin,
+    parquet,
+    pickles,
+    statistics,
+    text,
+    values,
+    workbook_entries,
+    workbooks,
+)
 from indistinct.study.scan.base import Check, Finding, NotChecked, Opened, Severity, Subject
 from indistinct.study.scan.compared import in_plain_types
+from indistinct.study.scan.suggested import Suggestion, suggest_roles
 from indistinct.tables import Table, open_table
 from indistinct.tables.fetched import fetch_files
 from indistinct.tables.input_files import no_file, read_ordinary
 from indistinct.tables.several import ARROW, DELIMITED, LABELLED, PARQUET, files_of
 from indistinct.tables.value import Reading
 
-_FAMILIES = (columns, origin, order, values, arrow, parquet, text, workbooks, statistics, pickles)
+_FAMILIES = (
+    *(columns, origin, order, values, arrow, parquet, text, archives, workbooks, workbook_entries),
+    *(statistics, pickles),
+)
 CHECKS: Mapping[str, Check] = MappingProxyType({check.name: check for family in _FAMILIES for check in family.CHECKS})
 """Every check of a published file by its name. Being registered is being tested."""
 
@@ -46,6 +63,7 @@ WANTED = {
     "table": "the cells of the file are not read",
     "original": "the original is not given",
     "schema": "the roles of the columns are not given",
+    "roles": "the roles of the columns are neither given nor suggested",
 }
 
 
@@ -77,6 +95,11 @@ class Scan:
     def leaks(self) -> tuple[Finding, ...]:
         """Return the findings that betray somebody."""
         return tuple(finding for finding in self.findings if finding.severity is Severity.LEAK)
+
+    @property
+    def suspicions(self) -> tuple[Finding, ...]:
+        """Return the findings that may identify a person: the steward must look at them."""
+        return tuple(finding for finding in self.findings if finding.severity is Severity.SUSPICION)
 
     @property
     def verdict(self) -> Verdict:
@@ -158,16 +181,41 @@ def scan(
     whole = None if original is None else open_table(original, memory=allowed)
     as_published = _transform(whole, transformations or {}, schema, hierarchies or {})
 
+    of_original = suggest_roles(whole.data) if whole is not None and schema is None else Suggestion()
+
     def scan_one(path: Path | None) -> Scan:
         file = arrow.open_frame(published) if path is None else open_file(path, reading or Reading(), memory=allowed)
         if file.table is not None:
             file = replace(file, table=in_plain_types(file.table))
-        return _run_checks(Subject(file, path, whole, schema, dict(hierarchies or {}), transformed=as_published))
+        subject = Subject(file, path, whole, schema, dict(hierarchies or {}), transformed=as_published)
+        return _run_checks(_with_suggested_roles(subject, of_original))
 
     if files is None or len(files) == 1:
         return scan_one(files[0] if files else None)
     folder = Path(published) if Path(published).is_dir() else None
     return _unite({path: scan_one(path) for path in files}, folder)
+
+
+def _with_suggested_roles(subject: Subject, of_original: Suggestion) -> Subject:
+    """Return a subject with suggested roles for the columns that have none.
+
+    A column of the original is judged by its values there, and any other by its published values.
+    """
+    known = {*(() if subject.schema is None else subject.schema.columns), *subject.expected_columns}
+    known |= set() if subject.original is None else set(subject.original.columns)
+    others = [name for name in subject.columns if name not in known and not columns.ROW_NAMES.fullmatch(name)]
+    of_file = suggest_roles(subject.table).identifiers if others else {}
+    own = {
+        name: reason
+        for name, reason in of_file.items()
+        if name in others and not columns.number_rows(subject.table.column(subject.columns.index(name)))
+    }
+    return replace(
+        subject,
+        suggested={**of_original.identifiers, **own},
+        suggested_schema=of_original.schema,
+        suggested_hierarchies=of_original.hierarchies,
+    )
 
 
 def _transform(
@@ -285,7 +333,7 @@ def _open_by_kind(path: Path, content: bytes, reading: Reading, allowance: Allow
         archive = text.open_archive(content, name)
         if workbooks.is_workbook(archive, name, allowance):
             return workbooks.open_workbook(archive, content, name, allowance)
-        return text.open_zip(archive)
+        return text.open_zip(archive, content, name)
     program = statistics.suffix_of(content, suffix if suffix in LABELLED else "")
     if program is not None:
         return statistics.open_statistics(content, name, program, reading)

@@ -14,6 +14,7 @@ from indistinct.errors import InputError
 from indistinct.figures import plural
 from indistinct.machine.memory import Allowance
 from indistinct.release.writing.delimited import is_formula
+from indistinct.study.scan.archives import find_strays
 from indistinct.study.scan.base import Check, Finding, NotChecked, Opened, Part, Subject, bytes_behind, note, suspicion
 from indistinct.study.scan.compared import spell_values
 from indistinct.study.scan.parquet import encrypted_error
@@ -137,7 +138,9 @@ def open_archive(content: bytes, name: str) -> zipfile.ZipFile:
     return archive
 
 
-def read_entry(archive: zipfile.ZipFile, entry: str, name: str, allowance: Allowance, *, taken: int = 0) -> bytes:
+def read_entry(
+    archive: zipfile.ZipFile, entry: str | zipfile.ZipInfo, name: str, allowance: Allowance, *, taken: int = 0
+) -> bytes:
     """Return what an entry of an archive holds, which is no more than it may after what was `taken`."""
     most = max(allowance.most // XML_GROWS - taken, 0)
     try:
@@ -151,15 +154,13 @@ def read_entry(archive: zipfile.ZipFile, entry: str, name: str, allowance: Allow
     return content
 
 
-def open_zip(archive: zipfile.ZipFile) -> Opened:
+def open_zip(archive: zipfile.ZipFile, content: bytes, name: str) -> Opened:
     """Take an archive that is no workbook: what it tells of its files, which are not opened."""
     files = [entry for entry in archive.infolist() if not entry.is_dir()]
     reason = "an archive is not unpacked: scan each file in it on its own"
-    comment = Part("the comment", archive.comment)
-    return Opened("zip", None, (comment,), archive, unread=(NotChecked(plural(len(files), "file"), reason),))
-
-
-COMMENT = suspicion("the header", 1, "the compressed file has a comment", "compress it anew without one")
+    strays = find_strays(archive, content, name)
+    unread = (NotChecked(plural(len(files), "file"), reason),)
+    return Opened("zip", None, (strays.part(),), archive, unread=unread, strays=strays)
 
 
 def _check_gzip(subject: Subject) -> Iterator[Finding]:
@@ -175,7 +176,7 @@ def _check_gzip(subject: Subject) -> Iterator[Finding]:
             "compress it anew without a name: gzip --no-name",
         )
     if header.has_comment:
-        yield COMMENT
+        yield suspicion("the header", 1, "the compressed file has a comment", "compress it anew without one")
     if header.has_time:
         yield note(
             "the header",
@@ -205,8 +206,6 @@ def _check_archive(subject: Subject) -> Iterator[Finding]:
             f"{plural(hidden, 'file')} in the archive are hidden ones, which systems and editors leave",
             "pack the files that are meant to be published, and no others",
         )
-    if archive.comment:
-        yield COMMENT
     yield note(
         "the list of files",
         len(names),
@@ -219,5 +218,5 @@ CHECKS = (
     Check("formula-cells", "cells that a spreadsheet would run", _find_formulas, ("table",), ("delimited",)),
     Check("text-marks", "bytes before and behind the rows of a text file", _find_marks, (), ("delimited",)),
     Check("gzip-header", "a name, a time and a comment in the header of gzip", _check_gzip),
-    Check("zip-entries", "paths and comments in a zip archive", _check_archive, (), ("zip",)),
+    Check("zip-entries", "paths and hidden files in a zip archive", _check_archive, (), ("zip",)),
 )

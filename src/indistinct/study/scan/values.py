@@ -137,7 +137,7 @@ def _join_texts(texts: Sequence[pa.Array]) -> bytes:
 
 CHECKS = (
     Check("values-in-the-bytes", "values of the original that no published cell shows", _search_values, ("original",)),
-    Check("identifier-values", "published cells that hold identifiers", _find_ids, ("table", "original", "schema")),
+    Check("identifier-values", "published cells that hold identifiers", _find_ids, ("table", "original", "roles")),
 )
 
 # Values are told by their first bytes, as many of these as they have.

@@ -17,13 +17,13 @@ import pyarrow as pa
 from indistinct.errors import InputError
 from indistinct.figures import plural
 from indistinct.machine.memory import Allowance
+from indistinct.study.scan.archives import find_strays
 from indistinct.study.scan.base import (
     Check,
     Finding,
     NotChecked,
     Opened,
     Part,
-    Severity,
     Subject,
     leak,
     note,
@@ -45,6 +45,7 @@ ROW, SHARED_TEXT, COLUMNS, CELLS, FORMULAS, RULES = 0, 19, 60, (*range(2, 12), 6
 HIDDEN_ROW = 0x10
 # The entry of an open document that says what it is.
 MEDIA = "mimetype"
+XML = (".xml", ".rels", ".vml", ".rdf")
 OPEN_NOT_SHOWN = (NotChecked("hidden columns", "the reader of open documents does not show them"),)
 MOST_CELLS, MOST_COLUMNS = 20_000_000, 16_384
 # An entity can stand for any number of others; no workbook has a document type.
@@ -68,7 +69,7 @@ class Sheet:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Workbook:
-    """A workbook: its sheets, its shared texts, the XML of every entry, and the names of all entries."""
+    """A workbook: its sheets, its shared texts, the content of every entry, and the names of all entries."""
 
     sheets: tuple[Sheet, ...]
     strings: tuple[str, ...]
@@ -94,11 +95,14 @@ def is_workbook(archive: zipfile.ZipFile, name: str, allowance: Allowance) -> bo
 def open_workbook(archive: zipfile.ZipFile, content: bytes, name: str, allowance: Allowance) -> Opened:
     """Read a workbook; its first sheet that people see is the published table, with names in its first row."""
     entries: dict[str, bytes] = {}
+    hidden: list[Part] = []
     taken = 0
-    for entry in archive.namelist():
-        if entry.endswith((".xml", ".rels", ".vml", ".bin")) and entry not in entries:
-            entries[entry] = read_entry(archive, entry, name, allowance, taken=taken)
-            taken += len(entries[entry])
+    for entry in archive.infolist():
+        if entry.filename in entries:
+            hidden.append(_searched_part(entry.filename, entries[entry.filename]))
+        entries[entry.filename] = read_entry(archive, entry, name, allowance, taken=taken)
+        taken += len(entries[entry.filename])
+    strays = find_strays(archive, content, name)
     names = tuple(archive.namelist())
     not_shown: tuple[NotChecked, ...] = ()
     try:
@@ -114,9 +118,9 @@ def open_workbook(archive: zipfile.ZipFile, content: bytes, name: str, allowance
         raise InputError(f"{name} cannot be read as a workbook", hint="save it again, and scan that") from None
     shown = [sheet for sheet in sheets if not sheet.hidden and sheet.cells]
     table = _table(shown[0], name) if shown else None
-    parts = tuple(_searched_part(entry, each) for entry, each in entries.items())
+    parts = (*(_searched_part(entry, each) for entry, each in entries.items()), *hidden, strays.part())
     book = Workbook(sheets, strings, entries, names)
-    return Opened("excel", table, parts, book, not_checked=not_shown, unread=_unread(shown))
+    return Opened("excel", table, parts, book, not_checked=not_shown, unread=_unread(shown), strays=strays)
 
 
 def _unread(shown: list[Sheet]) -> tuple[NotChecked, ...]:
@@ -322,8 +326,10 @@ def _table(sheet: Sheet, name: str) -> pa.Table:
 def _searched_part(entry: str, content: bytes) -> Part:
     """Return what of an entry is searched: the text of XML, and of binary records what was UTF-16, as UTF-8."""
     place = f"the entry {entry}"
-    if not entry.endswith(".bin"):
+    if entry.endswith(XML):
         return Part(place, _words(content))
+    if not entry.endswith(".bin"):
+        return Part(place, content, words=False)
     even, odd = (content[start:].decode("utf-16-le", errors="ignore") for start in (0, 1))
     return Part(place, (even + "\n" + odd).encode(errors="ignore"), words=False)
 
@@ -345,35 +351,11 @@ PEOPLE |= {"initial-creator", "printed-by", "keyword", "template"}
 TIMES = {"created", "modified", "lastPrinted", "TotalTime", "creation-date", "date", "print-date", "editing-duration"}
 PROPERTIES = ("docProps/core.xml", "docProps/app.xml", "meta.xml")
 CUSTOM = "docProps/custom.xml"
-# Names that Excel itself gives to ranges that are printed or filtered.
-OWN_NAMES = "_xlnm."
-# Entries that may hold cells or people, each with what it is.
-OTHER_ENTRIES = (
-    (r"xl/pivotCache/.*Records.*\.(xml|bin)", Severity.LEAK, "a copy of the rows that a pivot table was made of"),
-    (r"xl/externalLinks/.*\.(xml|bin)", Severity.LEAK, "cells of another workbook"),
-    (r"xl/(comments|threadedComments).*\.(xml|bin)|xl/persons/.*\.xml", Severity.LEAK, "comments, and who wrote them"),
-    (r"xl/revisions/.*", Severity.LEAK, "earlier versions of cells"),
-    (r"Thumbnails/.*", Severity.SUSPICION, "a picture of its first page, perhaps of an earlier state"),
-    (r"Object .*/content\.xml|Pictures/.*", Severity.SUSPICION, "embedded files or pictures"),
-    (r"Basic/.*|Scripts/.*", Severity.SUSPICION, "programs"),
-    (r"xl/(queryTables|connections).*", Severity.SUSPICION, "where the rows were read from"),
-    (r"xl/embeddings/.*|xl/media/.*", Severity.SUSPICION, "embedded files or pictures"),
-    (r"xl/vbaProject\.bin|xl/macrosheets/.*", Severity.SUSPICION, "programs"),
-    (r"customXml/item\d+\.xml", Severity.SUSPICION, "documents of other programs"),
-    (r"xl/printerSettings/.*", Severity.NOTE, "the settings of a printer"),
-)
-# Elements of an open document that may hold cells or people.
-OTHER_ELEMENTS = (
-    (rb"<office:annotation\b", Severity.LEAK, "comments, and who wrote them"),
-    (rb"<table:tracked-changes\b", Severity.LEAK, "earlier versions of cells"),
-    (rb"<table:data-pilot-table\b|<table:database-source", Severity.SUSPICION, "tables that were made of other cells"),
-    (rb"<table:named-(?:range|expression)\b", Severity.SUSPICION, "names for ranges or values"),
-)
 
 
 def _properties(subject: Subject) -> Iterator[Finding]:
     book: Workbook = subject.file.inside
-    found = [element for entry in PROPERTIES for element in _elements(book, entry)]
+    found = [element for entry in PROPERTIES for element in read_elements(book, entry)]
     people = [element for element in found if local(element) in PEOPLE and (element.text or "").strip()]
     if people:
         yield suspicion(
@@ -390,7 +372,7 @@ def _properties(subject: Subject) -> Iterator[Finding]:
             "the document tells when it was made and changed",
             "remove it if these times tell something",
         )
-    custom = sum(local(element) == "property" for element in _elements(book, CUSTOM))
+    custom = sum(local(element) == "property" for element in read_elements(book, CUSTOM))
     if custom:
         yield suspicion(
             CUSTOM,
@@ -439,43 +421,8 @@ def _strings(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def _others(subject: Subject) -> Iterator[Finding]:
-    book: Workbook = subject.file.inside
-    for pattern, severity, what in OTHER_ENTRIES:
-        count = sum(bool(re.fullmatch(pattern, name)) for name in book.names)
-        if count:
-            yield Finding(
-                severity,
-                "the entries of the file",
-                count,
-                f"the workbook holds {what}",
-                "save the table alone in a new file",
-            )
-    for element_pattern, severity, what in OTHER_ELEMENTS:
-        count = len(re.findall(element_pattern, book.entries.get(CONTENT, b"")))
-        if count:
-            yield Finding(
-                severity,
-                CONTENT,
-                count,
-                f"the document holds {what}",
-                "save the table alone in a new file",
-            )
-    names = [
-        element
-        for element in _elements(book, "xl/workbook.xml")
-        if local(element) == "definedName" and not element.get("name", "").startswith(OWN_NAMES)
-    ]
-    if names:
-        yield suspicion(
-            "defined names",
-            len(names),
-            f"the workbook defines {plural(len(names), 'name')} for ranges or values",
-            "delete them, or save the table alone in a new file",
-        )
-
-
-def _elements(book: Workbook, entry: str) -> Iterator[ElementTree.Element]:
+def read_elements(book: Workbook, entry: str) -> Iterator[ElementTree.Element]:
+    """Yield the elements of an XML entry, none where it is missing or broken."""
     if entry in book.entries:
         try:
             yield from parse_xml(book.entries[entry], entry).iter()
@@ -487,5 +434,4 @@ CHECKS = (
     Check("workbook-properties", "who made a workbook, and when", _properties, (), ("excel",)),
     Check("workbook-hidden", "hidden sheets, rows and columns, formulas", _hidden, (), ("excel",)),
     Check("workbook-strings", "texts that a workbook stores and no cell has", _strings, (), ("excel",)),
-    Check("workbook-entries", "pivot caches, comments, links, names", _others, (), ("excel",)),
 )

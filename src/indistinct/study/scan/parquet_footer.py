@@ -1,0 +1,120 @@
+"""Where a Parquet file keeps page indexes and Bloom filters, which its footer tells and Arrow does not show.
+
+The footer is a struct in the compact protocol of Apache Thrift: each field has a number and a type.
+"""
+
+import struct
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+# Types of fields in which the type is the value.
+TRUE, FALSE = 1, 2
+# Numbers of fields: of the file, a row group, a column of it, and what it says of that column.
+ROW_GROUPS, COLUMNS, COLUMN_METADATA, PACKED_SIZE, DATA_PAGES, DICTIONARY = 4, 1, 3, 7, 9, 11
+OFFSET_INDEX, COLUMN_INDEX, BLOOM_FILTER = (4, 5), (6, 7), (14, 15)
+MAX_DEPTH = 32
+
+Fields = dict[int, Any]
+
+
+def index_ranges(content: bytes, footer: int) -> Iterator[tuple[int, int]]:
+    """Yield where page indexes and Bloom filters begin and end; raise `ValueError` for a broken footer."""
+    try:
+        fields, _ = _read_struct(content, footer, 0)
+        for group in fields.get(ROW_GROUPS, ()):
+            for column in group.get(COLUMNS, ()):
+                for start, length in (OFFSET_INDEX, COLUMN_INDEX):
+                    if start in column:
+                        yield column[start], column[start] + column.get(length, 0)
+                described = column.get(COLUMN_METADATA, {})
+                yield from _copy_of(described, content)
+                if BLOOM_FILTER[0] in described:
+                    start = described[BLOOM_FILTER[0]]
+                    yield start, start + (described.get(BLOOM_FILTER[1]) or _bloom_filter_size(content, start))
+    except (IndexError, AttributeError, TypeError, struct.error, OverflowError):
+        raise ValueError("the footer is broken") from None
+
+
+def _copy_of(described: Fields, content: bytes) -> Iterator[tuple[int, int]]:
+    """Yield where a copy of what the footer says of a column begins and ends: some programs write one."""
+    starts = [described[field] for field in (DATA_PAGES, DICTIONARY) if described.get(field)]
+    place = min(starts, default=0) + described.get(PACKED_SIZE, 0)
+    with suppress(IndexError, ValueError, struct.error):
+        fields, end = _read_struct(content, place, 0)
+        if fields == described:
+            yield place, end
+
+
+def _bloom_filter_size(content: bytes, start: int) -> int:
+    """Return the size of a Bloom filter with its header, whose first field counts the bytes behind it."""
+    header, end = _read_struct(content, start, 0)
+    return end - start + int(header[1])
+
+
+def _read_struct(content: bytes, place: int, depth: int) -> tuple[Fields, int]:
+    if depth > MAX_DEPTH:
+        raise ValueError("structs are nested too deep")
+    fields: Fields = {}
+    number = 0
+    while (head := content[place]) != 0:
+        place += 1
+        if head >> 4:
+            number += head >> 4
+        else:
+            number, place = _read_signed(content, place)
+        kind = head & 15
+        if kind in (TRUE, FALSE):
+            fields[number] = kind == TRUE
+        else:
+            fields[number], place = _read_value(content, place, kind, depth)
+    return fields, place + 1
+
+
+def _read_value(content: bytes, place: int, kind: int, depth: int) -> tuple[Any, int]:
+    match kind:
+        case 1 | 2 | 3:  # one byte: a truth value in a list, or a small number
+            return content[place], place + 1
+        case 4 | 5 | 6:
+            return _read_signed(content, place)
+        case 7:
+            return struct.unpack_from("<d", content, place)[0], place + 8
+        case 8:
+            size, place = _read_unsigned(content, place)
+            return content[place : place + size], place + size
+        case 9 | 10:
+            return _read_list(content, place, depth)
+        case 12:
+            return _read_struct(content, place, depth + 1)
+    raise ValueError("a field of an unknown type")
+
+
+def _read_list(content: bytes, place: int, depth: int) -> tuple[list[Any], int]:
+    head, place = content[place], place + 1
+    size, kind = head >> 4, head & 15
+    if size == 15:
+        size, place = _read_unsigned(content, place)
+    if size > len(content):
+        raise ValueError("a list is longer than the file")
+    items = []
+    for _ in range(size):
+        item, place = _read_value(content, place, kind, depth + 1)
+        items.append(item)
+    return items, place
+
+
+def _read_unsigned(content: bytes, place: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte, place = content[place], place + 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value, place
+        shift += 7
+        if shift > 63:
+            raise ValueError("a number is too long")
+
+
+def _read_signed(content: bytes, place: int) -> tuple[int, int]:
+    value, place = _read_unsigned(content, place)
+    return (value >> 1) ^ -(value & 1), place
