@@ -88,12 +88,6 @@ class OpenedTables:
         return self.sources[SENSITIVE].path if SENSITIVE in self.sources else None
 
 
-def published_tables(tables: Mapping[str, pa.Table], buckets: Buckets | None) -> OpenedTables:
-    """Return the tables of a release that are in memory, whichever engine made them."""
-    opened = {name: open_source(table) for name, table in tables.items()}
-    return OpenedTables(opened[MAIN][0], {name: source for name, (_, source) in opened.items()}, buckets)
-
-
 def open_published(
     published: Any, schema: Schema, *, engine: str = "auto", memory: str | int | None = None
 ) -> OpenedTables:

@@ -28,9 +28,9 @@ from indistinct.release.opening import (
     belongs_to,
     certificate_of,
     open_published,
-    published_tables,
     read_release,
 )
+from indistinct.release.own_tables import published_tables
 from indistinct.release.promise import judging, promised_model, reading_again
 from indistinct.release.pseudonyms.making import Pseudonym, kinds_of
 from indistinct.release.release import Release
