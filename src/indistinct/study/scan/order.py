@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from indistinct.frequencies.encode import group_rows
+from indistinct.frequencies.encode import Grouping, group_rows
 from indistinct.machine.arrays import Codes
 from indistinct.release.verification.evidence import published_schema
 from indistinct.study.scan.base import Check, Finding, Subject, leak
@@ -74,15 +74,15 @@ def _never_reached(statistic: Callable[[Codes], float], cells: Codes, classes: C
     return True
 
 
-def _count_embedded(vectors: Codes, places: list[list[int]]) -> float:
+def _count_embedded(vectors: Codes, places: Grouping) -> float:
     """Return how many rows are found one after the other in the original, each behind the one before."""
-    last = -1
+    order, last = memoryview(places.order), -1
     for number, vector in enumerate(vectors.tolist()):
-        own = places[vector]
-        index = bisect_left(own, last + 1)
-        if index == len(own):
+        end = int(places.starts[vector + 1])
+        index = bisect_left(order, last + 1, int(places.starts[vector]), end)
+        if index == end:
             return number
-        last = own[index]
+        last = order[index]
     return len(vectors)
 
 
@@ -101,11 +101,9 @@ def _agreement(classes: Codes) -> Callable[[Codes], float]:
     return measure
 
 
-def _places(matched: _Matched) -> list[list[int]]:
-    places: list[list[int]] = [[] for _ in range(int(matched.original.max(initial=-1)) + 1)]
-    for place, vector in enumerate(matched.original.tolist()):
-        places[vector].append(place)
-    return places
+def _places(matched: _Matched) -> Grouping:
+    """Return the rows of the original behind each vector, ascending."""
+    return group_rows([matched.original], [int(matched.original.max(initial=-1)) + 1])
 
 
 def _single_places(matched: _Matched) -> Codes:
@@ -128,13 +126,14 @@ def _match_rows(subject: Subject) -> _Matched | None:
         codes_of(pa.chunked_array([*shown.slice(0, rows).chunks, *before.chunks])) for shown, before in same.values()
     ]
     vectors = group_rows(both, [int(codes.max()) + 1 for codes in both]).group_ids().astype(np.int64)
-    present = np.isin(vectors[:rows], vectors[rows:])
     # Vectors are numbered among those of the original; a row of broken links has none.
-    values, original = np.unique(vectors[rows:], return_inverse=True)
-    shown = np.searchsorted(values, vectors[:rows][present])
+    known = np.zeros(int(vectors.max()) + 1, dtype=bool)
+    known[vectors[rows:]] = True
+    present, numbers = known[vectors[:rows]], np.cumsum(known) - 1
+    shown, original = numbers[vectors[:rows][present]], numbers[vectors[rows:]]
     # In their own type, numbers of a text file are sorted as numbers.
     classes = _classes(subject, rows, {name: column for name, (column, _) in same.items()})[present]
-    return _Matched(classes, shown, original.reshape(-1))
+    return _Matched(classes, shown, original)
 
 
 def _classes(subject: Subject, rows: int, same: Mapping[str, pa.ChunkedArray]) -> Codes:
