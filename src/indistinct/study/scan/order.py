@@ -76,7 +76,7 @@ def _never_reached(statistic: Callable[[Codes], float], cells: Codes, classes: C
 
 def _count_embedded(vectors: Codes, places: Grouping) -> float:
     """Return how many rows are found one after the other in the original, each behind the one before."""
-    order, last = memoryview(places.order), -1
+    order, last = memoryview(places.order.data), -1
     for number, vector in enumerate(vectors.tolist()):
         end = int(places.starts[vector + 1])
         index = bisect_left(order, last + 1, int(places.starts[vector]), end)
