@@ -23,6 +23,7 @@ from benchmarks.spark import spark_lines
 from benchmarks.startup import startup_lines
 from benchmarks.timing import Line
 from benchmarks.unique_sets import unique_set_lines
+from benchmarks.verbs import verb_lines
 from benchmarks.workload import workload_lines
 
 # What `make bench engines` prints; those that are measured at all are.
@@ -63,6 +64,7 @@ def main() -> None:
         "optimum": optimum_lines,
         "partition-cliffs": lambda: partition_cliff_lines(min(chosen.rows, 1_000_000)),
         "people": lambda: people_lines(min(chosen.rows, 1_000_000)),
+        "verbs": lambda: verb_lines(chosen.rows),
         "risks": lambda: risk_lines(min(chosen.rows, 1_000_000)),
         "workload": workload_lines,
         "scoreboards": scoreboard_lines,

@@ -1,10 +1,15 @@
 """Processes that may use few addresses end with one sentence, not with an abort or a traceback."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
+
+import indistinct as ind
+from indistinct.reproduce.datasets import generate_patients
 
 
 @pytest.mark.parametrize("megabytes", [250, 450, 700, 900])
@@ -35,3 +40,34 @@ def test_what_compiled_code_says_when_it_ends_a_run_is_not_repeated(ends: str, c
     assert ran.stderr.startswith("our words\n")
     assert ("error: " in ran.stderr) == (code == 1)
     assert ("terminate called" in ran.stderr) == (code == 3)
+
+
+@pytest.mark.parametrize("algorithm", ["mondrian", "optimal"])
+@pytest.mark.parametrize("suffix", ["parquet", "csv"])
+def test_a_release_whose_file_is_refused_in_memory_is_measured_and_reported(
+    run, roles, tmp_path, monkeypatch, suffix, algorithm
+):
+    pq.write_table(generate_patients(3_000, seed=2), tmp_path / "original.parquet")
+    monkeypatch.setattr("indistinct.machine.memory.TIMES", 0)
+    monkeypatch.setattr("indistinct.machine.memory.IN_ANY_CASE", 10)
+    output = tmp_path / f"release.{suffix}"
+    asked = ["--model", "k-anonymity:k=5", "--algorithm", algorithm, "--engine", "duckdb", "-o", str(output), "--json"]
+    hierarchies = ["--hierarchy", "zipcode=mask:right", "--hierarchy", "admitted=dates", "--suppression", "0.3"]
+    ran = run("anonymize", str(tmp_path / "original.parquet"), *roles, *asked, *hierarchies)
+    assert ran.code == 0, ran.err
+    assert json.loads(ran.out)["metrics"]["loss"] > 0
+    assert "cannot be measured" not in ran.err
+
+
+def test_want_of_memory_while_measuring_leaves_the_exit_of_a_verified_release(run, roles, tmp_path, monkeypatch):
+    pq.write_table(generate_patients(300, seed=2), tmp_path / "original.parquet")
+
+    def refuse(*_, **__):
+        raise ind.OutOfMemoryError("no room", hint="give more")
+
+    monkeypatch.setattr("indistinct.study.measure.measuring.measure", refuse)
+    asked = ["--model", "k-anonymity:k=5", "--algorithm", "mondrian", "-o", str(tmp_path / "release.csv")]
+    ran = run("anonymize", str(tmp_path / "original.parquet"), *roles, *asked)
+    assert ran.code == 0
+    assert "the release is written and verified, but it cannot be measured: no room" in ran.err
+    assert (tmp_path / "release.csv").exists()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from indistinct.cli.members import members_table
 from indistinct.cli.screen import grid, metric_table, note, print_json, show
-from indistinct.errors import IndistinctError, ParameterError
+from indistinct.errors import IndistinctError, OutOfMemoryError, ParameterError
 from indistinct.figures import count_unit, number, plural
 
 if TYPE_CHECKING:
@@ -80,11 +80,17 @@ def run_and_note(job: "Job", run: Callable[["Job"], "Release"]) -> "Release":
 
 
 def measure_and_note(run: Callable[[], "Measurements"]) -> "Measurements":
-    """Measure a release that is published already; say so if that fails."""
+    """Measure a release that is published already; say so if that fails, and go on where it is for want of memory."""
+    from indistinct.metrics import Measurements
+
+    said = "the release is written and verified, but it cannot be measured"
     try:
         return run()
+    except OutOfMemoryError as error:
+        note(f"{said}: {error.message}")
+        return Measurements()
     except IndistinctError:
-        note("the release is written and verified, but it cannot be measured")
+        note(said)
         raise
 
 
@@ -122,7 +128,7 @@ def _parts(summary: "Summary") -> "Iterator[str | Table]":
             yield f"a random sample of {certificate.sample:g}: the original is what was drawn\n"
         if certificate.overlap is not None:
             yield from (*beside_earlier(certificate.overlap).splitlines(), "")
-    if summary.metrics is not None:
+    if summary.metrics:
         yield metric_table(summary.metrics)
         yield ""
     if summary.explanation is not None:

@@ -68,12 +68,16 @@ class GroupedSource(Protocol):
 
 
 def groups_of(source: Any, columns: Sequence[str]) -> Groups:
-    """Return the groups of some columns of any source; of a table that is in memory, every row is one."""
+    """Return the groups of some columns of any source."""
     whole = source.in_memory
     if whole is None:
         found: Groups = source.groups(columns)
         return found
-    return Groups(whole.select(list(columns)), np.ones(whole.num_rows, dtype=np.int64))
+    table = whole.select(list(columns))
+    if not table.num_rows or not columns:
+        return Groups(table, np.ones(table.num_rows, dtype=np.int64))
+    grouping, _ = group_encoded([encode_column(name, table[name], required=False) for name in columns])
+    return Groups(table.take(pa.array(grouping.first)), grouping.counts)
 
 
 def count_source(

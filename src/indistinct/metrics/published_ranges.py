@@ -15,7 +15,7 @@ def ranges_of(shown: Sequence[Texts], kind: Kind, line: Codes) -> Ranges:
     whole = bool((line == np.floor(line)).all())
     low, high = np.full(len(shown), np.nan), np.full(len(shown), np.nan)
     for place, texts in enumerate(shown):
-        ends = written_span(texts, kind)
+        ends = written_span(texts, kind, moments=not whole)
         if ends is not None:
             start, end, closed = ends
             low[place] = line[0] if start is None else start

@@ -64,7 +64,7 @@ class OfPeople(Model):
 
     def in_classes(self) -> Model:
         """Return the model of people that judges every class by itself, where one is known."""
-        return OfPeople(self.model.in_classes())
+        return self.around(self.model.in_classes())
 
     @property
     def traits(self) -> ModelTraits:  # type: ignore[override]
@@ -136,11 +136,11 @@ class OfPeople(Model):
 
     def sampled(self, members: int) -> Model:
         """Return the model for a table of so many people."""
-        return OfPeople(self.model.sampled(members))
+        return self.around(self.model.sampled(members))
 
     def respelled(self, texts: Mapping[str, str]) -> Model:
         """Return the model for a column in which values are spelled otherwise."""
-        return OfPeople(self.model.respelled(texts))
+        return self.around(self.model.respelled(texts))
 
     def spec(self) -> str:
         """Return the model as it is written: whom it counts follows from the roles of the columns."""

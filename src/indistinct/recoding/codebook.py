@@ -16,7 +16,7 @@ import pyarrow as pa
 from indistinct.errors import InputError, SchemaError
 from indistinct.hierarchy import Explicit, Hierarchy
 from indistinct.hierarchy.binding import ROOT
-from indistinct.recoding.label_spans import End, LabelSpan, Texts, kind_of_labels, span_of
+from indistinct.recoding.label_spans import End, LabelSpan, Texts, kind_of_labels, shows_moments, span_of
 from indistinct.recoding.labels import OR_MISSING, written_members, written_text_range
 from indistinct.recoding.outputs import ENDS
 from indistinct.schema import where_is
@@ -27,6 +27,8 @@ LabelKind = Literal["value", "range", "set", "group", "everything", "missing"]
 
 
 Value = int | float | date | datetime | str
+MAX_WHOLE = 10**38
+"""Larger numbers are floats: neither 64 bits nor a decimal of Arrow holds them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,8 +195,8 @@ def _entries_of(
     texts = [row[0] for row in rows]
     told = [text for text in texts if text is not None]
     kind = kind_of_labels([text.removesuffix(OR_MISSING) for text in told], shown)
-    groups = _groups_of(hierarchy)
-    found = [_entry_of(name, text, kind, groups) for text in texts]
+    groups, moments = _groups_of(hierarchy), kind is Kind.DATE and shows_moments(told)
+    found = [_entry_of(name, text, kind, groups, moments=moments) for text in texts]
     codes = {} if labels is None else labels.codes
     return kind, [replace(entry, code=codes.get(entry.label or "")) for entry in found] if codes else found
 
@@ -212,7 +214,9 @@ def distinct_texts(table: pa.Table, names: Sequence[str]) -> list[Texts]:
     return list(zip(*(column.cast(pa.string()).to_pylist() for column in distinct.columns), strict=True))
 
 
-def _entry_of(name: str, text: str | None, kind: Kind, groups: Mapping[str, tuple[str, ...]]) -> LabelEntry:
+def _entry_of(
+    name: str, text: str | None, kind: Kind, groups: Mapping[str, tuple[str, ...]], *, moments: bool
+) -> LabelEntry:
     if text is None:
         return LabelEntry(name, None, "missing", missing=True)
     inside, absent = text.removesuffix(OR_MISSING), text.endswith(OR_MISSING)
@@ -223,7 +227,7 @@ def _entry_of(name: str, text: str | None, kind: Kind, groups: Mapping[str, tupl
         known = tuple(member for member in members if member is not None)
         return LabelEntry(name, text, "set", values=known, missing=absent or None in members)
     if kind is not Kind.TEXT:
-        span = span_of((inside,), kind)
+        span = span_of((inside,), kind, moments=moments)
         if span is not None:
             return _entry_of_span(name, text, span, absent=absent)
     if inside in groups:
@@ -256,7 +260,7 @@ def _entry_of_ends(name: str, row: Texts, kind: Kind) -> LabelEntry:
 def as_value(end: End | None) -> Value | None:
     """Return an end as Python has it: a whole number, a number, a day or a moment."""
     if isinstance(end, Decimal):
-        return int(end) if end == end.to_integral_value() else float(end)
+        return int(end) if abs(end) < MAX_WHOLE and end == end.to_integral_value() else float(end)
     if end is not None and end == datetime(end.year, end.month, end.day):
         return end.date()
     return end

@@ -5,9 +5,8 @@ Everybody who reads labels takes them apart by `labels`, and finds their ends he
 
 import math
 import re
-from calendar import monthrange
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import MAXYEAR, date, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from typing import NamedTuple
 
@@ -52,15 +51,18 @@ class LabelSpan(NamedTuple):
     closed: bool
 
 
-def span_of(texts: Texts, kind: Kind) -> LabelSpan | None:
+def span_of(texts: Texts, kind: Kind, *, moments: bool = False) -> LabelSpan | None:
     """Return the ends of a published number, date, range or star; None for any other label.
 
-    Two texts are two published bounds, and three two ends with a word about missing values.
+    Two texts are two published bounds, and three two ends with a word about missing values. A month, a quarter, a year
+    and a decade end before the next one begins. In a column of `moments` a label that names a day covers all of it.
 
     >>> span_of(("[25-30]",), Kind.NUMBER)
     LabelSpan(low=Decimal('25'), high=Decimal('30'), closed=True)
-    >>> span_of(("2024-02",), Kind.DATE).high
-    datetime.datetime(2024, 2, 29, 0, 0)
+    >>> span_of(("2024-02",), Kind.DATE)[1:]
+    (datetime.datetime(2024, 3, 1, 0, 0), False)
+    >>> span_of(("2024-02-29",), Kind.DATE, moments=True)[1:]
+    (datetime.datetime(2024, 3, 1, 0, 0), False)
     """
     if len(texts) > 1:
         if texts[0] is None and texts[1] is None:
@@ -80,17 +82,49 @@ def span_of(texts: Texts, kind: Kind) -> LabelSpan | None:
         if way.first and way.first == way.last and not way.closed:
             continue
         if low is None or high is None or low <= high:  # type: ignore[operator]
-            return LabelSpan(low, high, way.closed)
+            whole_day = moments and way.closed and len(texts) == 1 and isinstance(high, datetime)
+            return LabelSpan(low, *(end_of_day(way.last, high) if whole_day else (high, way.closed)))
     return _calendar_span(texts[0] or "") if kind is Kind.DATE and len(texts) == 1 else None
 
 
-def written_span(texts: Texts, kind: Kind) -> tuple[float | None, float | None, bool] | None:
+def end_of_day(text: str, moment: End | None) -> tuple[End | None, bool]:
+    """Return the first moment after a day that a text names and that it is excluded; any other moment is inside.
+
+    >>> end_of_day("2024-02-29", datetime(2024, 2, 29)), end_of_day("2024-02-29 12:00", datetime(2024, 2, 29, 12))
+    ((datetime.datetime(2024, 3, 1, 0, 0), False), (datetime.datetime(2024, 2, 29, 12, 0), True))
+    """
+    if not isinstance(moment, datetime) or not names_day(text):
+        return moment, True
+    if moment.date() == date.max:
+        return datetime.max, True
+    return moment + timedelta(days=1), False
+
+
+def names_day(text: str) -> bool:
+    """Return whether a text is a date without a time of day."""
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def shows_moments(texts: Sequence[str]) -> bool:
+    """Return whether labels of dates name times of day.
+
+    >>> shows_moments(["2024-02", "[2024-02-01 10:00:00 .. 2024-02-03 11:30:00]"]), shows_moments(["2024-02-01", "*"])
+    (True, False)
+    """
+    return any(":" in text for text in texts)
+
+
+def written_span(texts: Texts, kind: Kind, *, moments: bool = False) -> tuple[float | None, float | None, bool] | None:
     """Return where the ends of a published number, range or star lie on the line of their column.
 
     >>> written_span(("[25-30]",), Kind.NUMBER), written_span(("[ .. 24] or missing",), Kind.NUMBER)
     ((25.0, 30.0, True), (None, 24.0, True))
     """
-    span = span_of(texts, kind)
+    span = span_of(texts, kind, moments=moments)
     if span is None:
         return None
     low, high = (None if end is None else place_on_line(end) for end in span[:2])
@@ -98,17 +132,19 @@ def written_span(texts: Texts, kind: Kind) -> tuple[float | None, float | None, 
 
 
 def _calendar_span(text: str) -> LabelSpan | None:
-    """Return the first and the last day of a month, a quarter, a year or a decade, as hierarchies of dates label it."""
+    """Return where a month, a quarter, a year or a decade begins, and where the next one does, which is excluded."""
     found = _CALENDAR.fullmatch(text.removesuffix(OR_MISSING))
     if found is None or found["year"] == "0000":
         return None
-    year, last = int(found["year"]), int(found["year"]) + (9 if found["decade"] else 0)
-    first_month, last_month = 1, 12
+    year, month, months = int(found["year"]), 1, 120 if found["decade"] else 12
     if found["month"]:
-        first_month = last_month = int(found["month"])
+        month, months = int(found["month"]), 1
     elif found["quarter"]:
-        first_month, last_month = 3 * int(found["quarter"]) - 2, 3 * int(found["quarter"])
-    return LabelSpan(datetime(year, first_month, 1), datetime(last, last_month, monthrange(last, last_month)[1]), True)
+        month, months = 3 * int(found["quarter"]) - 2, 3
+    later, place = divmod(month - 1 + months, 12)
+    if year + later > MAXYEAR:
+        return LabelSpan(datetime(year, month, 1), datetime.max, True)
+    return LabelSpan(datetime(year, month, 1), datetime(year + later, place + 1, 1), False)
 
 
 def behind_a_zero(text: str) -> bool:
@@ -132,15 +168,24 @@ def kind_of_labels(texts: Sequence[str], shown: Kind) -> Kind:
     return Kind.TEXT
 
 
+def first_inside(span: LabelSpan, kind: pa.DataType) -> End | None:
+    """Return the smallest value of a range, of whole numbers the first one that is not below its end."""
+    whole = isinstance(span.low, Decimal) and pa.types.is_integer(kind)
+    return Decimal(math.ceil(span.low)) if whole else span.low  # type: ignore[arg-type]
+
+
 def last_inside(span: LabelSpan, kind: pa.DataType) -> End | float | None:
     """Return the largest value of a range whose upper end may be excluded."""
     high = span.high
+    if isinstance(high, datetime) and pa.types.is_date(kind):
+        day = datetime(high.year, high.month, high.day)
+        return day if span.closed or day < high else day - timedelta(days=1)
+    if isinstance(high, Decimal) and pa.types.is_integer(kind):
+        return Decimal(math.floor(high) if span.closed else math.ceil(high) - 1)
     if high is None or span.closed:
         return high
     if isinstance(high, datetime):
-        return high - (timedelta(days=1) if pa.types.is_date(kind) else timedelta(microseconds=1))
-    if pa.types.is_integer(kind):
-        return high - 1
+        return high - timedelta(microseconds=1)
     if pa.types.is_decimal(kind):
         return high - Decimal(1).scaleb(-kind.scale)
     if kind == pa.float64():

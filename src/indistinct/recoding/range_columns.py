@@ -17,7 +17,19 @@ import pyarrow as pa
 from indistinct.errors import ParameterError, SchemaError
 from indistinct.hierarchy.binding import ROOT
 from indistinct.recoding.kinds import RecodedColumn, Recoding
-from indistinct.recoding.label_spans import ALL, FROM, MISSING, NO, SOME, TO, End, LabelSpan, last_inside, span_of
+from indistinct.recoding.label_spans import (
+    ALL,
+    FROM,
+    MISSING,
+    NO,
+    SOME,
+    TO,
+    End,
+    LabelSpan,
+    first_inside,
+    last_inside,
+    span_of,
+)
 from indistinct.recoding.labels import OR_MISSING
 from indistinct.recoding.outputs import PublishedColumn, RangeForm
 from indistinct.schema import Schema
@@ -68,8 +80,9 @@ def _publish_ends(column: RecodedColumn) -> PublishedColumn:
     if len(spans) < len(read):
         return published
     kind = _type_of_ends(domain, spans)
-    ends = [(name + FROM, _to_arrow([span.low for span in spans], kind))]
-    ends.append((name + TO, _to_arrow([last_inside(span, kind) for span in spans], kind)))
+    own = domain.values.type if pa.types.is_integer(domain.values.type) else kind
+    ends = [(name + FROM, _to_arrow([first_inside(span, own) for span in spans], kind))]
+    ends.append((name + TO, _to_arrow([last_inside(span, own) for span in spans], kind)))
     if domain.missing:
         ends.append((name + MISSING, pa.array([missing for _, missing in read], pa.string())))
     return replace(published, outputs=(*ends, *beside))
@@ -80,7 +93,8 @@ def _read_label(text: str | None, domain: Domain) -> tuple[LabelSpan | None, str
     if text is None:
         return LabelSpan(None, None, True), ALL
     absent = domain.missing and (text == ROOT or text.endswith(OR_MISSING))
-    return span_of((text,), domain.kind), SOME if absent else NO
+    span = span_of((text,), domain.kind, moments=pa.types.is_timestamp(domain.values.type))
+    return span, SOME if absent else NO
 
 
 def _type_of_ends(domain: Domain, spans: Sequence[LabelSpan]) -> pa.DataType:
@@ -88,14 +102,14 @@ def _type_of_ends(domain: Domain, spans: Sequence[LabelSpan]) -> pa.DataType:
     kind = domain.values.type
     ends = [end for span in spans for end in span[:2] if isinstance(end, Decimal)]
     if pa.types.is_integer(kind):
-        whole = all(end == int(end) for end in ends)
-        return _type_of_whole([*ends, *(last_inside(span, kind) for span in spans)]) if whole else pa.float64()
+        inside = [end for span in spans for end in (first_inside(span, kind), last_inside(span, kind))]
+        return _type_of_whole(inside)
     if pa.types.is_floating(kind):
         largest = float(np.finfo(kind.to_pandas_dtype()).max)
         return kind if all(abs(float(end)) <= largest for end in ends) else pa.float64()
     if pa.types.is_date(kind):
         moments = [end for span in spans for end in span[:2] if isinstance(end, datetime)]
-        days = all(end == datetime(end.year, end.month, end.day) for end in moments)
+        days = all(end in (datetime.max, datetime(end.year, end.month, end.day)) for end in moments)
         return pa.date32() if days else pa.timestamp("us")
     return kind
 

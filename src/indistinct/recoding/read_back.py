@@ -90,10 +90,7 @@ class ReadColumn:
 def read_column(published: pa.Table, column: QuasiColumn, schema: Schema) -> ReadColumn:
     """Return what each distinct value of a published quasi-identifier means; raise `InputError` for other values."""
     names = output_names(published.column_names, column.name, schema)
-    encoded = [_encode_column(published, name) for name in names]
-    grouping = group_rows([part.codes for part in encoded], [len(part.domain) for part in encoded])
-    texts = [(part.domain.texts(), part.codes[grouping.first].tolist()) for part in encoded]
-    outputs = [[spelled[code] for code in codes] for spelled, codes in texts]
+    outputs, codes = _distinct_outputs([_encode_column(published, name) for name in names])
     vocabulary = vocabulary_of(column, kind_of(published[names[0]].type))
     rows = rows_of_outputs(names, outputs, column.name)
     known = {row: meaning_of(vocabulary, *row) for row in dict.fromkeys(rows)}
@@ -102,7 +99,16 @@ def read_column(published: pa.Table, column: QuasiColumn, schema: Schema) -> Rea
         raise _not_understood(vocabulary, strangers)
     meanings = [meaning for row in rows if (meaning := known[row]) is not None]
     arrays = tuple((name, pa.array(texts, pa.string())) for name, texts in zip(names, outputs, strict=True))
-    return ReadColumn(arrays, meanings, grouping.group_ids())
+    return ReadColumn(arrays, meanings, codes)
+
+
+def _distinct_outputs(encoded: Sequence[Encoded]) -> tuple[list[list[str | None]], Codes]:
+    """Return the texts of each column by distinct row, and the place of every row among these."""
+    if len(encoded) == 1:
+        return [list(encoded[0].domain.texts())], encoded[0].codes
+    grouping = group_rows([part.codes for part in encoded], [len(part.domain) for part in encoded])
+    texts = [(part.domain.texts(), part.codes[grouping.first].tolist()) for part in encoded]
+    return [[spelled[code] for code in codes] for spelled, codes in texts], grouping.group_ids()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

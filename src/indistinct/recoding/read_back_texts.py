@@ -17,7 +17,19 @@ from indistinct.hierarchy.binding import ROOT
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.cover import Cover, cover_of_codes, joined_covers
-from indistinct.recoding.label_spans import ALL, NO, SOME, End, Texts, last_inside, parse_value, place_on_line, span_of
+from indistinct.recoding.label_spans import (
+    ALL,
+    NO,
+    SOME,
+    End,
+    Texts,
+    end_of_day,
+    first_inside,
+    last_inside,
+    parse_value,
+    place_on_line,
+    span_of,
+)
 from indistinct.recoding.labels import OR_MISSING, WrittenRange, written_end, written_members, written_ranges
 from indistinct.tables.domain import Kind
 
@@ -75,26 +87,38 @@ class Vocabulary:
     codes: Mapping[Hashable, int]
     nodes: Mapping[Hashable, tuple[int, int]]
 
+    @property
+    def moments(self) -> bool:
+        """Whether the column has times of day, so that a label which names a day covers all of it."""
+        return pa.types.is_timestamp(self.column.domain.values.type)
+
+    def parse(self, text: str) -> End | None:
+        """Return the number or the date that a text spells; a float32 may have the digits of a float64."""
+        value, kind = parse_value(text, self.kind), self.column.domain.values.type
+        if not isinstance(value, Decimal) or not pa.types.is_float32(kind):
+            return value
+        with np.errstate(over="ignore"):
+            return parse_value(str(np.float32(float(value))), self.kind)
+
     @cached_property
     def nodes_by_ends(self) -> dict[tuple[float, float], Node]:
         """The nodes of the hierarchy that are ranges, by their first and their last value."""
         found: dict[tuple[float, float], Node] = {}
         kind = self.column.domain.values.type
         for text, node in self.nodes.items():
-            span = span_of((text,), self.kind) if isinstance(text, str) and text != ROOT else None
-            if span is not None:
-                high = last_inside(span, kind)
-                ends = (
-                    -np.inf if span.low is None else place_on_line(span.low),
-                    np.inf if high is None else place_on_line(high),
-                )
-                found.setdefault(ends, Node(*node))
+            if isinstance(text, str) and text != ROOT:
+                span = span_of((text,), self.kind, moments=self.moments)
+                if span is not None:
+                    ends = first_inside(span, kind), last_inside(span, kind)
+                    found.setdefault(_ends_on_line(*ends), Node(*node))
         return found
 
     @cached_property
     def numbers(self) -> Codes:
-        """The values that are known, as numbers of their own type; of dates and decimals where they lie on a line."""
+        """The values that are known, as numbers of their own type; of dates where they lie on a line."""
         values = self.column.domain.values
+        if pa.types.is_decimal(values.type):
+            return np.array(values.to_pylist(), dtype=object)
         if pa.types.is_integer(values.type) or pa.types.is_floating(values.type):
             return values.to_numpy(zero_copy_only=False)
         return self.column.positions[self.column.domain.missing :]
@@ -112,6 +136,8 @@ class Vocabulary:
             if not limits.min <= first <= limits.max:
                 return 0 if first < 0 else len(known)
             return int(np.searchsorted(known, known.dtype.type(first)))
+        if known.dtype == object:
+            return int(np.searchsorted(known, end, "right" if reached else "left"))  # type: ignore[call-overload]
         with np.errstate(over="ignore"):
             place = known.dtype.type(place_on_line(end))
         return int(np.searchsorted(known, place, "right" if reached else "left"))
@@ -148,7 +174,7 @@ def meaning_of(vocabulary: Vocabulary, text: str | None, *more: str | None) -> M
     if text == ROOT:
         # Also where it is a value of the original: a reader cannot tell that value from a suppressed one.
         return _whole(column)
-    for key in (text, parse_value(text, vocabulary.kind)):
+    for key in (text, vocabulary.parse(text)):
         if key in codes:
             return _raw(column, codes[key])
         if key in vocabulary.nodes:
@@ -159,7 +185,8 @@ def meaning_of(vocabulary: Vocabulary, text: str | None, *more: str | None) -> M
     absent = column.domain.missing and text.endswith(OR_MISSING)
     inside = text.removesuffix(OR_MISSING) if absent else text
     readings = (WrittenRange(inside, inside), *written_ranges(inside))
-    spans = (span for written in readings if (span := _span(vocabulary, written)) is not None)
+    days = vocabulary.moments
+    spans = (span for written in readings if (span := _span(vocabulary, written, whole_days=days)) is not None)
     return next((_fit_span(column, span._replace(absent=absent)) for span in spans), None)
 
 
@@ -228,11 +255,14 @@ def _members(vocabulary: Vocabulary, members: Texts) -> Members | None:
 
 def _code(vocabulary: Vocabulary, text: str) -> int | None:
     codes = vocabulary.codes
-    return codes.get(text, codes.get(parse_value(text, vocabulary.kind)))
+    return codes.get(text, codes.get(vocabulary.parse(text)))
 
 
-def _span(vocabulary: Vocabulary, written: WrittenRange) -> Span | None:
-    """Return the values of a range; ends that no row has may stand in ranges of numbers and dates."""
+def _span(vocabulary: Vocabulary, written: WrittenRange, *, whole_days: bool = False) -> Span | None:
+    """Return the values of a range; ends that no row has may stand in ranges of numbers and dates.
+
+    With `whole_days` an upper end that names a day covers all of it.
+    """
     column, domain = vocabulary.column, vocabulary.column.domain
     quoted = not domain.ordered and not column.tree and written.first != written.last
     ends = map(written_end, written[:2]) if quoted else written[:2]
@@ -242,12 +272,15 @@ def _span(vocabulary: Vocabulary, written: WrittenRange) -> Span | None:
     if domain.declared or column.textual:
         return None
     first, last = (parse_value(text, vocabulary.kind) for text in written[:2])
+    closed = written.closed
+    if whole_days and closed:
+        last, closed = end_of_day(written.last, last)
     if (first is None and written.first) or (last is None and written.last) or (first == last and first is not None):
         return None
     line = column.positions[domain.missing :]
     start, end = line[0] if first is None else place_on_line(first), line[-1] if last is None else place_on_line(last)
     low = (0 if first is None else vocabulary.count_before(first)) + domain.missing
-    high = (len(line) if last is None else vocabulary.count_before(last, reached=written.closed)) + domain.missing - 1
+    high = (len(line) if last is None else vocabulary.count_before(last, reached=closed)) + domain.missing - 1
     return Span(low, high, ends=(max(start, line[0]), min(end, line[-1]))) if low <= high else None
 
 

@@ -141,12 +141,6 @@ def _has_texts(original: tuple[Engine, Source] | None, name: str, texts: pa.Arra
     return bool(pc.all(pc.is_in(marked, value_set=_distinct(*original, name))).as_py())
 
 
-def published_tables(tables: Mapping[str, pa.Table], buckets: Buckets | None) -> OpenedTables:
-    """Return the tables of a release that are in memory, whichever engine made them."""
-    opened = {name: open_source(table) for name, table in tables.items()}
-    return OpenedTables(opened[MAIN][0], {name: source for name, (_, source) in opened.items()}, buckets)
-
-
 def open_published(
     published: Any, schema: Schema, *, engine: str = "auto", memory: str | int | None = None
 ) -> OpenedTables:

@@ -14,7 +14,9 @@ from indistinct.algorithms.registry import parse_algorithm
 from indistinct.budget import NO_BUDGET, AnyBudget, Budget, parse_budget
 from indistinct.engines import open_source
 from indistinct.engines.base import DatabaseTable, Source
+from indistinct.engines.groups import Groups, groups_of
 from indistinct.errors import IndistinctError, ParameterError
+from indistinct.frequencies.count import Counted, Request
 from indistinct.hierarchy import Hierarchy
 from indistinct.models.base import Model
 from indistinct.models.registry import MODELS, all_of, parse_model
@@ -28,9 +30,9 @@ from indistinct.release.opening import (
     belongs_to,
     certificate_of,
     open_published,
-    published_tables,
     read_release,
 )
+from indistinct.release.own_tables import published_tables
 from indistinct.release.promise import judging, promised_model, reading_again
 from indistinct.release.pseudonyms.making import Pseudonym, kinds_of
 from indistinct.release.release import Release
@@ -172,6 +174,18 @@ class Published:
     def k(self) -> int:
         """The smallest class that the release promised, 1 where it promised none."""
         return 1 if self.promise is None else self.promise.smallest
+
+    def groups(self, columns: Sequence[str]) -> Groups:
+        """Return the distinct combinations of some published columns with their rows, counted once."""
+        return self.once(f"groups of {tuple(columns)}", lambda: groups_of(self.main, columns))
+
+    def cells_of_original(self, verb: str) -> Counted:
+        """Return the cells of the original, counted once; raise where it is not known."""
+        return self.once("cells of the original", lambda: self._count_original(verb))
+
+    def _count_original(self, verb: str) -> Counted:
+        engine, whole = open_source(self.require_original(verb), memory=self.memory)
+        return engine.count(whole, Request(self.schema.quasi, (), self.used_hierarchies))
 
     def require_original(self, verb: str) -> Source:
         """Return the original, transformed; raise where it is not known."""

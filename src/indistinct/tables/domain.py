@@ -248,7 +248,15 @@ def with_room(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
 
 
 def read_as(values: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Return values in another type, missing where one does not fit it."""
+    """Return values in another type, missing where one does not fit it; a text of midnight is a day.
+
+    >>> read_as(pa.array(["2024-01-11", "2024-01-11 00:00:00", "2024-01-11 10:00:00"]), pa.date32()).null_count
+    1
+    """
+    if pa.types.is_date(kind) and pa.types.is_string(values.type):
+        moments = read_as(values, pa.timestamp("us"))
+        days = moments.cast(kind, safe=False)
+        return pc.if_else(pc.equal(days.cast(moments.type), moments), days, None)
     try:
         return values.cast(kind)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):

@@ -318,7 +318,7 @@ def _count_texts(column: pa.ChunkedArray) -> dict[str, int]:
     if len(counts) > JUDGED:
         several = pc.greater(counts.field("counts"), 1)
         once = counts.filter(pc.invert(several))
-        some = once.take(pa.array(range(0, len(once), 1 + len(once) // JUDGED)))
+        some = once.take(pa.array(range(0, len(once), 1 + len(once) // JUDGED), pa.int64()))
         counts = pa.concat_arrays([counts.filter(several).slice(0, JUDGED), some])
     pairs = zip(counts.field("values").to_pylist(), counts.field("counts").to_pylist(), strict=True)
     return {text: rows for text, rows in pairs if text is not None}

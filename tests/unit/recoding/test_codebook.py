@@ -45,19 +45,26 @@ def test_ranges_have_their_ends(label, low, high, inside):
 
 
 @pytest.mark.parametrize(
-    ("label", "low", "high"),
+    ("label", "low", "high", "inside"),
     [
-        ("2024-02", DAY(2024, 2, 1), DAY(2024, 2, 29)),
-        ("2023-Q4", DAY(2023, 10, 1), DAY(2023, 12, 31)),
-        ("1990s", DAY(1990, 1, 1), DAY(1999, 12, 31)),
-        ("[2024-01-02 .. 2024-03-04]", DAY(2024, 1, 2), DAY(2024, 3, 4)),
-        ("2024-01-02", DAY(2024, 1, 2), DAY(2024, 1, 2)),
+        ("2024-02", DAY(2024, 2, 1), DAY(2024, 3, 1), False),
+        ("2023-Q4", DAY(2023, 10, 1), DAY(2024, 1, 1), False),
+        ("1990s", DAY(1990, 1, 1), DAY(2000, 1, 1), False),
+        ("9999", DAY(9999, 1, 1), dt.datetime.max, True),
+        ("[2024-01-02 .. 2024-03-04]", DAY(2024, 1, 2), DAY(2024, 3, 4), True),
+        ("2024-01-02", DAY(2024, 1, 2), DAY(2024, 1, 2), True),
     ],
 )
-def test_dates_and_calendars_have_their_ends(label, low, high):
-    kind, start, end, inside = told([label, "2020-05"])[label]
-    assert (start, end, inside) == (low, high, True)
+def test_dates_and_calendars_have_their_ends(label, low, high, inside):
+    kind, *ends = told([label, "2020-05"])[label]
+    assert ends == [low, high, inside]
     assert kind == ("value" if low == high else "range")
+
+
+def test_a_day_beside_times_of_day_is_all_of_it():
+    book = told(["2024-01-02", "[2024-01-02 10:00:00 .. 2024-01-04]", "2024-01"])
+    assert book["2024-01-02"] == ("range", DAY(2024, 1, 2), DAY(2024, 1, 3), False)
+    assert book["[2024-01-02 10:00:00 .. 2024-01-04]"] == ("range", dt.datetime(2024, 1, 2, 10), DAY(2024, 1, 5), False)
 
 
 def test_what_is_no_range_of_numbers_is_none():

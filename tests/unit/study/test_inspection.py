@@ -16,6 +16,7 @@ from indistinct.schema import Role
 from indistinct.study.inspect import inspect, suggest_role, words_of
 from indistinct.study.inspect.starter import write_starter
 from indistinct.tables import Table
+from indistinct.tables.proposals import JUDGED
 from indistinct.tables.value import Reading
 
 
@@ -191,3 +192,10 @@ def test_the_starter_policy_is_read_again_and_tells_no_value(tmp_path: Path) -> 
     assert text.startswith("# A first policy.")
     assert "# 2 values; 100 % of the rows unique; others often know it\ncity" in text
     assert "others often know it; for algorithms that publish bands: hierarchy = { intervals = [2] }\nage" in text
+
+
+def test_more_texts_than_are_judged_and_none_that_occurs_once(tmp_path: Path) -> None:
+    texts = [f"street {number}" for number in range(JUDGED + 5)] * 2
+    pyarrow.csv.write_csv(pa.table({"street": texts, "age": [30, 40] * (JUDGED + 5)}), tmp_path / "table.csv")
+    (street, _) = inspect(tmp_path / "table.csv").columns
+    assert (street.name, street.distinct) == ("street", JUDGED + 5)

@@ -168,13 +168,14 @@ def plain_matching(tuples, published):
 
 @pytest.mark.parametrize("codes", [(3, 4, 2), (2, 500), (900, 900, 2), (5,), (2, 2, 2, 300)])
 def test_the_kernel_counts_as_the_plain_twin(codes):
-    """Frequent values are intersected as bits, rare ones as lists, and mixed ones as both."""
+    """Frequent values, rare ones, and both together; the first column is the one whose values have fewest buckets."""
     rng = np.random.default_rng(7)
     published = release(random_buckets(1000, 4, rng=rng), *(rng.integers(0, size, 1000) for size in codes))
     tuples = np.stack([rng.integers(0, c.max() + 1, 400) for c in published.columns], axis=1)
     index = module._index(module._covers(published))
     assert np.array_equal(module._matching(tuples, index), plain_matching(tuples, published))
-    assert index.bits.shape[1] == 4
+    mean = [cover.lengths.sum() / size for cover, size in zip(index.covers, index.sizes, strict=True)]
+    assert index.order[0] == np.argmin(mean)
 
 
 def test_random_buckets_have_one_size_but_the_last():

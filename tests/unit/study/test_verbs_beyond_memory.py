@@ -5,6 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import indistinct as ind
+from indistinct.release.published import describe_release
 from indistinct.samples import generate_patients
 from indistinct.study.assess.membership import membership_by_kind
 from indistinct.study.inspect import inspecting
@@ -94,3 +95,37 @@ def test_weights_count_as_rows_do():
     one = ind.measure_table(rows, schema, original=table, metrics=METRICS[:3]).to_json()
     lies = ind.published(rows, schema, original=table, engine="duckdb")
     assert ind.measure(lies, METRICS[:3]).to_json() == one
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv"])
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_a_release_that_was_just_written_is_measured_without_reading_it(files, tmp_path, monkeypatch, suffix, engine):
+    job = {"model": "k-anonymity:k=5", "algorithm": "mondrian", "seed": 1, "engine": engine}
+    original, output = files / "original.parquet", tmp_path / f"release.{suffix}"
+    release = ind.anonymize(original, SCHEMA, output=output, **job)
+    expected = ind.measure(ind.anonymize(original, SCHEMA, **job | {"engine": "memory"}), METRICS[:3]).to_json()
+
+    def refuse(*_):
+        raise AssertionError("the release was read")
+
+    monkeypatch.setattr("indistinct.release.writing.places.FilePlace.read", refuse)
+    monkeypatch.setattr("indistinct.release.own_tables.open_source", refuse)
+    assert ind.measure(release, METRICS[:3]).to_json() == expected
+    assert set(ind.measure(release)) >= {"loss", "discernibility"}
+
+
+def test_a_written_release_that_is_too_large_for_memory_is_read_where_it_lies(files, tmp_path, monkeypatch):
+    release = ind.anonymize(
+        files / "original.parquet",
+        SCHEMA,
+        model="k-anonymity:k=5",
+        algorithm="mondrian",
+        engine="duckdb",
+        output=tmp_path / "release.parquet",
+    )
+    monkeypatch.setattr("indistinct.machine.memory.TIMES", 0)
+    monkeypatch.setattr("indistinct.machine.memory.IN_ANY_CASE", 10)
+    opened = describe_release(release).tables
+    assert (opened.engine.name, opened.sources[""].rows) == ("duckdb", release.certificate.rows)
+    assert opened.sources[""].in_memory is None
+    assert ind.assess(release).to_json()

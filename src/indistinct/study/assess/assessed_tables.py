@@ -23,7 +23,8 @@ from indistinct.models.base import All, Model
 from indistinct.models.of_people import OfPeople
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import MAIN, Assignment
-from indistinct.release.opening import OpenedTables, published_tables
+from indistinct.release.opening import OpenedTables
+from indistinct.release.own_tables import published_tables
 from indistinct.release.pseudonyms.making import are_pseudonyms
 from indistinct.release.release import Release
 from indistinct.release.verification.bucket_evidence import require_in_original

@@ -16,7 +16,6 @@ import numpy as np
 from indistinct.drawing.charts import COLOURS, GREY, altair, draw
 from indistinct.engines import bytes_of, open_source
 from indistinct.engines.base import Engine, Source
-from indistinct.engines.groups import groups_of
 from indistinct.errors import InputError, OutOfMemoryError, ParameterError
 from indistinct.figures import percent
 from indistinct.frequencies.count import Request
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 # A group's last number of matching buckets and its label, as the paper groups them.
 GROUPS = ((10, "1 to 10"), (20, "11 to 20"), (math.inf, "over 20"))
 WORDS = 1 << 64
-# The buckets of each value of a column are listed where these are so many in all; else buckets are asked one by one.
+# The buckets of each value are listed for one column, whose lists have at most so many entries together if that can be.
 MOST_LISTED = 1 << 22
 # A normal estimate lies within so many deviations in 95 % of cases; what n draws never met has a share below 3 / n.
 DEVIATIONS = 1.96
@@ -175,28 +174,17 @@ def random_buckets(rows: int, size: int, *, rng: np.random.Generator) -> Codes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Index:
-    """The distinct values of every bucket by column, and the buckets of every value.
+    """What every bucket covers by column, and the buckets of every value of one column.
 
-    `covers[j]` has the codes of column j in each bucket. Values of all columns are numbered in one row: code v of
-    column j is `offsets[j] + v` in `holder_starts` and `rows`. The buckets of a value are listed where a column's lists
-    are short enough together; of the others, `runs` says where a bucket's runs begin, in `low` and `high`.
+    `covers[j]` has the codes of column j in each bucket. `order` has the columns, first that whose values have the
+    fewest buckets each: value v of it is covered by `holders[holder_starts[v]:holder_starts[v + 1]]`.
     """
 
     covers: tuple[Cover, ...]
-    offsets: Codes
-    listed: Codes
+    sizes: Codes
+    order: Codes
     holder_starts: Codes
     holders: Codes
-    rows: Codes
-    bits: Codes
-    runs: Codes
-    low: Codes
-    high: Codes
-
-    @property
-    def sizes(self) -> Codes:
-        """Return the number of codes of each column."""
-        return np.diff(self.offsets)
 
     def products(self) -> Codes:
         """Return the number of tuples that match each bucket, in floating point."""
@@ -224,27 +212,15 @@ def _covers(published: BucketCodes) -> tuple[Cover, ...]:
 
 
 def _index(covers: Sequence[Cover]) -> _Index:
-    count = len(covers[0])
-    words = -(-count // 64)
-    sizes = [int(cover.high.max(initial=-1)) + 1 for cover in covers]
-    listed = np.array([int(cover.lengths.sum()) <= MOST_LISTED for cover in covers])
-    if not listed.any():  # somewhere a search must begin
-        listed[int(np.argmin([cover.lengths.sum() for cover in covers]))] = True
-    holders, lengths = [], []
-    for cover, size, is_listed in zip(covers, sizes, listed, strict=True):
-        owners, codes = cover.written_out() if is_listed else (np.zeros(0, np.int64), np.zeros(0, np.int64))
-        holders.append(owners[np.argsort(codes, kind="stable")])
-        lengths.append(np.bincount(codes, minlength=size))
-    every = np.concatenate(lengths)
-    frequent = every > words
-    rows = np.where(frequent, np.cumsum(frequent) - 1, -1)
-    bits = np.zeros((int(frequent.sum()), words), dtype=np.uint64)
-    holder_starts, held = starts_of(every), np.concatenate(holders)
-    kernels.fill_bits(holder_starts, held, rows, bits)
-    before = starts_of([len(cover.low) for cover in covers])
-    runs = np.stack([cover.indptr + start for cover, start in zip(covers, before, strict=False)])
-    low, high = (np.concatenate([getattr(cover, end) for cover in covers]) for end in ("low", "high"))
-    return _Index(tuple(covers), starts_of(sizes), listed, holder_starts, held, rows, bits, runs, low, high)
+    sizes = np.array([int(cover.high.max(initial=-1)) + 1 for cover in covers])
+    lengths = np.array([int(cover.lengths.sum()) for cover in covers])
+    shared = lengths / np.maximum(sizes, 1)
+    # Lists that are too long to be written out are not: of all columns at most the shortest is.
+    first = int(np.argmin(np.where(lengths <= max(MOST_LISTED, lengths.min()), shared, np.inf)))
+    order = np.array(sorted(range(len(covers)), key=lambda j: (j != first, shared[j])))
+    owners, codes = covers[first].written_out()
+    held = owners[np.argsort(codes, kind="stable")].astype(np.int64)
+    return _Index(tuple(covers), sizes, order, starts_of(np.bincount(codes, minlength=int(sizes[first]))), held)
 
 
 def _distinct(originals: Codes, index: _Index) -> Codes:
@@ -257,12 +233,22 @@ def _distinct(originals: Codes, index: _Index) -> Codes:
 
 
 def _matching(tuples: Codes, index: _Index) -> Codes:
-    """Return the number of buckets that match each tuple of known values."""
+    """Return the number of buckets that match each tuple of known values.
+
+    Tuples are sorted, so that those with the same first values share the buckets that match these.
+    """
+    arranged = np.ascontiguousarray(tuples[:, index.order])
+    rows = np.lexsort(arranged.T[::-1])
+    covers = [index.covers[j] for j in index.order]
+    before = starts_of([len(cover.low) for cover in covers])
+    runs = np.stack([cover.indptr + start for cover, start in zip(covers, before, strict=False)])
+    low, high = (np.concatenate([getattr(cover, end) for cover in covers]) for end in ("low", "high"))
     found = np.zeros(len(tuples), dtype=np.int64)
-    numbered = np.ascontiguousarray(tuples + index.offsets[:-1])
-    ways = index.holder_starts, index.holders, index.rows, index.bits
-    kernels.count_matching(numbered, index.offsets, index.listed, *ways, index.runs, index.low, index.high, found)
-    return found
+    lists = (index.holder_starts, index.holders)
+    kernels.count_matching(np.ascontiguousarray(arranged[rows]), *lists, runs, low, high, found)
+    matching = np.empty_like(found)
+    matching[rows] = found
+    return matching
 
 
 def _exact(index: _Index, matching: Codes) -> Membership:
@@ -374,11 +360,11 @@ def membership_of(
     opened = describe_release(published, schema, **known)
     if opened.memory is not None:
         limit = min(limit, int(FOR_TUPLES * bytes_of(opened.memory) / TUPLE))
-    engine, whole = open_source(opened.require_original("membership_of"), memory=opened.memory)
     if opened.buckets is not None:
+        engine, whole = open_source(opened.require_original("membership_of"), memory=opened.memory)
         shown, originals = _buckets(opened, opened.buckets, engine, whole, quasi_only=quasi_only)
     else:
-        shown, originals = _classes(opened, engine, whole)
+        shown, originals = _classes(opened)
     return membership_by_covers(shown, originals, limit=limit, samples=samples, seed=seed)
 
 
@@ -418,16 +404,16 @@ def _buckets(
     return tuple(covers), np.stack(originals, axis=1)
 
 
-def _classes(opened: Published, engine: Engine, whole: Source) -> tuple[tuple[Cover, ...], Codes]:
+def _classes(opened: Published) -> tuple[tuple[Cover, ...], Codes]:
     """Return classes as buckets with a column for each quasi-identifier, and the distinct vectors of the original."""
     source, schema, hierarchies = opened.main, opened.schema, opened.used_hierarchies
-    counted = engine.count(whole, Request(schema.quasi, (), hierarchies))
+    counted = opened.cells_of_original("membership_of")
     if not source.rows:  # every row is suppressed: nothing matches anything
         nothing = cover_of_each(np.zeros(0, dtype=np.int64))
         return (nothing,) * len(counted.domains), np.full_like(counted.frequencies.vectors, -1)
     columns = columns_of(counted.domains, hierarchies)
     names = [name for each in columns for name in output_names(source.columns, each.name, schema)]
-    found = groups_of(source, names)
+    found = opened.groups(tuple(names))
     if source.in_memory is None and opened.memory is not None:
         _require_room(len(found.counts), len(counted.frequencies), len(columns), bytes_of(opened.memory))
     covers = cover_of(found.table, columns, schema=schema)

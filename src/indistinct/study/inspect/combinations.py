@@ -5,7 +5,7 @@ sets that single out most of a sample are then counted for everybody.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import comb, prod
 from typing import Any
@@ -113,11 +113,12 @@ def risky_combinations(
     [(('age',), 1, 1), (('sex',), 1, 1), (('age', 'sex'), 3, 1)]
     """
     names = tuple(columns)
+    cells, group_of_row = _frequencies(columns, people, rows)
     chosen = min(size, len(names))
-    while chosen > 1 and (_sets(len(names), chosen) > MOST_SETS or rows * _sets(len(names), chosen) > MOST_WORK):
+    while chosen > 1 and (_sets(len(names), chosen) > MOST_SETS or len(cells) * _sets(len(names), chosen) > MOST_WORK):
         chosen -= 1
-    sought = _sample(rows, people) if rows * _sets(len(names), chosen) > WORK else None
-    found = minimal_uniques(_frequencies(columns, people, rows), size=max(chosen, 1), sought=sought)
+    sought = _sample(rows, people) if len(cells) * _sets(len(names), chosen) > WORK else None
+    found = _minimal_uniques(cells, group_of_row, sought, size=max(chosen, 1))
     told = found.singling_out()[:REPORTED]
     whole = _Whole(columns, people, rows)
     return Combinations(
@@ -146,15 +147,34 @@ def _sample(rows: int, people: Codes | None) -> Codes | None:
     return drawn if people is None else drawn[people]
 
 
-def _frequencies(columns: Mapping[str, Codes], people: Codes | None, rows: int) -> FrequencySet:
-    """Return every row as a cell of its own, which is what unique sets are counted on."""
-    vectors = np.column_stack(list(columns.values())) if columns else np.zeros((rows, 0), dtype=np.int32)
+def _minimal_uniques(
+    cells: FrequencySet, group_of_row: Codes | None, sought: Codes | None, *, size: int
+) -> MinimalUniques:
+    """Return whom column sets single out; a row that is `sought` is singled out only if its cell has no other row."""
+    if sought is None or group_of_row is None:
+        return minimal_uniques(cells, size=size, sought=sought)
+    drawn = np.zeros(len(cells), dtype=bool)
+    drawn[group_of_row[sought]] = True
+    return replace(minimal_uniques(cells, size=size, sought=drawn), people=int(sought.sum()))
+
+
+def _frequencies(columns: Mapping[str, Codes], people: Codes | None, rows: int) -> tuple[FrequencySet, Codes | None]:
+    """Return the cells that unique sets are counted on, and the cell of every row.
+
+    Where people are counted every row is a cell of its own, and there is no list of cells.
+    """
     ones = np.ones(rows, dtype=np.int64)
+    if people is None and columns and rows:
+        codes = list(columns.values())
+        grouping = group_rows(codes, [int(each.max(initial=0)) + 1 for each in codes])
+        vectors = np.column_stack([each[grouping.first] for each in codes])
+        return FrequencySet(tuple(columns), vectors, Classes(grouping.counts)), grouping.group_ids()
+    vectors = np.column_stack(list(columns.values())) if columns else np.zeros((rows, 0), dtype=np.int32)
     histograms: dict[Key, Histogram] = {}
     if people is not None:
         owners = people.astype(np.int32)
         histograms[(PERSON,)] = Histogram(np.arange(rows + 1), owners, ones, np.bincount(owners))
-    return FrequencySet(tuple(columns), vectors, Classes(ones, histograms))
+    return FrequencySet(tuple(columns), vectors, Classes(ones, histograms)), None
 
 
 class _Whole:

@@ -4,7 +4,7 @@ A published label is spread evenly over the values that it covers. Inside a buck
 taken for independent. Suppressed rows are not there: shares are of published rows.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -25,7 +25,7 @@ from indistinct.metrics.distributions import (
     wasserstein,
 )
 from indistinct.recoding.cover import Cover
-from indistinct.study.measure.possible_values import PossibleSlice, PossibleValues, as_it_is
+from indistinct.study.measure.possible_values import PossibleSlice, PossibleValues, as_it_is, joined_entries
 from indistinct.tables.domain import Domain
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ GROUPS = 100
 """Of a column with more values, pairs are compared by so many groups of them."""
 # So many entries are multiplied at a time.
 BLOCK = 1 << 14
+# Up to so many pairs of published values are counted in a table; more are sorted.
+COUNTED_DIRECTLY = 1 << 22
 
 BeforeAfter = tuple[float | None, float | None]
 
@@ -111,7 +113,8 @@ def compare_distributions(
     original: Mapping[str, Encoded], shown: PossibleValues, *, progress: Progress | None = None
 ) -> Distributions:
     """Return how far a release is from its original in every column and every pair of columns."""
-    before, domains = as_it_is(original), {name: column.domain for name, column in original.items()}
+    before, domains = joined_entries(as_it_is(original)), {name: column.domain for name, column in original.items()}
+    shown = joined_entries(shown)
     shares = {name: (marginal(before, name, len(d)), marginal(shown, name, len(d))) for name, d in domains.items()}
     columns = tuple(_column(domain, *shares[name], rows=before.rows) for name, domain in domains.items())
     views = {}
@@ -259,10 +262,7 @@ def _products(values: PossibleValues, names: tuple[str, str]) -> Callable[[_Aver
     one, other = (values.home(name) for name in names)
     if one is not other:
         return lambda first, second: _apart((one, other), names, (first, second), values.sizes)
-    codes = [one.values[name] for name in names]
-    grouping = group_rows(codes, [len(values.covers[name]) for name in names])
-    left, right = (code[grouping.first] for code in codes)
-    counts = np.bincount(grouping.group_ids(), weights=one.counts, minlength=len(grouping))
+    left, right, counts = _pairs_of_values(one, names, [len(values.covers[name]) for name in names])
 
     def together(first: _Averages, second: _Averages) -> Codes:
         shape = (first.width, second.width)
@@ -276,6 +276,19 @@ def _products(values: PossibleValues, names: tuple[str, str]) -> Callable[[_Aver
         return total
 
     return together
+
+
+def _pairs_of_values(home: PossibleSlice, names: tuple[str, str], sizes: Sequence[int]) -> tuple[Codes, Codes, Codes]:
+    """Return the distinct pairs of published values of two columns, and the rows of each."""
+    codes = [home.values[name] for name in names]
+    if sizes[0] * sizes[1] <= COUNTED_DIRECTLY:
+        words = codes[0] * sizes[1] + codes[1]
+        rows = np.bincount(words, weights=home.counts, minlength=1)
+        present = np.flatnonzero(rows)
+        return *np.divmod(present, sizes[1]), rows[present]
+    grouping = group_rows(codes, sizes)
+    rows = np.bincount(grouping.group_ids(), weights=home.counts, minlength=len(grouping))
+    return codes[0][grouping.first], codes[1][grouping.first], rows
 
 
 def _apart(

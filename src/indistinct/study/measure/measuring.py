@@ -9,9 +9,8 @@ import pyarrow as pa
 
 from indistinct.algorithms.base import Progress
 from indistinct.engines import closes_sources, open_source
-from indistinct.engines.groups import groups_of
 from indistinct.errors import InputError, ParameterError
-from indistinct.frequencies.count import Request, drop_absent_values
+from indistinct.frequencies.count import drop_absent_values
 from indistinct.frequencies.encode import Encoded
 from indistinct.frequencies.value import PERSON, Key
 from indistinct.job.job import check_job
@@ -161,18 +160,18 @@ def _measure_again(shown: PublishedColumn, column: QuasiColumn, used: Codes, sch
 
 def _read_assignment(published: Published, keys: Sequence[Key]) -> Assignment:
     source, schema, declared = published.main, published.schema, published.used_hierarchies
-    counting, whole = open_source(published.require_original("measure"), memory=published.memory)
+    whole = open_source(published.require_original("measure"), memory=published.memory)[1]
     check_job(whole, schema, KAnonymity(1), declared)
     if schema.person:
         return classes_by_label(source, whole, schema, ((PERSON,), *keys), hierarchies=declared)[1]
-    counted = counting.count(whole, Request(schema.quasi, (), declared))
+    counted = published.cells_of_original("measure")
     columns = columns_of(counted.domains, declared)
     # A metric says itself which column it misses.
     shown = [name for key in keys for name in key if name in source.columns and name not in schema.quasi]
     labels = [name for column in columns for name in output_names(source.columns, column.name, schema)]
-    found = groups_of(source, tuple(dict.fromkeys([*labels, *shown])))
-    counts = None if source.in_memory is not None else found.counts
-    return read_back(found.table, columns, frequencies=counted.frequencies, schema=schema, keys=keys, counts=counts)
+    found = published.groups(tuple(dict.fromkeys([*labels, *shown])))
+    table, counts = found.table, found.counts
+    return read_back(table, columns, frequencies=counted.frequencies, schema=schema, keys=keys, counts=counts)
 
 
 def column_losses(assignment: Assignment) -> dict[str, float]:

@@ -5,14 +5,14 @@ bucket nothing links their entries. An original is such a value too: every cell 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.errors import InputError
-from indistinct.frequencies.encode import Encoded, encode_column
+from indistinct.frequencies.encode import Encoded, encode_column, group_rows
 from indistinct.hierarchy import Hierarchy
 from indistinct.hierarchy.builders import declared_order
 from indistinct.machine.arrays import Codes
@@ -95,6 +95,23 @@ def as_it_is(columns: Mapping[str, Encoded]) -> PossibleValues:
     )
     covers = {name: cover_of_each(np.arange(len(column.domain))) for name, column in columns.items()}
     return PossibleValues(covers, (whole,), np.array([rows]))
+
+
+def joined_entries(values: PossibleValues) -> PossibleValues:
+    """Return the same table with equal entries of a bucket joined: those of a large table are counted once."""
+    return replace(values, slices=tuple(_join_entries(each, values) for each in values.slices))
+
+
+def _join_entries(each: PossibleSlice, values: PossibleValues) -> PossibleSlice:
+    codes = [each.buckets, *(each.values[name] for name in each.names)]
+    grouping = group_rows(codes, [len(values.sizes), *(len(values.covers[name]) for name in each.names)])
+    if 2 * len(grouping) > len(each.counts):
+        return each
+    first = grouping.first
+    counts = np.add.reduceat(each.counts[grouping.order], grouping.starts[:-1])
+    return PossibleSlice(
+        each.names, each.buckets[first], {name: own[first] for name, own in each.values.items()}, counts
+    )
 
 
 def possible_values(

@@ -30,6 +30,7 @@ from indistinct.recoding.label_spans import (
     behind_a_zero,
     parse_value,
     rows_of_outputs,
+    shows_moments,
     written_span,
 )
 from indistinct.recoding.labels import OR_MISSING, written_members, written_text_range
@@ -129,11 +130,12 @@ def _incomplete(labels: Labels, shown: list[Texts]) -> Labels:
         unknown = np.array([text[0] == ROOT for text in shown], dtype=bool) | np.array(ranges, dtype=bool)
         return replace(labels, unknown=labels.unknown | unknown)
     low, high = np.full(len(shown), np.inf), np.full(len(shown), -np.inf)
+    moments = shows_moments([text for texts in shown for text in texts if text is not None])
     for place, texts in enumerate(shown):
-        ends = written_span(texts, labels.values.kind)
+        ends = written_span(texts, labels.values.kind, moments=moments)
         if ends is not None:
             low[place] = -np.inf if ends[0] is None else ends[0]
-            high[place] = np.inf if ends[1] is None else ends[1]
+            high[place] = np.inf if ends[1] is None else ends[1] if ends[2] else np.nextafter(ends[1], -np.inf)
         elif texts[0] is not None:  # a set or a node
             own = labels.clip(None)
             low[place], high[place] = own.low[place], own.high[place]
@@ -162,7 +164,7 @@ def _by_itself(
         return QuasiColumn(Domain(name, _line(sorted({float(text) for text in wanted} or {0.0}), Kind.NUMBER), missing))
     number = () if any(map(behind_a_zero, told)) else (Kind.NUMBER,)
     for kind in (*number, Kind.DATE) if shown is Kind.TEXT else (shown,):
-        ends = [written_span((text.removesuffix(OR_MISSING),), kind) for text in told]
+        ends = [written_span((text.removesuffix(OR_MISSING),), kind, moments=shows_moments(told)) for text in told]
         if told and all(end is not None for end in ends):
             places = _places_of([end for end in ends if end is not None])
             return QuasiColumn(Domain(name, _line(places, kind), missing))

@@ -24,6 +24,8 @@ ROW_NAMES = re.compile(
 )
 # Fewer numbers than these are consecutive by chance.
 FEWEST_NUMBERS = 10
+# A column whose first cells are no whole numbers is not read further.
+FIRST_CELLS = 1_000
 # Numbers with gaps, as of rows of which some were suppressed, fill at least this share of their range.
 DENSE = 0.5
 
@@ -166,6 +168,8 @@ def whole_numbers(column: pa.ChunkedArray) -> Codes | None:
         return None
     kind = column.type.value_type if isinstance(column.type, pa.DictionaryType) else column.type
     if pa.types.is_boolean(kind) or pa.types.is_temporal(kind):
+        return None
+    if len(column) > FIRST_CELLS and whole_numbers(column.slice(0, FIRST_CELLS)) is None:
         return None
     try:
         # Of floats only whole ones can be cast; the name of a number may have a point and zeros.

@@ -8,7 +8,7 @@ none of 3,999 shuffles is, the file has the first rank among 4,000 orders, which
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -110,7 +110,7 @@ def _embedding(groups: Codes, matched: _Matched) -> Callable[[Codes], float]:
     return measure
 
 
-def _count_embedded(kinds: Codes, groups: Codes, places: list[list[int]]) -> float:
+def _count_embedded(kinds: Codes, groups: Codes, places: Mapping[int, Sequence[int]]) -> float:
     """Return how many rows follow the row before them in the original too, counted in each group up to its first miss.
 
     Each row takes the next row of its kind in the original.
@@ -138,13 +138,17 @@ def _agreement(groups: Codes) -> Callable[[Codes], float]:
     return measure
 
 
-def _places(matched: _Matched) -> list[list[int]]:
+def _places(matched: _Matched) -> dict[int, list[int]]:
+    """Return the rows of the original of each kind that the file shows, ascending."""
     size = int(max(matched.original.max(initial=-1), matched.kinds.max(initial=-1))) + 1
-    places: list[list[int]] = [[] for _ in range(size)]
-    for place, kind in enumerate(matched.original.tolist()):
-        if kind >= 0:
-            places[kind].append(place)
-    return places
+    wanted = np.zeros(size + 1, dtype=bool)  # the last entry stands for rows of no kind, -1
+    wanted[matched.kinds] = True
+    rows = np.flatnonzero(wanted[matched.original])
+    kinds = matched.original[rows]
+    order = rows[np.argsort(kinds, kind="stable")]
+    shown = np.unique(matched.kinds)
+    low, high = (np.searchsorted(matched.original[order], shown, side=side) for side in ("left", "right"))
+    return {int(kind): order[a:b].tolist() for kind, a, b in zip(shown, low, high, strict=True)}
 
 
 def _expected_places(matched: _Matched) -> Codes:
@@ -209,13 +213,14 @@ def _match_rows(subject: Subject) -> _Matched | None:
         codes_of(pa.chunked_array([*shown.slice(0, rows).chunks, *before.chunks])) for shown, before in same.values()
     ]
     vectors = group_rows(both, [int(codes.max()) + 1 for codes in both]).group_ids().astype(np.int64)
-    present = np.isin(vectors[:rows], vectors[rows:])
     # Vectors are numbered among those of the original; a row of broken links has none.
-    values, original = np.unique(vectors[rows:], return_inverse=True)
-    shown = np.searchsorted(values, vectors[:rows][present])
+    known = np.zeros(int(vectors.max()) + 1, dtype=bool)
+    known[vectors[rows:]] = True
+    present, numbers = known[vectors[:rows]], np.cumsum(known) - 1
+    shown, original = numbers[vectors[:rows][present]], numbers[vectors[rows:]]
     # In their own type, numbers of a text file are sorted as numbers.
     classes = _classes(subject, rows, {name: column for name, (column, _) in same.items()})[present]
-    return _Matched(classes, classes, shown, original.reshape(-1), by_class=False)
+    return _Matched(classes, classes, shown, original, by_class=False)
 
 
 def _classes(subject: Subject, rows: int, same: Mapping[str, pa.ChunkedArray]) -> Codes:

@@ -71,7 +71,7 @@ def _find_outside_labels(subject: Subject) -> Iterator[Finding]:
         if column.name not in subject.columns:
             continue
         try:
-            cover_of(_flat(subject.table.select([column.name])), [column], schema=subject.schema)
+            cover_of(_distinct_values(subject.table, column.name), [column], schema=subject.schema)
         except InputError as error:
             strangers = [value for value in error.values if not _is_multiset(value, column)]
             if error.details.get("column") != column.name or not strangers:
@@ -92,13 +92,11 @@ def _is_multiset(text: Any, column: QuasiColumn) -> bool:
     return written is not None and {value for value, _ in written} <= set(column.domain.texts())
 
 
-def _flat(table: pa.Table) -> pa.Table:
-    """Return the cells alone: text as text, without metadata."""
-    columns = [
-        column.cast(column.type.value_type) if isinstance(column.type, pa.DictionaryType) else column
-        for column in table.columns
-    ]
-    return pa.table(columns, names=table.column_names)
+def _distinct_values(table: pa.Table, name: str) -> pa.Table:
+    """Return the distinct cells of a column alone: text as text, without metadata."""
+    column = table[name]
+    plain = column.cast(column.type.value_type) if isinstance(column.type, pa.DictionaryType) else column
+    return pa.table({name: plain.unique()})
 
 
 CHECKS = (
