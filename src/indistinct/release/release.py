@@ -47,8 +47,8 @@ from indistinct.tables.value import Labels
 class Release:
     """What is published, how it was done, and what was verified.
 
-    Only the tables and the certificate are for others. `recoding` and `check` hold original values. `counters` say what
-    the search did, and `origin` which file was read. `explanation` says why an algorithm was chosen, where none was
+    Only the tables and the certificate are for others. `recoding` and `check` hold original values, and so does a
+    pickle of a release: `write` is the way to others. `counters` say what the search did, and `origin` which file was read. `explanation` says why an algorithm was chosen, where none was
     named. `record` is what a ledger is to remember once the release is written. `declared` are the hierarchies that it
     was made with, and `labels` what a statistics program says of its columns. `sums` are metrics that were added up
     while a release was made part by part, of which no assignment is known.
