@@ -48,10 +48,11 @@ class Release:
     """What is published, how it was done, and what was verified.
 
     Only the tables and the certificate are for others. `recoding` and `check` hold original values, and so does a
-    pickle of a release: `write` is the way to others. `counters` say what the search did, and `origin` which file was read. `explanation` says why an algorithm was chosen, where none was
-    named. `record` is what a ledger is to remember once the release is written. `declared` are the hierarchies that it
-    was made with, and `labels` what a statistics program says of its columns. `sums` are metrics that were added up
-    while a release was made part by part, of which no assignment is known.
+    pickle of a release: `write` is the way to others. `counters` say what the search did, and `origin` which file was
+    read. `explanation` says why an algorithm was chosen, where none was named. `record` is what a ledger is to
+    remember once the release is written. `declared` are the hierarchies that it was made with, and `labels` what a
+    statistics program says of its columns. `sums` are metrics that were added up while a release was made part by
+    part, of which no assignment is known.
     """
 
     certificate: Certificate
@@ -150,6 +151,10 @@ class Release:
         for place, column in self._ranges() if intervals else ():
             table = table.set_column(place, table.column_names[place], interval_structs(column))
         return polars.from_arrow(table)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Give the published table, and nothing else, to libraries that take Arrow streams: polars, DuckDB, pyarrow."""
+        return self._plain().replace_schema_metadata(None).__arrow_c_stream__(requested_schema)
 
     def _ranges(self) -> list[tuple[int, RangeColumn]]:
         """Return the columns of ranges of numbers and dates, with their places in the table."""
