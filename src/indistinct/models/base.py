@@ -7,9 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from indistinct.errors import Feasible, InfeasibleError, SchemaError
+from indistinct.errors import Feasible, InfeasibleError, ParameterError, SchemaError
 from indistinct.frequencies.slices import Links
 from indistinct.frequencies.value import POPULATION, Classes, Histogram, Key
+from indistinct.machine.arguments import NamedArguments, call_of
 from indistinct.machine.arrays import Codes
 from indistinct.schema import did_you_mean
 from indistinct.spelling import spell
@@ -79,7 +80,7 @@ class Judgement:
     needs_original: bool = False
 
 
-class Model(ABC):
+class Model(NamedArguments, ABC):
     """A privacy model: a frozen value with its parameters. `a & b` asks for both.
 
     `row_counts` names the parameters that are numbers of rows: where they and all rows double, nothing changes; None if
@@ -257,7 +258,21 @@ class Model(ABC):
         """Return the model as it is written on the command line: `name:key=value,key=value`."""
         return spell(self)
 
+    @staticmethod
+    def advise(given: object) -> str | None:
+        """Return what to write in place of something that is no model, where that is clear."""
+        if isinstance(given, type) and issubclass(given, Model):
+            return f"give a model with its parameters: {call_of(given)}"
+        if isinstance(given, list | tuple):
+            return 'join several models with &, for example KAnonymity(5) & DistinctLDiversity("disease", l=2)'
+        return f"for example model=KAnonymity({given})" if type(given) is int else None
+
     def __and__(self, other: "Model") -> "Model":
+        if not isinstance(other, Model):
+            name = getattr(other, "__name__", type(other).__name__)
+            raise ParameterError(
+                f"& joins models; got {name}", hint=self.advise(other) or "for example KAnonymity(5) & TCloseness(…)"
+            )
         return All((*self.parts(), *other.parts()))
 
 

@@ -67,6 +67,11 @@ class Release:
     labels: Mapping[str, Labels] = field(default_factory=dict)
     sums: Mapping[str, float] = field(default_factory=dict)
 
+    @staticmethod
+    def advise(_given: object) -> str:
+        """Return what to give in place of something that is no release."""
+        return "give what `anonymize` returned, or ind.published(table, schema=…) for a published table"
+
     def __repr__(self) -> str:
         shown = self.certificate
         return f"<Release of {shown.rows} rows in {shown.classes} {'classes' if shown.form is None else 'buckets'}>"
