@@ -210,8 +210,8 @@ class Algorithm(CheckedArguments, ABC):
     name: ClassVar[str]
     traits: ClassVar[AlgorithmTraits] = AlgorithmTraits()
 
-    @staticmethod
-    def advise(given: object) -> str | None:
+    @classmethod
+    def advise(cls, given: object) -> str | None:
         """Return what to write in place of something that is no algorithm, where that is clear."""
         if isinstance(given, type) and issubclass(given, Algorithm):
             return f"give an algorithm with its parameters: {call_of(given)}"

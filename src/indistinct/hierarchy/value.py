@@ -79,8 +79,8 @@ class Hierarchy(ABC):
     def bind(self, domain: Domain) -> Taxonomy:
         """Lay the hierarchy over a column's values; raise `HierarchyError` where it does not cover them."""
 
-    @staticmethod
-    def advise(given: object) -> str | None:
+    @classmethod
+    def advise(cls, given: object) -> str | None:
         """Return what to write in place of something that is no mapping to hierarchies, where that is clear."""
         example = '{"age": Hierarchy.intervals([5, 10, 20])}'
         if not isinstance(given, Mapping):

@@ -43,6 +43,10 @@ def with_checked_arguments(function: Function) -> Function:
 class _NamesArguments(ABCMeta):
     """The type of classes whose calls name a wrong argument; copies are not made by calls."""
 
+    @property
+    def __signature__(cls) -> inspect.Signature:  # for help() and editors, which would see the call below
+        return _signature_of(cls)
+
     def __call__(cls, *arguments: Any, **named: Any) -> Any:
         signature = _signature_of(cls)
         given = _bind(cls, signature, arguments, named)

@@ -258,8 +258,8 @@ class Model(NamedArguments, ABC):
         """Return the model as it is written on the command line: `name:key=value,key=value`."""
         return spell(self)
 
-    @staticmethod
-    def advise(given: object) -> str | None:
+    @classmethod
+    def advise(cls, given: object) -> str | None:
         """Return what to write in place of something that is no model, where that is clear."""
         if isinstance(given, type) and issubclass(given, Model):
             return f"give a model with its parameters: {call_of(given)}"

@@ -67,8 +67,8 @@ class Release:
     labels: Mapping[str, Labels] = field(default_factory=dict)
     sums: Mapping[str, float] = field(default_factory=dict)
 
-    @staticmethod
-    def advise(_given: object) -> str:
+    @classmethod
+    def advise(cls, _given: object) -> str:
         """Return what to give in place of something that is no release."""
         return "give what `anonymize` returned, or ind.published(table, schema=…) for a published table"
 

@@ -243,3 +243,8 @@ def test_a_misspelled_name_of_the_package_is_answered_with_the_nearest():
 def test_copies_of_values_are_made_without_arguments():
     for value in (K, ind.Mondrian(relaxed=True), SCHEMA):
         assert copy.deepcopy(value) == value == pickle.loads(pickle.dumps(value))  # noqa: S301 (made right here)
+
+
+def test_help_shows_the_parameters_of_classes():
+    assert list(inspect.signature(ind.KAnonymity).parameters) == ["k"]
+    assert list(inspect.signature(ind.Schema).parameters)[:2] == ["identifiers", "quasi"]
