@@ -268,10 +268,11 @@ class Model(NamedArguments, ABC):
         return f"for example model=KAnonymity({given})" if type(given) is int else None
 
     def __and__(self, other: "Model") -> "Model":
-        if not isinstance(other, Model):
-            name = getattr(other, "__name__", type(other).__name__)
+        given: object = other
+        if not isinstance(given, Model):
+            name = getattr(given, "__name__", type(given).__name__)
             raise ParameterError(
-                f"& joins models; got {name}", hint=self.advise(other) or "for example KAnonymity(5) & TCloseness(…)"
+                f"& joins models; got {name}", hint=self.advise(given) or "for example KAnonymity(5) & TCloseness(…)"
             )
         return All((*self.parts(), *other.parts()))
 

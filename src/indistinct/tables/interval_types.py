@@ -41,7 +41,8 @@ def interval_texts(cells: pa.Array) -> pa.Array:
     elif kind.extension_name == PERIOD:
         return _period_texts(cells.storage, kind.freq)
     else:
-        labels = _interval_labels(*(pc.struct_field(cells.storage, name) for name in ("left", "right")), kind.closed)
+        left, right = (pc.struct_field(cells.storage, name) for name in ("left", "right"))
+        labels = _interval_labels(left, right, kind.closed)
     return pc.if_else(cells.is_valid(), labels, pa.scalar(None, pa.string()))
 
 
@@ -77,7 +78,8 @@ def _period_texts(numbers: pa.Array, freq: str) -> pa.Array:
     import pandas
 
     known = numbers.drop_null().unique()
-    names = pandas.PeriodIndex.from_ordinals(known.to_numpy(), freq=freq).astype(str)
+    index: Any = pandas.PeriodIndex
+    names = index.from_ordinals(known.to_numpy(), freq=freq).astype(str)
     texts = pa.array([str(name) for name in names], pa.string())
     return texts.take(pc.index_in(numbers, value_set=known))
 

@@ -123,6 +123,14 @@ except ind.MissingExtraError as error:
     assert "indistinct[report]" in done.stdout
 
 
+def test_an_answer_may_be_a_date_or_unbounded():
+    days = pd.DataFrame({"day": pd.date_range("2020-01-01", periods=60), "sex": ["f", "m"] * 30})
+    release = ind.anonymize(days, ind.Schema(quasi=["day"], insensitive=["sex"]), model="k-anonymity:k=3")
+    found = ind.query(release, "SELECT MAX(day)")
+    assert "2020-02-" in repr(found)
+    assert "2020-02-" in found._repr_html_()
+
+
 def test_an_inspection_shows_no_value_of_the_table(results, table):
     shown = results["inspect"]._repr_html_() + repr(results["inspect"])
     assert not any(town in shown for town in table["town"].unique())

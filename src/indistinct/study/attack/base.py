@@ -15,7 +15,7 @@ from indistinct.budget import NO_BUDGET, Budget
 from indistinct.engines.base import Source
 from indistinct.figures import number, percent, short
 from indistinct.hierarchy import Hierarchy
-from indistinct.markup import Document, Grid, Result, grid
+from indistinct.markup import Cell, Document, Grid, Result, grid
 from indistinct.models.base import Model
 from indistinct.release.opening import OpenedTables
 from indistinct.schema import Schema
@@ -114,7 +114,7 @@ class Tally:
 
 def outcome_grid(outcomes: "Sequence[Outcome]") -> Grid:
     """Return a line for each outcome of an attack."""
-    rows = []
+    rows: list[tuple[Cell, ...]] = []
     for index, each in enumerate(outcomes):
         found = Document("attack", {"outcomes": {index: each.to_json()}})
         keys = {"attempts": short, "risk": percent, "baseline": percent}

@@ -7,7 +7,7 @@ from typing import Any
 from indistinct.figures import percent, plural, short
 from indistinct.frequencies.singled_out import is_nearly_unique
 from indistinct.hierarchy import Hierarchy
-from indistinct.markup import Document, Grid, Result, grid
+from indistinct.markup import Cell, Document, Grid, Result, Words, grid
 from indistinct.release.verification.verify import nearly_unique
 from indistinct.schema import Role, Schema
 from indistinct.study.inspect.combinations import Combinations
@@ -130,7 +130,7 @@ class Inspection(Result):
     def grids(self) -> Iterable[Grid]:
         """Return a line for each column; no value of the table is in it."""
         found = Document("inspect", self.to_json())
-        headings = {
+        headings: dict[str, Words] = {
             "type": str,
             "role": str,
             "distinct": short,
@@ -138,7 +138,7 @@ class Inspection(Result):
             "unique_share": percent,
             "reason": str,
         }
-        rows = [
+        rows: list[tuple[Cell, ...]] = [
             (each.name, *(found.figure("columns", index, key, words=words) for key, words in headings.items()))
             for index, each in enumerate(self.columns)
         ]

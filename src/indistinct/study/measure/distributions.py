@@ -16,7 +16,7 @@ from indistinct.drawing.charts import Chart, altair, draw
 from indistinct.figures import number, plural
 from indistinct.frequencies.encode import Encoded, group_rows
 from indistinct.machine.arrays import Codes
-from indistinct.markup import Document, Grid, Result, grid
+from indistinct.markup import Cell, Document, Grid, Result, grid
 from indistinct.metrics.distributions import (
     correlation_of,
     cramers_v,
@@ -109,7 +109,7 @@ class Distributions(Result):
         """Return a line for each column, and for the pairs that are furthest from the original."""
         found = Document("distributions", self.to_json())
         keys = ("total_variation", "hellinger", "kullback_leibler", "wasserstein_share")
-        columns = [
+        columns: list[tuple[Cell, ...]] = [
             (each.column, *(found.figure("columns", index, key, words=number) for key in keys))
             for index, each in enumerate(self.columns)
         ]
@@ -118,7 +118,7 @@ class Distributions(Result):
         if self.pairs:
             order = sorted(range(len(self.pairs)), key=lambda index: -self.pairs[index].total_variation)
             paths = (("total_variation",), ("cramers_v", "before"), ("cramers_v", "after"))
-            pairs = [
+            pairs: list[tuple[Cell, ...]] = [
                 (
                     " and ".join(self.pairs[index].columns),
                     *(found.figure("pairs", index, *path, words=number) for path in paths),

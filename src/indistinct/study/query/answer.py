@@ -85,7 +85,9 @@ class Answer(Result):
 def _words(value: Number | None) -> str:
     if value is None:
         return ABSENT
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else short(value)
+    if isinstance(value, date):
+        return value.isoformat()
+    return short(value) if math.isfinite(value) else str(value)
 
 
 def answer(rows: PublishedRows, query: Query) -> Answer:

@@ -11,7 +11,7 @@ import numpy as np
 from indistinct.drawing.charts import Chart, altair, draw
 from indistinct.figures import number, percent, plural
 from indistinct.machine.arrays import Codes
-from indistinct.markup import Document, Grid, Result, grid
+from indistinct.markup import Cell, Document, Grid, Result, grid
 from indistinct.metrics.queries.published_rows import PublishedRows
 from indistinct.metrics.queries.workload import Workload
 from indistinct.study.query.answer import Answer, Number, answers
@@ -42,7 +42,9 @@ class WorkloadErrors(Result):
         """Return the figures of both errors."""
         found = Document("workload", self.to_json())
         keys = ("mean", *AT)
-        rows = [(kind, *(found.figure(kind, key, words=number) for key in keys)) for kind in self.figures()]
+        rows: list[tuple[Cell, ...]] = [
+            (kind, *(found.figure(kind, key, words=number) for key in keys)) for kind in self.figures()
+        ]
         return [
             grid("Errors of the answers", ("error", "mean", "median", "95 %"), rows, right=["mean", "median", "95 %"])
         ]

@@ -13,7 +13,7 @@ from indistinct.errors import InputError
 from indistinct.figures import plural
 from indistinct.hierarchy import Hierarchy
 from indistinct.machine.memory import Allowance, needs_memory
-from indistinct.markup import Document, Grid, Result, grid
+from indistinct.markup import Cell, Document, Grid, Result, grid
 from indistinct.recoding.outputs import SENSITIVE
 from indistinct.recoding.transformations import Transformation, check_transformations
 from indistinct.release.published import describe_release, is_release
@@ -83,7 +83,7 @@ class Scan(Result):
         """Return a line for each finding, and for each thing that was not looked at."""
         found = Document("scan", self.to_json())
         keys = ("severity", "place", "count", "sentence", "remedy")
-        rows = [
+        rows: list[tuple[Cell, ...]] = [
             (each.check, *(found.figure("findings", index, key, words=str) for key in keys))
             for index, each in enumerate(self.findings)
         ]
