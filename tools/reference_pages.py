@@ -8,6 +8,7 @@ Nothing is typed in twice: names, parameters, traits and sentences come from the
 
 import argparse
 import inspect
+import json
 import re
 import sys
 import textwrap
@@ -23,6 +24,7 @@ import indistinct
 from indistinct.algorithms.base import ONE_COLUMN, Algorithm, AlgorithmTraits
 from indistinct.algorithms.registry import ALGORITHMS
 from indistinct.cli import app
+from indistinct.cli.json_schemas import SCHEMAS, schema_of
 from indistinct.cli.listing import parameters
 from indistinct.engines import ENGINES, MEANINGS
 from indistinct.errors import IndistinctError
@@ -65,13 +67,15 @@ def pages() -> dict[str, str]:
         "python.md": _python_page(),
         "support-matrix.md": _support_page(),
         "worked-examples.md": _examples_page(),
+        **{f"schemas/{name}.json": json.dumps(schema_of(name), indent=2) + "\n" for name in SCHEMAS},
     }
 
 
 def drift(folder: Path) -> list[str]:
     """Return the names of pages that differ from the code, are absent, or have no place in the folder."""
     wanted = pages()
-    present = {path.name: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.md"))}
+    files = sorted([*folder.glob("*.md"), *folder.glob("schemas/*.json")])
+    present = {path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in files}
     return sorted(name for name in wanted.keys() | present.keys() if wanted.get(name) != present.get(name))
 
 
@@ -299,7 +303,10 @@ def _errors_page() -> str:
 def _command_line_page() -> str:
     parts = [
         "Every command has `--help`. Results that another program reads go to standard output with `--json`; "
-        "progress and messages go to standard error.",
+        "progress and messages go to standard error. Each such document has a JSON Schema (draft 2020-12), which "
+        "`indistinct schema COMMAND` prints and which is here as a file: "
+        + ", ".join(f"[{name}](schemas/{name}.json)" for name in SCHEMAS)
+        + ". A command that fails prints the document of `error`.",
         _table(
             ("exit code", "meaning"),
             [
@@ -468,6 +475,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1 if different else 0
     given.folder.mkdir(parents=True, exist_ok=True)
     for name, text in pages().items():
+        (given.folder / name).parent.mkdir(exist_ok=True)
         (given.folder / name).write_text(text, encoding="utf-8")
     return 0
 

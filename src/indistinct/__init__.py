@@ -6,6 +6,7 @@ an *engine* applies it, a *model* judges the result.
 
 import ast
 import logging
+from difflib import get_close_matches
 from importlib import import_module, resources
 from types import FunctionType
 
@@ -27,7 +28,9 @@ __all__ = sorted(_HOMES, key=lambda name: (not name.isupper(), not name[0].isupp
 
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        close = get_close_matches(name, __all__, n=1)
+        meant = f"; did you mean {close[0]!r}?" if close else ""
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{meant}")
     value: object = getattr(import_module(_HOMES[name]), name)
     if isinstance(value, FunctionType):
         value = import_module(f"{__name__}.machine.arguments").with_checked_arguments(value)

@@ -147,3 +147,61 @@ def piece(title: str, *tables: Grid, notes: Iterable[str] = ()) -> str:
     parts = [f"<p><strong>{escape(title)}</strong></p>", *map(grid_html, tables)]
     parts += [f"<p>{escape(note)}</p>" for note in notes]
     return f'<div class="indistinct"><style>{STYLE}</style>{"".join(parts)}</div>'
+
+
+MOST_ROWS, LONGEST_CELL = 30, 300
+"""A notebook shows at most so many rows of a table, and so many letters of a text."""
+
+
+class Result:
+    """What functions return, as notebooks and consoles show it: short, however large the table was.
+
+    A result has a `heading`, tables to read (`grids`) and `remarks`; `to_json` has all of it.
+    """
+
+    __slots__ = ()
+
+    def heading(self) -> str:
+        """Return the result in one line."""
+        return type(self).__name__
+
+    def grids(self) -> Iterable[Grid]:
+        """Return the tables that a notebook shows."""
+        return ()
+
+    def remarks(self) -> Iterable[str]:
+        """Return what a reader must know besides."""
+        return ()
+
+    def __repr__(self) -> str:
+        return f"<{_cut(self.heading())}>"
+
+    def _repr_html_(self) -> str:
+        tables = list(self.grids())
+        more = [
+            f"{table.caption}: {len(table.rows) - MOST_ROWS:,} more rows are in to_json()"
+            for table in tables
+            if len(table.rows) > MOST_ROWS
+        ]
+        notes = [*map(_cut, list(self.remarks())[:MOST_ROWS]), *more]
+        return piece(_cut(self.heading()), *map(_shorten, tables), notes=notes)
+
+
+def _shorten(table: Grid) -> Grid:
+    """Return the first rows of a table, with long texts cut."""
+    rows = tuple(
+        tuple(
+            _cut(cell) if isinstance(cell, str) else Figure(cell.path, _plain(cell.value), _cut(cell.text))
+            for cell in row
+        )
+        for row in table.rows[:MOST_ROWS]
+    )
+    return Grid(_cut(table.caption), table.headings, rows, table.right)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST_CELL else f"{text[: LONGEST_CELL - 1]}…"
+
+
+def _plain(value: Any) -> Any:
+    return _cut(value) if isinstance(value, str) else value

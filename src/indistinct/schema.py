@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from enum import StrEnum
 
 from indistinct.errors import SchemaError
+from indistinct.machine.arguments import NamedArguments
 
 BUCKET, COUNT = "bucket", "count"
 """What a release in buckets adds: the bucket of a row and, where sensitive values stand apart, how often each is."""
@@ -37,7 +38,7 @@ ROLES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Schema:
+class Schema(NamedArguments):
     """Ordered roles of a table's columns; a column has exactly one.
 
     Identifiers are dropped on output, quasi-identifiers are recoded, sensitive and insensitive columns are
@@ -56,13 +57,20 @@ class Schema:
         for field in ROLES.values():
             names = getattr(self, field)
             if isinstance(names, str):
+                listed = [name.strip() for name in names.split(",")]
                 raise SchemaError(
-                    f"`{field}` must be a list of column names; got one string", hint=f"{field}=[{names!r}]"
+                    f"`{field}` must be a list of column names; got one string", hint=f"write {field}={listed!r}"
                 )
-            if not hasattr(names, "__iter__") or not all(isinstance(name, str) for name in names):
+            if not hasattr(names, "__iter__"):
                 raise SchemaError(
                     f"`{field}` must be a list of column names; got {type(names).__name__}",
-                    hint=f'for example {field}=["age"]',
+                    hint=f'for example {field}=["age", "sex"]',
+                )
+            others = dict.fromkeys(type(name).__name__ for name in names if not isinstance(name, str))
+            if others:
+                raise SchemaError(
+                    f"`{field}` must be a list of column names; got {type(names).__name__} of {', '.join(others)}",
+                    hint=f'columns are named, not numbered: for example {field}=["age", "sex"]',
                 )
             object.__setattr__(self, field, tuple(names))
         twice = sorted(name for name, count in Counter(self.columns).items() if count > 1)

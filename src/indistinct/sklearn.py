@@ -5,6 +5,9 @@ verified it. `anonymize` publishes.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -15,7 +18,9 @@ from indistinct.hierarchy import Hierarchy
 from indistinct.job.publishing import anonymize, apply
 from indistinct.models import KAnonymity
 from indistinct.models.registry import parse_model
-from indistinct.recoding.intervals import RangeColumn, range_column
+from indistinct.recoding.codebook import LabelEntry, codebook_of
+from indistinct.recoding.forgetting import forget_values
+from indistinct.recoding.kinds import RecodedColumn
 from indistinct.schema import Schema
 from indistinct.tables.domain import Kind
 
@@ -35,14 +40,20 @@ class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type
     """Recode features so that every training row is among others that look alike.
 
     `fit` searches a recoding of the columns that `quasi` names, or of all; `transform` applies it to the rows of any
-    data, each by itself, and leaves other columns as they are. A `model` may protect `y` by the name target. Of numbers
-    `output="middle"` gives the middle of their range, where an open end is that of the training data, and
-    `output="labels"` what is published. A text that the recoding does not cover raises `UnseenValueError`.
+    data, each by itself, and leaves other columns as they are. A `model` may protect `y` by the name target.
+
+    `output="labels"` gives what is published. `output="middle"` gives the middle of the range of a number, and labels
+    of other columns. A range without an end is taken to be as wide as the median of the ranges that have both ends, or
+    1 where there are none; of all numbers (`*`) the middle is that of the lowest and the highest published end, or 0.
+
+    What is kept after `fit`, and so what a pickle contains, are labels and no other values of the training data. An
+    algorithm whose recoding needs them raises `ParameterError`. A text that the recoding does not cover raises
+    `UnseenValueError`.
 
     >>> import numpy as np
     >>> rows = np.array([[20.0, 1.0], [22.0, 1.0], [40.0, 2.0], [44.0, 2.0]])
     >>> Anonymizer("k-anonymity:k=2").fit_transform(rows)[:, 0].tolist()
-    [30.0, 30.0, 42.0, 42.0]
+    [39.5, 39.5, 40.5, 40.5]
     """
 
     def __init__(
@@ -95,9 +106,13 @@ class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type
                 hint="use mondrian:extent=region, or a full-domain algorithm",
             )
         self.release_certificate_ = release.certificate
-        self.recoding_ = release.recoding
+        self.recoding_ = forget_values(release.recoding)
         self.protects_target_ = protects
-        self.ends_ = {name: _ends_of(table[name]) for name in quasi if _is_number(table.schema.field(name).type)}
+        self.middles_ = {
+            column.domain.column: _Middles.of(column)
+            for column in self.recoding_.columns
+            if column.domain.kind is Kind.NUMBER
+        }
         return self
 
     def transform(self, X: Any) -> Any:  # noqa: N803 (as scikit-learn calls it)
@@ -128,6 +143,8 @@ class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type
     def _table(self, X: Any, *, reset: bool) -> pa.Table:  # noqa: N803
         """Return data as a table, after scikit-learn's own checks; a frame keeps the types of its columns."""
         frame = X if hasattr(X, "columns") and hasattr(X, "dtypes") else None
+        if frame is not None and any(getattr(kind, "kind", "") == "M" for kind in frame.dtypes):
+            X = frame.astype(object)  # noqa: N806 (NumPy has no type for moments and numbers together)
         checked = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
         names = [str(name) for name in getattr(self, "feature_names_in_", [f"x{i}" for i in range(checked.shape[1])])]
         if frame is not None and len(set(names)) == len(names):
@@ -138,24 +155,69 @@ class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type
         kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
         if _is_number(kind):
             return column.cast(pa.float64(), safe=False).to_numpy()
-        ranges = range_column(column, name) if self.output == "middle" and name in self.ends_ else None
-        if ranges is not None and ranges.kind is Kind.NUMBER:
-            return _middles(ranges, *self.ends_[name])
-        if self.output == "middle" and name in self.ends_:  # nothing but stars
-            low, high = self.ends_[name]
-            return np.full(len(column), low / 2 + high / 2)
+        if self.output == "middle" and name in self.middles_:
+            return self.middles_[name].of_labels(column)
         return np.asarray(column.cast(pa.string()).to_pylist(), dtype=object)
 
 
+@dataclass(frozen=True, slots=True)
+class _Middles:
+    """The numbers that stand for published ranges of a column, from its labels alone.
+
+    `width` is taken for a range without an end, and `centre` for one without both.
+    """
+
+    width: float
+    centre: float
+
+    @classmethod
+    def of(cls, column: RecodedColumn) -> "_Middles":
+        """Return those of a column of a recoding."""
+        entries = _entries_of(column.summary.published.outputs[0][1])
+        ends = [float(end) for each in entries for end in (each.low, each.high) if end is not None]  # type: ignore[arg-type]
+        pairs = [(each.low, each.high) for each in entries if None not in (each.low, each.high)]
+        widths = [float(high) - float(low) for low, high in pairs if low != high]  # type: ignore[arg-type]
+        return cls(float(np.median(widths)) if widths else 1.0, min(ends) / 2 + max(ends) / 2 if ends else 0.0)
+
+    def of_labels(self, column: pa.ChunkedArray) -> Any:
+        """Return the middle of the range of every row; what is missing stays missing."""
+        coded = column.cast(pa.string()).combine_chunks().dictionary_encode(null_encoding="encode")
+        middles = {entry.label: self._of(entry) for entry in _entries_of(coded.dictionary)}
+        own = np.array([middles[label] for label in coded.dictionary.to_pylist()], dtype=np.float64)
+        return own[coded.indices.to_numpy(zero_copy_only=False)]
+
+    def _of(self, entry: LabelEntry) -> float:
+        if entry.kind == "missing":
+            return np.nan
+        low, high = (None if end is None else float(end) for end in (entry.low, entry.high))  # type: ignore[arg-type]
+        if low is None and high is None:
+            return self.centre
+        if low is None or high is None:
+            return low + self.width / 2 if low is not None else high - self.width / 2  # type: ignore[operator]
+        return low / 2 + high / 2
+
+
+def _entries_of(labels: pa.Array) -> tuple[LabelEntry, ...]:
+    return codebook_of(pa.table({"label": labels.cast(pa.string())}), columns=["label"]).entries
+
+
 def _array(values: Any) -> pa.Array:
-    """Return the values of a feature as Arrow has them: numbers, or texts; NaN is missing."""
+    """Return the values of a feature as Arrow has them: numbers, moments or texts; NaN and NaT are missing.
+
+    Texts stay texts, also those that could be read as numbers: a postal code such as 02138 is none.
+    """
     if values.dtype.kind in "iufb":
         return pa.array(values.astype(np.float64), pa.float64(), from_pandas=True)
-    texts = [None if value is None or value != value else value for value in values.tolist()]
-    try:
-        return pa.array([None if text is None else float(text) for text in texts], pa.float64())
-    except (TypeError, ValueError):
-        return pa.array([None if text is None else str(text) for text in texts], pa.string())
+    if values.dtype.kind == "M":
+        return pa.array(values.astype("datetime64[us]"), pa.timestamp("us"), from_pandas=True)
+    cells = [None if _is_missing(value) else value for value in values.tolist()]
+    if all(isinstance(cell, Real | Decimal) for cell in cells if cell is not None):
+        return pa.array([None if cell is None else float(cell) for cell in cells], pa.float64())
+    return pa.array([None if cell is None else str(cell) for cell in cells], pa.string())
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or type(value).__name__ == "NAType" or bool(value != value)  # pandas' NA equals nothing
 
 
 def _with_rows(table: pa.Table) -> pa.Table:
@@ -164,18 +226,3 @@ def _with_rows(table: pa.Table) -> pa.Table:
 
 def _is_number(kind: pa.DataType) -> bool:
     return pa.types.is_floating(kind) or pa.types.is_integer(kind)
-
-
-def _ends_of(column: pa.ChunkedArray) -> tuple[float, float]:
-    values = column.drop_null().to_numpy()
-    return (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
-
-
-def _middles(ranges: RangeColumn, low: float, high: float) -> Any:
-    """Return the middle of every row's range; what is missing stays missing."""
-    middles = np.full(len(ranges.entries), np.nan)
-    for place, entry in enumerate(ranges.entries):
-        if entry.kind != "missing":
-            start, end = (low if entry.low is None else entry.low), (high if entry.high is None else entry.high)
-            middles[place] = float(start) / 2 + float(end) / 2  # type: ignore[arg-type]
-    return middles[ranges.codes]

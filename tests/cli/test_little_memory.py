@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import indistinct as ind
-from indistinct.reproduce.datasets import generate_patients
+from indistinct.samples import generate_patients
 
 
 @pytest.mark.parametrize("megabytes", [250, 450, 700, 900])

@@ -8,7 +8,8 @@ import sys
 # From low to high: a part may import those on a lower line, and itself. What is not named here has no place yet.
 ORDER = (
     ("errors", "figures", "settings"),
-    ("schema", "budget", "extension", "markup", "machine"),
+    ("budget", "extension", "markup", "machine"),
+    ("schema",),
     ("spelling", "parameters", "tables"),
     ("hierarchy",),
     ("frequencies", "samples"),

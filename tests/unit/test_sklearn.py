@@ -48,6 +48,28 @@ def test_new_rows_are_recoded_one_by_one_and_unknown_texts_are_refused():
         made.transform(new.assign(sex=["x", "m"]))
 
 
+def test_texts_stay_texts_and_moments_stay_moments():
+    rng = np.random.default_rng(5)
+    zips = np.array([f"{each:05d}" for each in rng.integers(2000, 2300, 100)])
+    days = pd.to_datetime("2020-01-01") + pd.to_timedelta(rng.integers(0, 900, 100), unit="D")
+    for data in (pd.DataFrame({"zip": zips}), zips.reshape(-1, 1), pd.DataFrame({"zip": zips}, dtype="string")):
+        shown = Anonymizer("k-anonymity:k=5", hierarchies=None).fit_transform(data)[:, 0]
+        assert all(isinstance(label, str) and "0" in label and "2138.0" not in label for label in shown)
+    frame = pd.DataFrame({"day": days, "cost": rng.normal(size=100)})
+    shown = Anonymizer("k-anonymity:k=5", quasi=["day"]).fit_transform(frame)[:, 0]
+    assert all("202" in label for label in shown)
+    objects = pd.DataFrame({"age": pd.array([*range(20, 60), None], dtype="Int64").astype(object)})
+    assert np.isnan(Anonymizer("k-anonymity:k=1").fit_transform(objects).astype(float)).sum() == 1
+
+
+def test_the_middle_of_an_open_range_follows_the_rule_from_its_labels():
+    rows = np.repeat([[10.0], [20.0], [40.0], [60.0]], 2, axis=0)
+    labels = Anonymizer("k-anonymity:k=2", output="labels").fit_transform(rows)[:, 0]
+    assert sorted(set(labels)) == ["[ .. 20)", "[20-40)", "[40-60)", "[60-]"]
+    assert Anonymizer("k-anonymity:k=2").fit_transform(rows)[::2, 0].tolist() == [10.0, 30.0, 50.0, 70.0]
+    assert Anonymizer("k-anonymity:k=8").fit_transform(rows)[:, 0].tolist() == [0.0] * 8
+
+
 def test_it_stands_in_a_pipeline_and_protects_the_target():
     frame, old = people()
     numbers = frame[["age", "kept"]]

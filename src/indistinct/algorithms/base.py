@@ -17,7 +17,7 @@ from indistinct.figures import Sentence
 from indistinct.frequencies.value import Classes, FrequencySet, Key
 from indistinct.hierarchy import Suppression
 from indistinct.hierarchy.value import Taxonomy
-from indistinct.machine.arguments import CheckedArguments, with_checked_arguments
+from indistinct.machine.arguments import CheckedArguments, call_of, with_checked_arguments
 from indistinct.machine.memory import needs_memory
 from indistinct.metrics.importance import NO_IMPORTANCE, Importance
 from indistinct.metrics.loss import GeneralizedTuple
@@ -222,6 +222,13 @@ class Algorithm(CheckedArguments, ABC):
 
     def __post_init__(self) -> None:
         check_parameters(self)
+
+    @classmethod
+    def advise(cls, given: object) -> str | None:
+        """Return what to write in place of something that is no algorithm, where that is clear."""
+        if isinstance(given, type) and issubclass(given, Algorithm):
+            return f"give an algorithm with its parameters: {call_of(given)}"
+        return "give one; `compare` tries several" if isinstance(given, list | tuple) else None
 
     @property
     def keys(self) -> tuple[Key, ...]:

@@ -31,6 +31,7 @@ from indistinct.cli import (
     report,
     reproduce,
     scan,
+    schema,
     serve,
     verify,
     warm_up,
@@ -90,6 +91,7 @@ app.command("generate")(generate.command)
 app.command("reproduce", context_settings=reproduce.SETTINGS)(reproduce.command)
 app.command("warm-up")(warm_up.command)
 app.command("list")(listing.command)
+app.command("schema")(schema.command)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -4,7 +4,9 @@ What is drawn is one text without a script, and nothing is fetched. Both package
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 from textwrap import wrap
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -61,6 +63,23 @@ def altair() -> Any:
     except ModuleNotFoundError as error:
         raise MissingExtraError(str(error.name), extra="report", purpose="a chart") from None
     return altair
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Chart:
+    """A picture that a notebook shows: an SVG document without a script."""
+
+    svg: str
+
+    def __repr__(self) -> str:
+        return f"<Chart, {len(self.svg):,} bytes of SVG>"
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def write(self, path: str | Path) -> None:
+        """Write the picture as an SVG file."""
+        Path(path).write_text(self.svg, encoding="utf-8")
 
 
 def draw(

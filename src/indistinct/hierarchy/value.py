@@ -79,6 +79,19 @@ class Hierarchy(ABC):
     def bind(self, domain: Domain) -> Taxonomy:
         """Lay the hierarchy over a column's values; raise `HierarchyError` where it does not cover them."""
 
+    @classmethod
+    def advise(cls, given: object) -> str | None:
+        """Return what to write in place of something that is no mapping to hierarchies, where that is clear."""
+        example = '{"age": Hierarchy.intervals([5, 10, 20])}'
+        if not isinstance(given, Mapping):
+            return f"give them by column: {example}"
+        texts = any(isinstance(each, str | Path) for each in given.values())
+        return (
+            f'a file is read by Hierarchy.read_csv("age.csv"); for example {example}'
+            if texts
+            else f"for example {example}"
+        )
+
     def complete_for(self, domain: Domain) -> "Hierarchy":
         """Return a declaration that no longer depends on the data or on a file, so that new values get the same labels.
 

@@ -5,15 +5,18 @@ What a parameter takes is what its annotation says; recodings, algorithms, engin
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from abc import ABCMeta
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
 from numbers import Integral, Real
 from types import NoneType, UnionType
-from typing import Any, ClassVar, Literal, Self, TypeVar, Union, Unpack, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, TypeVar, Union, Unpack, get_args, get_origin, get_type_hints
 
 from indistinct.errors import ParameterError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+FURTHER = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 WORDS = {str: "text", int: "a whole number", float: "a number", bool: "True or False", NoneType: "None"}
 
 
@@ -31,27 +34,116 @@ def with_checked_arguments(function: Function) -> Function:
 
     @functools.wraps(function)
     def checked(*arguments: Any, **named: Any) -> Any:
-        _check(function, signature, signature.bind(*arguments, **named).arguments)
+        _check(function, signature, _bind(function, signature, arguments, named))
         return function(*arguments, **named)
 
     return checked  # type: ignore[return-value]
 
 
-class CheckedArguments:
+class _NamesArguments(ABCMeta):
+    """The type of classes whose calls name a wrong argument; copies are not made by calls."""
+
+    @property
+    def __signature__(cls) -> inspect.Signature:  # for help() and editors, which would see the call below
+        return _signature_of(cls)
+
+    def __call__(cls, *arguments: Any, **named: Any) -> Any:
+        signature = _signature_of(cls)
+        given = _bind(cls, signature, arguments, named)
+        if cls.checks_types:  # type: ignore[attr-defined]
+            spelled: tuple[str, ...] = cls.spelled  # type: ignore[attr-defined]
+            _check(cls, signature, {name: value for name, value in given.items() if name not in spelled})
+        return super().__call__(*arguments, **named)
+
+
+class NamedArguments(metaclass=_NamesArguments):
+    """A value for which `ParameterError` names an argument that it does not take, or that it lacks."""
+
+    __slots__ = ()
+    checks_types: ClassVar[bool] = False
+
+
+class CheckedArguments(NamedArguments):
     """A frozen value whose parameters are of the types that their annotations name; `ParameterError` names others.
 
     What is in `spelled` may be written in several ways, which the value itself understands.
     """
 
     __slots__ = ()
+    checks_types: ClassVar[bool] = True
     spelled: ClassVar[tuple[str, ...]] = ()
 
-    def __new__(cls, *arguments: Any, **named: Any) -> Self:
-        """Check what is given; a copy is made without anything."""
-        signature = _signature_of(cls)  # type: ignore[arg-type]
-        given = signature.bind_partial(*arguments, **named).arguments
-        _check(cls, signature, {name: value for name, value in given.items() if name not in cls.spelled})
-        return super().__new__(cls)
+
+def call_of(kind: type) -> str:
+    """Return how a class is called, with the parameters that it needs.
+
+    >>> from indistinct.models import KAnonymity
+    >>> call_of(KAnonymity)
+    'KAnonymity(k=…)'
+    """
+    needed = [each.name for each in _signature_of(kind).parameters.values() if each.default is each.empty]
+    return f"{kind.__name__}({', '.join(f'{name}=…' for name in needed)})"
+
+
+def _bind(
+    what: Callable[..., Any], signature: inspect.Signature, arguments: Sequence[Any], named: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """Return arguments by the names of their parameters; raise `ParameterError` where there are others or too few."""
+    try:
+        return signature.bind(*arguments, **named).arguments
+    except TypeError:
+        raise _explain(what, signature, arguments, named) from None
+
+
+def _explain(
+    what: Callable[..., Any], signature: inspect.Signature, arguments: Sequence[Any], named: Mapping[str, Any]
+) -> ParameterError:
+    """Return the error of a call whose arguments do not fit the parameters."""
+    known, name = signature.parameters, what.__name__
+    further = any(each.kind is each.VAR_KEYWORD for each in known.values())
+    for unknown in () if further else [each for each in named if each not in known]:
+        return ParameterError(f"{name} takes no {unknown!r}", hint=_hint_for_name(what, known, unknown, named[unknown]))
+    places = [each.name for each in known.values() if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
+    if len(arguments) > len(places):
+        counted = f"{len(places)} argument{'' if len(places) == 1 else 's'}"
+        return ParameterError(
+            f"{name} takes {counted} without a name; got {len(arguments)}",
+            hint=_hint_for_place(what, known, arguments[len(places)], named),
+        )
+    twice = [each for each in places[: len(arguments)] if each in named]
+    if twice:
+        return ParameterError(f"`{twice[0]}` of {name} is given twice", hint="give it once, by its place or its name")
+    lacking = [each for each in known.values() if each.default is each.empty and each.kind not in FURTHER]
+    absent = [each.name for each in lacking if each.name not in {*places[: len(arguments)], *named}]
+    written = ", ".join([*(["…"] if arguments or named else []), *(f"{each}=…" for each in absent)])
+    return ParameterError(f"{name} needs {', '.join(absent)}", hint=f"write {name}({written}); see help({name})")
+
+
+def _hint_for_name(what: Callable[..., Any], known: Mapping[str, inspect.Parameter], unknown: str, value: Any) -> str:
+    """Return what to write in place of a keyword that is not known."""
+    names = [each.name for each in known.values() if each.kind not in FURTHER]
+    close, hints = get_close_matches(unknown, names, n=1), _hints_of(what)
+    if close:
+        more = None if _takes(hints.get(close[0], Any), value) else _advice(hints[close[0]], value)
+        return f"did you mean {close[0]!r}?" + (f" {more}" if more else "")
+    for name in names:
+        for kind in _classes_in(hints.get(name, Any)):
+            if is_dataclass(kind) and unknown in {field.name for field in fields(kind)}:
+                return f"write {name}={kind.__name__}({unknown}=…)"
+    return f"it takes {', '.join(names)}; see help({what.__name__})" if names else "it takes nothing"
+
+
+def _hint_for_place(
+    what: Callable[..., Any], known: Mapping[str, inspect.Parameter], value: Any, named: Mapping[str, Any]
+) -> str:
+    """Return the keyword that an argument without a name may be meant for."""
+    hints = _hints_of(what)
+    fits = [
+        each.name
+        for each in known.values()
+        if each.kind is each.KEYWORD_ONLY and each.name not in named and _takes(hints.get(each.name, Any), value)
+    ]
+    return f"write {fits[0]}=…" if fits else f"give others by their names; see help({what.__name__})"
 
 
 def _check(what: Callable[..., Any], signature: inspect.Signature, given: Mapping[str, Any]) -> None:
@@ -61,7 +153,20 @@ def _check(what: Callable[..., Any], signature: inspect.Signature, given: Mappin
         if parameter.kind is parameter.VAR_KEYWORD:
             _check_keywords(what, signature, hints.get(name), value)
         elif parameter.kind is not parameter.VAR_POSITIONAL and value is not parameter.default and name in hints:
+            if not _takes(hints[name], value):
+                _refuse_swapped(what, name, given, hints)
             _check_one(what, name, value, hints[name])
+
+
+def _refuse_swapped(what: Callable[..., Any], name: str, given: Mapping[str, Any], hints: Mapping[str, Any]) -> None:
+    """Raise where the value that a parameter wants was given to another one that does not want it."""
+    kinds = tuple(_classes_in(hints[name]))
+    for other, value in given.items():
+        if other != name and kinds and isinstance(value, kinds) and kinds[0] not in _classes_in(hints.get(other, Any)):
+            raise ParameterError(
+                f"`{name}` and `{other}` of {what.__name__} are swapped",
+                hint=f"write {what.__name__}({', '.join(each for each in hints if each in given)})",
+            )
 
 
 def _check_keywords(
@@ -73,7 +178,7 @@ def _check_keywords(
     kinds = _hints_of(get_args(hint)[0])
     for name, value in given.items():
         if name not in kinds:
-            named = [each for each, about in signature.parameters.items() if about.kind is about.KEYWORD_ONLY]
+            named = [each for each, about in signature.parameters.items() if about.kind not in FURTHER]
             close = get_close_matches(name, [*named, *kinds], n=1)
             raise ParameterError(
                 f"{what.__name__} takes no {name!r}",
@@ -90,8 +195,26 @@ def _check_one(what: Callable[..., Any], name: str, value: Any, hint: Any) -> No
         if hasattr(kind, "refuse_other"):  # it has better words for what is none
             kind.refuse_other(value)
     raise ParameterError.of(
-        what.__name__, name, f"must be {_words(hint)}; got {_came(value)}", hint=f"see help({what.__name__})"
+        what.__name__,
+        name,
+        f"must be {_words(hint)}; got {_came(value)}",
+        hint=_advice(hint, value) or f"see help({what.__name__})",
     )
+
+
+def _advice(hint: Any, value: Any) -> str | None:
+    """Return what the classes of an annotation advise for a value that is none of them."""
+    advised = (kind.advise(value) for kind in _classes_in(hint) if hasattr(kind, "advise"))
+    return next(filter(None, advised), None)
+
+
+def _classes_in(hint: Any) -> Iterator[type]:
+    """Yield the classes of this package that an annotation names."""
+    parts = get_args(hint)
+    if isinstance(hint, type) and not parts and hint.__module__.startswith(__name__.partition(".")[0]):
+        yield hint
+    for part in parts:
+        yield from _classes_in(part)
 
 
 @functools.cache
@@ -151,6 +274,8 @@ def _words(hint: Any) -> str:
 
 def _came(value: Any) -> str:
     """Return the type of a value and, of one that holds others, those of these: no value itself is told."""
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
     inside = list(value.values()) if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
     kinds = dict.fromkeys(type(each).__name__ for each in inside)
     return type(value).__name__ + (f" of {', '.join(kinds)}" if kinds else "")

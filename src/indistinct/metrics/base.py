@@ -3,7 +3,7 @@
 import logging
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import ClassVar, Literal, Self
@@ -11,8 +11,10 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 
 from indistinct.errors import ParameterError
+from indistinct.figures import number
 from indistinct.frequencies.value import PERSON
 from indistinct.machine.arrays import Codes
+from indistinct.markup import Document, Grid, Result, grid
 from indistinct.metrics.importance import Importance, importance_of
 from indistinct.parameters import check_parameters
 from indistinct.recoding.outputs import Assignment, PublishedColumn
@@ -162,8 +164,8 @@ def _one_of_each(assignment: Assignment) -> Assignment:
 LOG = logging.getLogger("indistinct.measure")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Measurements(Mapping[str, float]):
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Measurements(Result, Mapping[str, float]):
     """Metric values by registered name, in the order in which they were asked for; an immutable mapping.
 
     `not_measured` has the standard metrics that were left out, and why.
@@ -183,6 +185,20 @@ class Measurements(Mapping[str, float]):
 
     def __len__(self) -> int:
         return len(self.pairs)
+
+    def heading(self) -> str:
+        """Return the metrics with their values."""
+        return "Measurements: " + ", ".join(f"{name} {number(value)}" for name, value in self.pairs)
+
+    def grids(self) -> Iterable[Grid]:
+        """Return a line for each metric."""
+        found = Document("measure", self.to_json())
+        rows = [(name, found.figure(name, words=number)) for name in self]
+        return [grid("Metrics", ("metric", "value"), rows, right=["value"])]
+
+    def remarks(self) -> Iterable[str]:
+        """Return which metrics were left out, and why."""
+        return [f"{name} was not measured: {reason}" for name, reason in self.not_measured]
 
     def to_json(self) -> dict[str, float | None]:
         """Return plain JSON values; a value that is not finite, which JSON cannot spell, becomes None."""

@@ -7,9 +7,10 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from indistinct.errors import Feasible, InfeasibleError, SchemaError
+from indistinct.errors import Feasible, InfeasibleError, ParameterError, SchemaError
 from indistinct.frequencies.slices import Links
 from indistinct.frequencies.value import POPULATION, Classes, Histogram, Key
+from indistinct.machine.arguments import NamedArguments, call_of
 from indistinct.machine.arrays import Codes
 from indistinct.parameters import ColumnName, Parameter, check_parameters
 from indistinct.schema import did_you_mean
@@ -96,7 +97,7 @@ class ModelWords:
     guarantee: str
 
 
-class Model(ABC):
+class Model(NamedArguments, ABC):
     """A privacy model: a frozen value with its parameters. `a & b` asks for both.
 
     `row_counts` names the parameters that are numbers of rows: where they and all rows double, nothing changes; None if
@@ -278,7 +279,22 @@ class Model(ABC):
         """Return the model as it is written on the command line: `name:key=value,key=value`."""
         return spell(self)
 
+    @classmethod
+    def advise(cls, given: object) -> str | None:
+        """Return what to write in place of something that is no model, where that is clear."""
+        if isinstance(given, type) and issubclass(given, Model):
+            return f"give a model with its parameters: {call_of(given)}"
+        if isinstance(given, list | tuple):
+            return 'join several models with &, for example KAnonymity(5) & DistinctLDiversity("disease", l=2)'
+        return f"for example model=KAnonymity({given})" if type(given) is int else None
+
     def __and__(self, other: "Model") -> "Model":
+        given: object = other
+        if not isinstance(given, Model):
+            name = getattr(given, "__name__", type(given).__name__)
+            raise ParameterError(
+                f"& joins models; got {name}", hint=self.advise(given) or "for example KAnonymity(5) & TCloseness(…)"
+            )
         return All((*self.parts(), *other.parts()))
 
 

@@ -5,7 +5,7 @@ labels are read by `label_spans` and `labels`, as everybody reads them.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Decimal
@@ -14,8 +14,10 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from indistinct.errors import InputError, SchemaError
+from indistinct.figures import plural
 from indistinct.hierarchy import Explicit, Hierarchy
 from indistinct.hierarchy.binding import ROOT
+from indistinct.markup import ABSENT, Grid, Result, grid
 from indistinct.recoding.label_spans import End, LabelSpan, Texts, kind_of_labels, shows_moments, span_of
 from indistinct.recoding.labels import OR_MISSING, written_members, written_text_range
 from indistinct.recoding.outputs import ENDS
@@ -51,6 +53,11 @@ class LabelEntry:
     missing: bool = False
     code: int | float | str | None = None
 
+    @property
+    def ends(self) -> tuple[Value | None, Value | None]:
+        """The ends of a range, None where it is open or no range."""
+        return (self.low, self.high)
+
     def to_json(self) -> dict[str, Any]:
         """Return the entry as plain JSON values, without its column; dates are texts."""
         ends = {"low": _plain(self.low), "high": _plain(self.high), "high_inside": self.high_inside}
@@ -61,8 +68,8 @@ class LabelEntry:
 HEADINGS = ("column", "label", "kind", "low", "high", "high_inside", "values", "missing", "code")
 
 
-@dataclass(frozen=True, slots=True)
-class Codebook:
+@dataclass(frozen=True, slots=True, repr=False)
+class Codebook(Result):
     """What every published label of some columns stands for, in the order of the columns.
 
     >>> book = codebook_of(pa.table({"age": ["[18-21]", "[22-30]", "[18-21]"]}))
@@ -72,6 +79,23 @@ class Codebook:
 
     entries: tuple[LabelEntry, ...] = ()
     kinds: Mapping[str, Kind] = field(default_factory=dict)
+
+    def heading(self) -> str:
+        """Return how many labels of which columns are explained."""
+        return f"Codebook of {plural(len(self), 'label')} of {plural(len(self.columns), 'column')}"
+
+    def grids(self) -> Iterable[Grid]:
+        """Return the labels of each column with what they stand for."""
+        for name in self.columns:
+            rows = [
+                (
+                    each.label or "missing",
+                    each.kind,
+                    *(ABSENT if end is None else str(_plain(end)) for end in each.ends),
+                )
+                for each in self.of(name)
+            ]
+            yield grid(name, ("label", "kind", "from", "to"), rows, right=["from", "to"])
 
     def __iter__(self) -> Iterator[LabelEntry]:
         return iter(self.entries)

@@ -48,11 +48,12 @@ from indistinct.tables.value import Labels
 class Release:
     """What is published, how it was done, and what was verified.
 
-    Only the tables and the certificate are for others. `recoding` and `check` hold original values. `counters` say what
-    the search did, and `origin` which file was read. `explanation` says why an algorithm was chosen, where none was
-    named. `record` is what a ledger is to remember once the release is written. `declared` are the hierarchies that it
-    was made with, and `labels` what a statistics program says of its columns. `sums` are metrics that were added up
-    while a release was made part by part, of which no assignment is known.
+    Only the tables and the certificate are for others. `recoding` and `check` hold original values, and so does a
+    pickle of a release: `write` is the way to others. `counters` say what the search did, and `origin` which file was
+    read. `explanation` says why an algorithm was chosen, where none was named. `record` is what a ledger is to
+    remember once the release is written. `declared` are the hierarchies that it was made with, and `labels` what a
+    statistics program says of its columns. `sums` are metrics that were added up while a release was made part by
+    part, of which no assignment is known.
     """
 
     certificate: Certificate
@@ -66,6 +67,11 @@ class Release:
     declared: Mapping[str, Hierarchy] = field(default_factory=dict)
     labels: Mapping[str, Labels] = field(default_factory=dict)
     sums: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def advise(cls, _given: object) -> str:
+        """Return what to give in place of something that is no release."""
+        return "give what `anonymize` returned, or ind.published(table, schema=…) for a published table"
 
     def __repr__(self) -> str:
         shown = self.certificate
@@ -159,6 +165,10 @@ class Release:
         `session.read.parquet` instead.
         """
         return frame_of(_without_dictionaries(self.table), session)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Give the published table, and nothing else, to libraries that take Arrow streams: polars, DuckDB, pyarrow."""
+        return self._plain().replace_schema_metadata(None).__arrow_c_stream__(requested_schema)
 
     def _ranges(self) -> list[tuple[int, RangeColumn]]:
         """Return the columns of ranges of numbers and dates, with their places in the table."""

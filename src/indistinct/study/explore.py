@@ -12,6 +12,7 @@ from indistinct.algorithms.full_domain.node import ChosenNode, spell_node
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.full_domain.objective import Objective, objective_of
 from indistinct.budget import AnyBudget, parse_budget
+from indistinct.drawing.charts import Chart
 from indistinct.drawing.lattice import Box, State, draw_lattice
 from indistinct.drawing.levels import level_meanings
 from indistinct.engines import closes_sources
@@ -32,7 +33,7 @@ SHOWN = 10
 """So many nodes are shown in a notebook."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Exploration:
     """Every node of a lattice, in lexicographic order, and what its release would be.
 
@@ -66,6 +67,13 @@ class Exploration:
     def risk(self) -> Codes:
         """The highest prosecutor risk of each node: one over the people of its smallest released class."""
         return np.divide(1.0, self.smallest_class, where=self.smallest_class > 0, out=np.zeros(len(self)))
+
+    def __repr__(self) -> str:
+        return f"<Exploration of {len(self)} nodes, {int(self.satisfied.sum())} of which satisfy {self.model}>"
+
+    def chart(self) -> Chart:
+        """Return the picture of the lattice."""
+        return Chart(self.to_svg())
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: what levels mean, and the best nodes."""

@@ -10,6 +10,7 @@ import pyarrow as pa
 from indistinct.errors import InputError
 from indistinct.tables.dictionaries import check_text, is_text
 from indistinct.tables.frames import check_readable, index_columns
+from indistinct.tables.interval_types import check_period
 from indistinct.tables.row_groups import read_row_groups
 from indistinct.tables.value import Labels, check_names, choose
 
@@ -57,6 +58,7 @@ def head_of_parquet(path: Path, columns: Sequence[str] | None = None) -> Parquet
             check_names(names)
             chosen = choose(names, columns)
             for name in chosen:
+                check_period(schema.field(name))
                 check_readable(name, schema.field(name).type)
             signed = is_signed(metadata, _last_bytes(path))
             if signed:

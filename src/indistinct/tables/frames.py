@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from indistinct.errors import InputError
 from indistinct.tables.dictionaries import TEXT, check_text, is_text
+from indistinct.tables.interval_types import check_period, interval_texts, is_interval_type, texts_of_objects
 from indistinct.tables.value import Labels, check_names, choose
 
 
@@ -54,6 +55,9 @@ def flat(table: pa.Table) -> pa.Table:
     kept = [name for name in table.column_names if name not in index]
     check_names(kept)
     table = table.select(kept)
+    for field in table.schema:
+        if not isinstance(field.type, pa.BaseExtensionType):
+            check_period(field)
     return pa.table([_flat_column(name, table[name]) for name in table.column_names], names=table.column_names)
 
 
@@ -65,8 +69,12 @@ def _from_pandas(frame: Any, columns: Sequence[str] | None) -> pa.Table:
         place = names.index(name)
         try:
             # Column by column, because the error of a whole frame does not say which column failed.
-            read.append(pa.Array.from_pandas(frame.iloc[:, place]))
+            read.append(_coded_intervals(pa.Array.from_pandas(frame.iloc[:, place])))
         except (pa.ArrowException, TypeError, ValueError):
+            texts = texts_of_objects(frame.iloc[:, place].tolist())
+            if texts is not None:
+                read.append(texts)
+                continue
             raise InputError(
                 f"column {name!r} mixes types, or holds objects that are not plain values",
                 hint=f"make it one type, for example frame[{name!r}] = frame[{name!r}].astype('string')",
@@ -75,8 +83,20 @@ def _from_pandas(frame: Any, columns: Sequence[str] | None) -> pa.Table:
     return pa.table(read, names=chosen)
 
 
+def _coded_intervals(column: Any) -> Any:
+    """Return categories that are intervals, as `pandas.cut` makes them, as categories of texts in the same order."""
+    kind = column.type
+    if not isinstance(kind, pa.DictionaryType) or not is_interval_type(kind.value_type):
+        return column
+    return pa.DictionaryArray.from_arrays(column.indices, interval_texts(column.dictionary), ordered=kind.ordered)
+
+
 def _flat_column(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     kind = column.type
+    if is_interval_type(kind):
+        return pa.chunked_array([interval_texts(chunk) for chunk in column.chunks], pa.string())
+    if isinstance(kind, pa.DictionaryType) and is_interval_type(kind.value_type):
+        return _flat_column(name, pa.chunked_array([_coded_intervals(chunk) for chunk in column.chunks], TEXT))
     if is_text(kind):
         check_text(name, column)
         if isinstance(kind, pa.DictionaryType):

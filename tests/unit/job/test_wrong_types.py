@@ -1,6 +1,8 @@
 """Every public function names a wrong type as it names a wrong value: no error of Python's own comes from inside."""
 
+import copy
 import inspect
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -179,3 +181,70 @@ def test_methods_of_problems_and_releases_name_wrong_types(release):
         with pytest.raises(ind.ParameterError) as caught:
             call()
         assert caught.value.message.startswith(words)
+
+
+K = ind.KAnonymity(2)
+MISTAKES = {
+    "models=": (lambda: ind.anonymize(TABLE, SCHEMA, models=K), "takes no 'models'", "did you mean 'model'?"),
+    "models list": (lambda: ind.anonymize(TABLE, SCHEMA, models=[K, K]), "takes no 'models'", "join several models"),
+    "third argument": (lambda: ind.anonymize(TABLE, SCHEMA, K), "takes 2 arguments without a name", "write model=…"),
+    "third text": (lambda: ind.anonymize(TABLE, SCHEMA, "k-anonymity:k=2"), "without a name; got 3", "write model=…"),
+    "class": (lambda: ind.anonymize(TABLE, SCHEMA, model=ind.KAnonymity), "the class KAnonymity", "KAnonymity(k=…)"),
+    "list": (
+        lambda: ind.anonymize(TABLE, SCHEMA, model=[K, K]),
+        "got list of KAnonymity",
+        "join several models with &",
+    ),
+    "number": (lambda: ind.anonymize(TABLE, SCHEMA, model=5), "got int", "model=KAnonymity(5)"),
+    "joined class": (lambda: K & ind.TCloseness, "& joins models", "TCloseness(sensitive=…, t=…"),
+    "numbers as columns": (lambda: ind.Schema(quasi=[0, 1]), "got list of int", "named, not numbered"),
+    "text as columns": (lambda: ind.Schema(quasi="age,sex"), "got one string", "write quasi=['age', 'sex']"),
+    "role misspelled": (lambda: ind.Schema(sensitve=["disease"]), "takes no 'sensitve'", "did you mean 'sensitive'?"),
+    "roles to the verb": (lambda: ind.anonymize(TABLE, quasi=["age"]), "takes no 'quasi'", "schema=Schema(quasi=…)"),
+    "no schema": (lambda: ind.anonymize(TABLE, model=K), "anonymize needs schema", "schema=…"),
+    "swapped": (lambda: ind.verify(SCHEMA, TABLE, K), "`schema` and `table` of verify are swapped", "verify(table,"),
+    "swapped model": (lambda: ind.verify(TABLE, K, SCHEMA), "`schema` and `model`", "verify(table, schema, model)"),
+    "verify a number": (lambda: ind.verify(5), "got int", "give what `anonymize` returned"),
+    "verify models": (lambda: ind.verify(TABLE, SCHEMA, models=K), "takes no 'models'", "did you mean 'model'?"),
+    "measure a table": (lambda: ind.measure(TABLE), "got Table", "ind.published(table, schema=…)"),
+    "algorithm class": (lambda: ind.anonymize(TABLE, SCHEMA, model=K, algorithm=ind.Mondrian), "class", "Mondrian()"),
+    "algorithm list": (lambda: ind.anonymize(TABLE, SCHEMA, model=K, algorithm=["mondrian"]), "list", "`compare`"),
+    "algorithm misspelled": (
+        lambda: ind.anonymize(TABLE, SCHEMA, model=K, algorithm="mondrain"),
+        "no algo",
+        "mondrian",
+    ),
+    "hierarchies list": (lambda: ind.anonymize(TABLE, SCHEMA, model=K, hierarchies=[]), "mapping", "by column"),
+    "hierarchy file": (lambda: ind.anonymize(TABLE, SCHEMA, model=K, hierarchies={"age": "a"}), "of str", "read_csv"),
+    "suppression": (lambda: ind.anonymize(TABLE, SCHEMA, model=K, suppression=5), "a share from 0 to 1", "5 rows"),
+    "no suffix": (lambda: ind.anonymize(TABLE, SCHEMA, model=K, output="release"), "no suffix", ".parquet"),
+    "no parameter": (ind.KAnonymity, "KAnonymity needs k", "KAnonymity(k=…)"),
+    "parameter": (lambda: ind.Mondrian(relax=True), "takes no 'relax'", "did you mean 'relaxed'?"),
+    "given twice": (lambda: ind.anonymize(TABLE, SCHEMA, schema=SCHEMA), "is given twice", "once"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_common_mistakes_say_what_to_write(mistake):
+    call, message, hint = MISTAKES[mistake]
+    with pytest.raises(ind.IndistinctError) as caught:
+        call()
+    assert message in caught.value.message
+    assert hint in caught.value.hint
+
+
+def test_a_misspelled_name_of_the_package_is_answered_with_the_nearest():
+    with pytest.raises(AttributeError, match="did you mean 'KAnonymity'"):
+        ind.KAnonymty  # noqa: B018
+    with pytest.raises(AttributeError, match=r"has no attribute 'zzz'$"):
+        ind.zzz  # noqa: B018
+
+
+def test_copies_of_values_are_made_without_arguments():
+    for value in (K, ind.Mondrian(relaxed=True), SCHEMA):
+        assert copy.deepcopy(value) == value == pickle.loads(pickle.dumps(value))  # noqa: S301 (made right here)
+
+
+def test_help_shows_the_parameters_of_classes():
+    assert list(inspect.signature(ind.KAnonymity).parameters) == ["k"]
+    assert list(inspect.signature(ind.Schema).parameters)[:2] == ["identifiers", "quasi"]

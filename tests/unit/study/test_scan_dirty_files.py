@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import indistinct as ind
-from indistinct.reproduce.datasets import generate_patients
+from indistinct.samples import generate_patients
 from indistinct.study.scan import suggested
 from indistinct.study.scan.scan import Verdict
 from references.workbooks import workbook

@@ -61,7 +61,7 @@ LOG = logging.getLogger("indistinct.verify")
 MANY_ROWS = 1 << 20
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Check:
     """What a release must satisfy, and what it is compared with.
 
@@ -86,6 +86,9 @@ class Check:
     compared: RowComparison | None = None
     by_class: bool = False
     later: Callable[[], About] | None = None
+
+    def __repr__(self) -> str:  # what is in it are original values
+        return f"<Check of {self.model.name}>"
 
     @property
     def pseudonyms(self) -> tuple[str, ...]:

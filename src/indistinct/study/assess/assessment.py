@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from indistinct.drawing.charts import Chart
+from indistinct.drawing.class_sizes import draw_class_sizes
 from indistinct.frequencies.singled_out import SingledOut
 from indistinct.markup import Document, piece
 from indistinct.models.uniqueness_estimators import UniquenessEstimates
@@ -169,6 +171,13 @@ class Assessment:
         tables = [risk_grid(found), *([sensitive_grid(found)] if self.risk.sensitive else []), practice_grid(found)]
         told = (f"verdict: {self.verdict.headline}", *self.verdict.sentences)
         return piece(repr(self).strip("<>"), *tables, notes=(*told, *self.notes))
+
+    def chart(self) -> Chart:
+        """Return how large classes are, before and after where both are known; needs the extra `report`."""
+        sides = {} if self.before is None else {"before": self.before.sizes.histogram}
+        sides["after" if sides else "table"] = self.risk.sizes.histogram
+        groups = "classes" if self.form is None else "buckets"
+        return Chart(draw_class_sizes(sides, k=None, groups=groups, unit=self.risk.unit))
 
     @property
     def gate(self) -> Gate | None:

@@ -1,19 +1,21 @@
 """Attack a release, ours or from anywhere: what an attacker would learn of the people in it."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Unpack, overload
 
 from indistinct.engines import closes_sources, open_source
 from indistinct.engines.base import Source
 from indistinct.errors import InputError, ParameterError
+from indistinct.figures import plural
 from indistinct.frequencies.count import Request
+from indistinct.markup import Grid, Result, grid
 from indistinct.release.published import Knowledge, Published, describe_release
 from indistinct.release.verification.bucket_evidence import require_in_original
 from indistinct.release.verification.evidence import require_columns, require_rows
 from indistinct.schema import Schema
-from indistinct.study.attack.base import Attack, Outcome, Progress, Target
+from indistinct.study.attack.base import Attack, Outcome, Progress, Target, outcome_grid
 from indistinct.study.attack.crowd import is_sampled, register_of, table_of
 from indistinct.study.attack.matching import evidence_of, require_contained
 from indistinct.study.attack.registry import ATTACKS, parse_attack
@@ -24,8 +26,8 @@ SECONDS = 60.0
 """How long all attacks together may take, unless it is said."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outcomes:
+@dataclass(frozen=True, slots=True, repr=False)
+class Outcomes(Result):
     """What several attacks achieved, the worst first; which did not apply and why; and which were left out for time.
 
     `sample` is how many rows of the original were attacked, about, where not all were.
@@ -36,6 +38,21 @@ class Outcomes:
     left_out: tuple[str, ...] = ()
     seconds: float = 0.0
     sample: int | None = None
+
+    def heading(self) -> str:
+        """Return how many attacks were run, and how many succeed."""
+        succeeding = sum(outcome.succeeds for outcome in self.outcomes)
+        return f"{plural(len(self.outcomes), 'attack')}, {succeeding} of which succeed"
+
+    def grids(self) -> Iterable[Grid]:
+        """Return a line for each attack, and for each that does not apply."""
+        yield outcome_grid(self.outcomes)
+        if self.refused:
+            yield grid("Attacks that do not apply", ("attack", "why"), list(self.refused.items()))
+
+    def remarks(self) -> Iterable[str]:
+        """Return what was left out for time."""
+        return (f"left out for time: {', '.join(self.left_out)}",) if self.left_out else ()
 
     @property
     def succeeds(self) -> bool:

@@ -6,15 +6,16 @@ declares that the attacker has; the original only decides which guesses were rig
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
 from indistinct.algorithms.base import Algorithm
 from indistinct.budget import NO_BUDGET, Budget
 from indistinct.engines.base import Source
-from indistinct.figures import number, percent
+from indistinct.figures import number, percent, short
 from indistinct.hierarchy import Hierarchy
+from indistinct.markup import Cell, Document, Grid, Result, grid
 from indistinct.models.base import Model
 from indistinct.parameters import check_parameters
 from indistinct.release.opening import OpenedTables
@@ -112,8 +113,22 @@ class Tally:
         return self.successes / self.attempts if self.attempts else 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+def outcome_grid(outcomes: "Sequence[Outcome]") -> Grid:
+    """Return a line for each outcome of an attack."""
+    rows: list[tuple[Cell, ...]] = []
+    for index, each in enumerate(outcomes):
+        found = Document("attack", {"outcomes": {index: each.to_json()}})
+        keys = {"attempts": short, "risk": percent, "baseline": percent}
+        figures = [found.figure("outcomes", index, key, words=words) for key, words in keys.items()]
+        low, high = wilson(each.tally.successes, each.tally.attempts)
+        succeeds = "yes" if each.succeeds else "no"
+        rows.append((each.attack, succeeds, *figures, f"{percent(low)} to {percent(high)}", each.sentence))
+    headings = ("attack", "succeeds", "attempts", "risk", "baseline", "success, 95 %", "what it means")
+    return grid("Attacks", headings, rows, right=headings[2:5])
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Outcome(Result):
     """What an attack achieved.
 
     `tally` counts the people of the release, or rows, that were attacked; `control` counts people who are not in it.
@@ -129,6 +144,19 @@ class Outcome:
     control: Tally | None = None
     defence: str | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
+
+    def heading(self) -> str:
+        """Return the attack, and whether it succeeds."""
+        told = "succeeds" if self.succeeds else "does not succeed"
+        return f"{self.attack} {told}: {percent(self.tally.share)} of {short(self.tally.attempts)} attempts"
+
+    def grids(self) -> Iterable[Grid]:
+        """Return the figures of the outcome."""
+        return [outcome_grid([self])]
+
+    def remarks(self) -> Iterable[str]:
+        """Return what would close the hole."""
+        return () if self.defence is None else (self.defence,)
 
     @property
     def risk(self) -> float:

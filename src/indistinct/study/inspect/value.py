@@ -1,12 +1,13 @@
 """What a first look at a table says: a profile of each column, and how people stand out under the suggested roles."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from indistinct.figures import percent, plural
+from indistinct.figures import percent, plural, short
 from indistinct.frequencies.singled_out import is_nearly_unique
 from indistinct.hierarchy import Hierarchy
+from indistinct.markup import Cell, Document, Grid, Result, Words, grid
 from indistinct.release.verification.verify import nearly_unique
 from indistinct.schema import Role, Schema
 from indistinct.study.inspect.combinations import Combinations
@@ -98,8 +99,8 @@ class ColumnProfile:
         return {**about, "frequent": frequent, "value_labels": dict(self.value_labels)} if values else about
 
 
-@dataclass(frozen=True, slots=True)
-class Inspection:
+@dataclass(frozen=True, slots=True, repr=False)
+class Inspection(Result):
     """The profile of a table, and how people stand out on the suggested quasi-identifiers together.
 
     `reading` declares what the table shows: notations of numbers and dates, marks for missing. `people` is how many
@@ -120,6 +121,33 @@ class Inspection:
     left_out: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     sampled_from: int | None = None
+
+    def heading(self) -> str:
+        """Return how large the table is, and how many rows are unique under the suggested roles."""
+        size = f"{plural(self.rows, 'row')} and {plural(len(self.columns), 'column')}"
+        return f"Inspection of {size}: {percent(self.unique_share)} of the rows are unique on the quasi-identifiers"
+
+    def grids(self) -> Iterable[Grid]:
+        """Return a line for each column; no value of the table is in it."""
+        found = Document("inspect", self.to_json())
+        headings: dict[str, Words] = {
+            "type": str,
+            "role": str,
+            "distinct": short,
+            "missing": short,
+            "unique_share": percent,
+            "reason": str,
+        }
+        rows: list[tuple[Cell, ...]] = [
+            (each.name, *(found.figure("columns", index, key, words=words) for key, words in headings.items()))
+            for index, each in enumerate(self.columns)
+        ]
+        named = ("column", "type", "role", "distinct", "missing", "unique rows", "why this role")
+        return [grid("Columns and suggested roles", named, rows, right=named[3:6])]
+
+    def remarks(self) -> Iterable[str]:
+        """Return warnings, and how the file was read."""
+        return (*self.warnings, *self.left_out, *self.notes)
 
     @property
     def schema(self) -> Schema:

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from indistinct.algorithms.base import Progress
-from indistinct.drawing.charts import altair, draw
+from indistinct.drawing.charts import Chart, altair, draw
+from indistinct.figures import number, plural
 from indistinct.frequencies.encode import Encoded, group_rows
 from indistinct.machine.arrays import Codes
+from indistinct.markup import Cell, Document, Grid, Result, grid
 from indistinct.metrics.distributions import (
     correlation_of,
     cramers_v,
@@ -90,14 +92,47 @@ class PairDistance:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Distributions:
+@dataclass(frozen=True, slots=True, repr=False)
+class Distributions(Result):
     """The distances of all columns and of all pairs of them; `rows` are the original's, `published_rows` are left."""
 
     columns: tuple[ColumnDistance, ...]
     pairs: tuple[PairDistance, ...]
     rows: int
     published_rows: int
+
+    def heading(self) -> str:
+        """Return how much is compared, and the largest distance."""
+        compared = f"{plural(len(self.columns), 'column')} and {plural(len(self.pairs), 'pair')}"
+        worst = max((each.total_variation for each in self.columns), default=0.0)
+        return f"Distributions of {compared}: total variation of a column at most {number(worst)}"
+
+    def grids(self) -> Iterable[Grid]:
+        """Return a line for each column, and for the pairs that are furthest from the original."""
+        found = Document("distributions", self.to_json())
+        keys = ("total_variation", "hellinger", "kullback_leibler", "wasserstein_share")
+        columns: list[tuple[Cell, ...]] = [
+            (each.column, *(found.figure("columns", index, key, words=number) for key in keys))
+            for index, each in enumerate(self.columns)
+        ]
+        headings = ("column", "total variation", "Hellinger", "Kullback-Leibler", "Wasserstein, share of the span")
+        yield grid("Columns", headings, columns, right=headings[1:])
+        if self.pairs:
+            order = sorted(range(len(self.pairs)), key=lambda index: -self.pairs[index].total_variation)
+            paths = (("total_variation",), ("cramers_v", "before"), ("cramers_v", "after"))
+            pairs: list[tuple[Cell, ...]] = [
+                (
+                    " and ".join(self.pairs[index].columns),
+                    *(found.figure("pairs", index, *path, words=number) for path in paths),
+                )
+                for index in order
+            ]
+            named = ("pair", "total variation", "Cramér's V before", "Cramér's V after")
+            yield grid("Pairs, the furthest from the original first", named, pairs, right=named[1:])
+
+    def chart(self) -> Chart:
+        """Return two heat maps: distances, and dependence before and after; needs the extra `report`."""
+        return Chart(draw_distributions(self, title="Distances from the original"))
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values."""

@@ -155,7 +155,9 @@ def _measure_again(shown: PublishedColumn, column: QuasiColumn, used: Codes, sch
         known = measure_column(column, read)
         leaves[used], low[used], high[used] = (each[read.codes] for each in (known.leaves, known.low, known.high))
     measured = replace(shown, leaves=leaves, low=low, high=high)
-    return replace(measured, span=column.span, size=column.size, height=column.height)
+    # Levels are those of the hierarchy that the recoding was found with, which may not be known here.
+    height = column.height if (shown.levels <= column.height).all() else shown.height
+    return replace(measured, span=column.span, size=column.size, height=height)
 
 
 def _read_assignment(published: Published, keys: Sequence[Key]) -> Assignment:

@@ -1,7 +1,7 @@
 """The answer of a published table to a query: an estimate, the bounds between which the truth lies, what is exact."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from indistinct.errors import InputError
+from indistinct.figures import plural, short
 from indistinct.frequencies.encode import group_rows
 from indistinct.machine.arrays import Codes
+from indistinct.markup import ABSENT, Grid, Result, grid
 from indistinct.metrics.queries.boxes import Box, boxes_of
 from indistinct.metrics.queries.published_rows import Labels, Pool, PublishedRows, Slice
 from indistinct.metrics.queries.value import Query
@@ -24,8 +26,8 @@ PERHAPS_NONE = "perhaps no row fulfils the condition; the bounds hold if one doe
 MOST_GROUPS = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+@dataclass(frozen=True, slots=True, repr=False)
+class Answer(Result):
     """What a published table answers to a query.
 
     `value` is the estimate over the published rows; it is what SQL returns on the original where `exact`. The truth
@@ -45,6 +47,26 @@ class Answer:
     group: Mapping[str, str | None] = field(default_factory=dict)
     groups: tuple["Answer", ...] = ()
 
+    def heading(self) -> str:
+        """Return the estimate and its bounds, or the number of groups."""
+        told = f"{_words(self.value)}, between {_words(self.low)} and {_words(self.high)}"
+        exact = ", exact" if self.exact else ""
+        return f"Answer {told}{exact}" + (f"; {plural(len(self.groups), 'group')}" if self.groups else "")
+
+    def grids(self) -> Iterable[Grid]:
+        """Return a line for the whole, or for each group."""
+        shown = [(" and ".join(f"{key} {value}" for key, value in each.group.items()), each) for each in self.groups]
+        rows = [
+            (name, _words(each.value), _words(each.low), _words(each.high), "yes" if each.exact else "no")
+            for name, each in shown or [(str(self.query), self)]
+        ]
+        headings = ("group" if shown else "query", "estimate", "at least", "at most", "exact")
+        return [grid("Answers" if shown else "Answer", headings, rows, right=headings[1:4])]
+
+    def remarks(self) -> Iterable[str]:
+        """Return what a reader must know."""
+        return self.notes
+
     @property
     def bounded(self) -> bool:
         """Whether both bounds are finite."""
@@ -58,6 +80,14 @@ class Answer:
         if not self.group:
             told |= {"suppressed": self.suppressed, "notes": list(self.notes)}
         return told | ({"groups": [each.to_json() for each in self.groups]} if self.groups else {})
+
+
+def _words(value: Number | None) -> str:
+    if value is None:
+        return ABSENT
+    if isinstance(value, date):
+        return value.isoformat()
+    return short(value) if math.isfinite(value) else str(value)
 
 
 def answer(rows: PublishedRows, query: Query) -> Answer:

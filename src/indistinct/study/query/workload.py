@@ -1,23 +1,24 @@
 """How far the answers of a published table are off, over all queries of a workload and beside the original."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
 import numpy as np
 
-from indistinct.drawing.charts import altair, draw
-from indistinct.figures import number, percent
+from indistinct.drawing.charts import Chart, altair, draw
+from indistinct.figures import number, percent, plural
 from indistinct.machine.arrays import Codes
+from indistinct.markup import Cell, Document, Grid, Result, grid
 from indistinct.metrics.queries.published_rows import PublishedRows
 from indistinct.metrics.queries.workload import Workload
 from indistinct.study.query.answer import Answer, Number, answers
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class WorkloadErrors:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class WorkloadErrors(Result):
     """The errors of all queries of a workload, in its order, and their weighted figures.
 
     The relative error of a query is its absolute one over the truth, or over `sanity` where the truth is smaller.
@@ -31,6 +32,26 @@ class WorkloadErrors:
     exact: Codes
     inside: Codes
     sanity: float = 1.0
+
+    def heading(self) -> str:
+        """Return how many queries there are, and their mean relative error."""
+        queries = plural(len(self.workload), "query", "queries")
+        return f"Errors of {queries}: relative {_part(_finite(self.relative))} on average"
+
+    def grids(self) -> Iterable[Grid]:
+        """Return the figures of both errors."""
+        found = Document("workload", self.to_json())
+        keys = ("mean", *AT)
+        rows: list[tuple[Cell, ...]] = [
+            (kind, *(found.figure(kind, key, words=number) for key in keys)) for kind in self.figures()
+        ]
+        return [
+            grid("Errors of the answers", ("error", "mean", "median", "95 %"), rows, right=["mean", "median", "95 %"])
+        ]
+
+    def chart(self) -> Chart:
+        """Return the running share of queries by their relative error; needs the extra `report`."""
+        return Chart(draw_errors(self))
 
     @property
     def absolute_errors(self) -> Codes:

@@ -13,6 +13,7 @@ from indistinct.errors import InputError
 from indistinct.figures import plural
 from indistinct.hierarchy import Hierarchy
 from indistinct.machine.memory import Allowance, needs_memory
+from indistinct.markup import Cell, Document, Grid, Result, grid
 from indistinct.recoding.outputs import SENSITIVE
 from indistinct.recoding.transformations import Transformation, check_transformations
 from indistinct.release.published import describe_release, is_release
@@ -75,8 +76,8 @@ class Verdict(StrEnum):
     NO_LEAK = "no leak found"
 
 
-@dataclass(frozen=True, slots=True)
-class Scan:
+@dataclass(frozen=True, slots=True, repr=False)
+class Scan(Result):
     """What a scan found, the worst first, which checks were made, and what was not looked at.
 
     `unread` are cells of the file that were not read, `unseen` are other parts of it; `not_checked` are all of them,
@@ -90,6 +91,24 @@ class Scan:
     not_checked: tuple[NotChecked, ...]
     unread: tuple[NotChecked, ...] = ()
     unseen: tuple[NotChecked, ...] = ()
+
+    def heading(self) -> str:
+        """Return the verdict, and how much was found."""
+        what = "frame" if self.kind == "frame" else f"{self.kind} file"
+        return f"Scan of a {what}: {self.verdict}; {plural(len(self.findings), 'finding')}"
+
+    def grids(self) -> Iterable[Grid]:
+        """Return a line for each finding, and for each thing that was not looked at."""
+        found = Document("scan", self.to_json())
+        keys = ("severity", "place", "count", "sentence", "remedy")
+        rows: list[tuple[Cell, ...]] = [
+            (each.check, *(found.figure("findings", index, key, words=str) for key in keys))
+            for index, each in enumerate(self.findings)
+        ]
+        if rows:
+            yield grid("Findings", ("check", "severity", "where", "count", "what", "what to do"), rows, right=["count"])
+        if self.not_checked:
+            yield grid("Not checked", ("what", "why"), [(each.what, each.reason) for each in self.not_checked])
 
     @property
     def leaks(self) -> tuple[Finding, ...]:
