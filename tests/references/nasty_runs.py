@@ -25,7 +25,8 @@ def answers_of(engine: str, source: Any, folder: Any, table: Any) -> dict[str, A
     release = ind.anonymize(
         source, SCHEMA, model=MODEL, algorithm="mondrian", output=path, save_recoding=recoding, **how
     )
-    known = {"original": source, "engine": engine}
+    # PostgreSQL reads no files: the release is opened by the engine that fits, and the original where it lies.
+    known = {"original": source, "engine": "auto" if engine == "postgres" else engine}
     published = ind.published(path, SCHEMA, model=MODEL, recoding=recoding, **known)
     attacked = ind.published(path, SCHEMA, model=MODEL, recoding=recoding, original=table)
     return {

@@ -20,7 +20,7 @@ from indistinct.tables.extents import count_spans
 from indistinct.tables.fetched import named_as_given
 from indistinct.tables.files import categories_in, head_of_parquet, read_arrow, read_parquet
 from indistinct.tables.frames import categories_of, flat, from_frame, is_frame
-from indistinct.tables.hive import Partitions, find_partitions
+from indistinct.tables.hive import find_partitions
 from indistinct.tables.input_files import check_ordinary, no_file
 from indistinct.tables.labelled import read_labelled, shape_of_labelled
 from indistinct.tables.misfits import MisfitError, locate_rows
@@ -130,10 +130,14 @@ def open_table(
         with named_as_given():
             for path in files:
                 check_file(path)
-            allowance, partitions = Allowance.of(files, memory), find_partitions(source, files)
             with require_unchanged([Stamp.of(path) for path in files]):
+<<<<<<< HEAD
                 read = _read(files, how, chosen, allowance, published=published, partitions=partitions)
         only = only_path(files)
+=======
+                read = _read(files, how, chosen, Allowance.of(files, memory), published=published, source=source)
+        only = files[0] if len(files) == 1 else None
+>>>>>>> nulls
         name = None if only is None else only.name
         told = (read.respelled, read.grouped, read.left_out, files, dict(read.labels), read.notes)
         return Table(read.data, name, only, how, *told)
@@ -162,9 +166,10 @@ def _read(
     allowance: Allowance,
     *,
     published: bool,
-    partitions: Partitions | None,
+    source: Any,
 ) -> Delimited:
     path, kind = files[0], kind_of_file(files[0])
+    partitions = find_partitions(source, files)
     inside = columns if partitions is None else partitions.file_columns(columns)
     if kind in DELIMITED:
         how = delimited_reading(path, reading)
