@@ -131,13 +131,8 @@ def open_table(
             for path in files:
                 check_file(path)
             with require_unchanged([Stamp.of(path) for path in files]):
-<<<<<<< HEAD
-                read = _read(files, how, chosen, allowance, published=published, partitions=partitions)
-        only = only_path(files)
-=======
                 read = _read(files, how, chosen, Allowance.of(files, memory), published=published, source=source)
-        only = files[0] if len(files) == 1 else None
->>>>>>> nulls
+        only = only_path(files)
         name = None if only is None else only.name
         told = (read.respelled, read.grouped, read.left_out, files, dict(read.labels), read.notes)
         return Table(read.data, name, only, how, *told)

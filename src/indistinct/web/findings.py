@@ -20,8 +20,8 @@ from indistinct.frequencies.singled_out import is_nearly_unique
 from indistinct.job.policy import Policy
 from indistinct.models import AlphaK, DistinctLDiversity, KAnonymity, TCloseness
 from indistinct.models.k_anonymity import sizes_asked, with_size
-from indistinct.parameters import exact
 from indistinct.models.words import list_names
+from indistinct.parameters import exact
 from indistinct.recoding.transformations import Transformation
 from indistinct.release.writing.delimited import Writing, is_formula
 from indistinct.release.writing.formats import is_text_file
