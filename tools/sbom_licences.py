@@ -34,11 +34,11 @@ def licences_of(name: str) -> list[dict[str, Any]]:
         told = metadata(name)
     except PackageNotFoundError:
         return []
-    if expression := told.get("License-Expression"):
+    for expression in told.get_all("License-Expression") or []:
         return [{"expression": expression}]
     classifiers = [each for each in told.get_all("Classifier") or [] if each.startswith("License ::")]
     names = [each.rpartition(" :: ")[2] for each in classifiers if each.count("::") > 1]
-    text = (told.get("License") or "").strip()
+    text = "".join(told.get_all("License") or []).strip()
     if not names and text and len(text) <= LONGEST_NAME and "\n" not in text:
         names = [text]
     return [{"license": {"name": each}} for each in names]

@@ -94,9 +94,9 @@ def open_table(
     """Return the table at a path or in a frame; `columns` chooses some and their order.
 
     A path ends in .csv, .tsv or .txt (also .gz after it), .parquet or .pq, .arrow, .feather or .ipc. Several files of
-    one kind are one table: a list of paths, a folder, or a pattern such as "folder/*.csv". The folder of a Delta or
-    Iceberg table is read by its `version` or snapshot ID, and by its newest one without. A frame is one of pandas
-    (its index is dropped), polars, Arrow, or of any library that speaks Arrow's PyCapsule interface.
+    one kind are one table: a list of paths, a folder, or a pattern such as "folder/*.csv". Of the folder of a Delta or
+    Iceberg table one `version` is read, else the newest. A frame is one of pandas (its index is dropped), polars,
+    Arrow, or of any library that speaks Arrow's PyCapsule interface.
 
     Delimiter and encoding of delimited text are found if not given. Types are decided on whole columns; those in
     `text` are text whatever they spell, such as codes like 250.00, which are not the number 250. What people write
@@ -123,8 +123,7 @@ def open_table(
     chosen = how.columns or None
     if isinstance(source, Table):
         return _again(source, replace(how, text=tuple(dict.fromkeys((*source.reading.text, *how.text)))), chosen)
-    if not published:
-        source, how = settle_snapshot(source, how)
+    source, how = (source, how) if published else settle_snapshot(source, how)
     files = files_of(source)
     if files is not None:
         with named_as_given():
@@ -133,9 +132,8 @@ def open_table(
             with require_unchanged([Stamp.of(path) for path in files]):
                 read = _read(files, how, chosen, Allowance.of(files, memory), published=published, source=source)
         only = only_path(files)
-        name = None if only is None else only.name
         told = (read.respelled, read.grouped, read.left_out, files, dict(read.labels), read.notes)
-        return Table(read.data, name, only, how, *told)
+        return Table(read.data, None if only is None else only.name, only, how, *told)
     if not is_frame(source):
         raise InputError(
             f"a table is opened from a path or a frame; got {type(source).__name__}",
