@@ -115,7 +115,7 @@ def test_a_release_in_buckets_has_a_risk_of_links_and_no_loss(policy: Policy, tm
     strip = told_of(session_with(policy, tmp_path / "session", found))
     assert "smallest bucket" in strip
     assert strip["highest risk"].endswith("for a value")
-    assert ("Groups", "20 buckets, the smallest of 2 rows") in facts_of(found)
+    assert ("Buckets", "20 buckets, the smallest of 2 rows") in facts_of(found)
 
 
 def test_a_search_that_is_stopped_leaves_nothing_and_the_next_one_replaces_the_last(

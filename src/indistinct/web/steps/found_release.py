@@ -47,7 +47,8 @@ def facts_of(made: Made) -> list[tuple[str, str]]:
     told = [("Found by", title_of_spelled(made["algorithm"])), ("Rows", rows_in_words(made))]
     if made["people"] is not None:
         told.append(("People", people_in_words(made)))
-    told.append(("Classes", f"{plural(made['classes'], *groups)}, the smallest of {number(made['k'])} {unit}"))
+    title = "Classes" if made["form"] is None else "Buckets"
+    told.append((title, f"{plural(made['classes'], *groups)}, the smallest of {number(made['k'])} {unit}"))
     if made["loss"] is not None:
         told.append(("Detail lost", percent(made["loss"])))
     return [*told, ("Time", f"{made['counters']['seconds']:.1f} s")]
