@@ -97,7 +97,7 @@ def importance_of(given: AnyImportance) -> Importance:
 
 def _positive(name: str, weight: Any) -> float:
     number = math.nan
-    if isinstance(weight, Real) and not isinstance(weight, bool):
+    if not isinstance(weight, bool) and isinstance(weight, Real):
         with suppress(OverflowError):  # of a whole number that no float can hold
             number = float(weight)
     if not 0 < number < math.inf:
