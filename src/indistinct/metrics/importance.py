@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -95,11 +96,15 @@ def importance_of(given: AnyImportance) -> Importance:
 
 
 def _positive(name: str, weight: Any) -> float:
-    if isinstance(weight, bool) or not isinstance(weight, Real) or not 0 < weight < math.inf:
+    number = math.nan
+    if not isinstance(weight, bool) and isinstance(weight, Real):
+        with suppress(OverflowError):  # of a whole number that no float can hold
+            number = float(weight)
+    if not 0 < number < math.inf:
         raise _not_positive(f"must give each column a finite number above 0; that of {name!r} is none")
-    if not LEAST <= weight <= MOST:
+    if not LEAST <= number <= MOST:
         raise _not_positive(f"must lie between {LEAST:g} and {MOST:g}; that of {name!r} does not")
-    return float(weight)
+    return number
 
 
 def _not_positive(problem: str) -> ParameterError:

@@ -35,7 +35,7 @@ from indistinct.study.scan import (
 )
 from indistinct.study.scan.base import Check, Finding, NotChecked, Opened, Severity, Subject
 from indistinct.study.scan.compared import in_plain_types
-from indistinct.study.scan.suggested import Suggestion, suggest_roles
+from indistinct.study.scan.suggested import Suggestion, suggest_roles, with_suggested_roles
 from indistinct.tables import Table, open_table
 from indistinct.tables.fetched import fetch_files
 from indistinct.tables.input_files import no_file, read_ordinary
@@ -195,8 +195,7 @@ def scan(
         original, schema, hierarchies = given.raw, schema or given.schema, given.used_hierarchies
         transformations = given.transformations
         published = given.path or open_table(given.main, published=True).data
-    is_path = isinstance(published, str | Path)
-    files = fetch_files(published) or files_of(published) if is_path else None
+    files = fetch_files(published) or files_of(published) if isinstance(published, str | Path) else None
     whole = None if original is None else open_table(original, memory=allowed)
     as_published = _transform(whole, transformations or {}, schema, hierarchies or {})
 
@@ -207,34 +206,12 @@ def scan(
         if file.table is not None:
             file = replace(file, table=in_plain_types(file.table))
         subject = Subject(file, path, whole, schema, dict(hierarchies or {}), transformed=as_published)
-        return _run_checks(_with_suggested_roles(subject, of_original))
+        return _run_checks(with_suggested_roles(subject, of_original))
 
     if files is None or len(files) == 1:
         return scan_one(files[0] if files else None)
     folder = Path(published) if Path(published).is_dir() else None
     return _unite({path: scan_one(path) for path in files}, folder)
-
-
-def _with_suggested_roles(subject: Subject, of_original: Suggestion) -> Subject:
-    """Return a subject with suggested roles for the columns that have none.
-
-    A column of the original is judged by its values there, and any other by its published values.
-    """
-    known = {*(() if subject.schema is None else subject.schema.columns), *subject.expected_columns}
-    known |= set() if subject.original is None else set(subject.original.columns)
-    others = [name for name in subject.columns if name not in known and not columns.ROW_NAMES.fullmatch(name)]
-    of_file = suggest_roles(subject.table).identifiers if others else {}
-    own = {
-        name: reason
-        for name, reason in of_file.items()
-        if name in others and not columns.number_rows(subject.table.column(subject.columns.index(name)))
-    }
-    return replace(
-        subject,
-        suggested={**of_original.identifiers, **own},
-        suggested_schema=of_original.schema,
-        suggested_hierarchies=of_original.hierarchies,
-    )
 
 
 def _transform(

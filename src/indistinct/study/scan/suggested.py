@@ -1,7 +1,7 @@
 """Roles for columns that have none: those that `inspect` suggests, so that identifiers are found without a policy."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +12,8 @@ from indistinct.hierarchy import Hierarchy
 from indistinct.schema import Role, Schema
 from indistinct.study.inspect import ColumnProfile, inspect
 from indistinct.study.inspect.roles import NEARLY_ALL_UNIQUE, NUMBERS_ROWS
+from indistinct.study.scan.base import Subject
+from indistinct.study.scan.columns import ROW_NAMES, number_rows
 from indistinct.tables.inference import KINDS, convert_values
 
 MAX_ROWS_INSPECTED = 100_000
@@ -42,6 +44,28 @@ def suggest_roles(table: pa.Table) -> Suggestion:
     }
     hierarchies = {column.name: column.hierarchy for column in found.columns if column.hierarchy is not None}
     return Suggestion(found.schema, hierarchies, pointing)
+
+
+def with_suggested_roles(subject: Subject, of_original: Suggestion) -> Subject:
+    """Return a subject with suggested roles for the columns that have none.
+
+    A column of the original is judged by its values there, and any other by its published values.
+    """
+    known = {*(() if subject.schema is None else subject.schema.columns), *subject.expected_columns}
+    known |= set() if subject.original is None else set(subject.original.columns)
+    others = [name for name in subject.columns if name not in known and not ROW_NAMES.fullmatch(name)]
+    of_file = suggest_roles(subject.table).identifiers if others else {}
+    own = {
+        name: reason
+        for name, reason in of_file.items()
+        if name in others and not number_rows(subject.table.column(subject.columns.index(name)))
+    }
+    return replace(
+        subject,
+        suggested={**of_original.identifiers, **own},
+        suggested_schema=of_original.schema,
+        suggested_hierarchies=of_original.hierarchies,
+    )
 
 
 def _points_at_people(profile: ColumnProfile, column: pa.ChunkedArray, *, is_sample: bool) -> bool:
