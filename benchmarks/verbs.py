@@ -14,7 +14,7 @@ from indistinct.study.assess.membership import membership_by_kind
 
 
 def verb_lines(rows: int) -> Iterator[Line]:
-    """Measure with membership, distributions, scan and inspect, each against a plain read of both tables."""
+    """Measure with membership, distributions, scan and inspect, each against reading original and release."""
     original = census(rows)
     others = [name for name in pq.read_schema(original).names if name not in QUASI]
     schema = ind.Schema(quasi=QUASI, insensitive=others)
