@@ -100,7 +100,8 @@ def _certificate() -> Schema:
 
 def _verdict() -> Schema:
     line = {"kind": TEXT, "state": TEXT, "columns": many(TEXT), "attack": maybe(TEXT)}
-    lines = many(closed({**line, "numbers": by_name(NUMBER), "words": TEXT}))
+    more = {"numbers": by_name(NUMBER), "holds": maybe(TEXT), "remedies": many(TEXT), "words": TEXT}
+    lines = many(closed({**line, **more}))
     state = one_of("passed", "failed", "not checked")
     told = {"state": state, "tone": one_of("good", "warning", "bad"), "profile": maybe(TEXT)}
     return closed({**told, "headline": TEXT, "sentence": TEXT, "sentences": many(TEXT), "lines": lines})

@@ -15,7 +15,7 @@ def command(
     host: Annotated[
         str,
         typer.Option(
-            "--host", metavar="ADDRESS", help="Address to listen on; 0.0.0.0 in a container. Browsers use 127.0.0.1."
+            "--host", metavar="ADDRESS", help="Address to listen on; 0.0.0.0 in a container, else the loopback address."
         ),
     ] = "127.0.0.1",
     demo: Annotated[bool, typer.Option("--demo", help="Begin with a table of invented patients.")] = False,
@@ -41,7 +41,7 @@ def command(
     """Serve the page on this machine, for whoever opens the address that is printed.
 
     It listens on the loopback address only. In a container, --host 0.0.0.0 lets the published port reach it; whatever
-    the host, it answers only browsers that ask for 127.0.0.1 or localhost. The token in the address opens it once;
+    the host, it answers only browsers that ask for the loopback address. The token in the address opens it once;
     another address is printed for another browser.
     Uploads lie in a private folder that is removed at the end. What is decided is saved where only you
     can read it, so that the next start finds it. Stop it with Ctrl-C.

@@ -126,14 +126,7 @@ def open_table(
     source, how = (source, how) if published else settle_snapshot(source, how)
     files = files_of(source)
     if files is not None:
-        with named_as_given():
-            for path in files:
-                check_file(path)
-            with require_unchanged([Stamp.of(path) for path in files]):
-                read = _read(files, how, chosen, Allowance.of(files, memory), published=published, source=source)
-        only = only_path(files)
-        told = (read.respelled, read.grouped, read.left_out, files, dict(read.labels), read.notes)
-        return Table(read.data, None if only is None else only.name, only, how, *told)
+        return _open_files(files, how, memory, published=published, source=source)
     if not is_frame(source):
         raise InputError(
             f"a table is opened from a path or a frame; got {type(source).__name__}",
@@ -141,6 +134,20 @@ def open_table(
         )
     frame = from_frame(source, chosen)
     return Table(_apply_reading(flat(frame), how), reading=how, labels=categories_of(frame))
+
+
+def _open_files(
+    files: tuple[Path, ...], how: Reading, memory: int | None, *, published: bool, source: Any
+) -> Table:
+    with named_as_given():
+        for path in files:
+            check_file(path)
+        with require_unchanged([Stamp.of(path) for path in files]):
+            allowance = Allowance.of(files, memory)
+            read = _read(files, how, how.columns or None, allowance, published=published, source=source)
+    only = only_path(files)
+    told = (read.respelled, read.grouped, read.left_out, files, dict(read.labels), read.notes)
+    return Table(read.data, None if only is None else only.name, only, how, *told)
 
 
 def _again(table: Table, reading: Reading, columns: Sequence[str] | None) -> Table:
