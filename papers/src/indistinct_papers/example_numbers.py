@@ -213,19 +213,20 @@ def _show_node(of: Make, publish: Publish, levels: tuple[int, int]) -> Example:
     names, trees = documents.INCOGNITO_NAMES, documents.INCOGNITO_LADDERS
     birth, zipcode = levels
     printed = [
-        ("*" if birth else date, sex, code[: 5 - zipcode] + "*" * zipcode, disease)
+        ("*" if birth else date, sex, str(code)[: 5 - zipcode] + "*" * zipcode, disease)
         for date, sex, code, disease in documents.INCOGNITO_PATIENTS_PRINTED
     ]
     release = publish(
         documents.INCOGNITO_PATIENTS, names, ["Birthdate", "Zipcode"], ChosenNode(levels), k=1, hierarchies=trees
     )
     smallest = release.certificate.smallest_class
+    published = {row["Disease"]: tuple(row[name] for name in names) for row in release.table.to_pylist()}
     return of(
         f"Patients, table B{birth}, Z{zipcode}",
         f"node, on the corrected rows; its smallest class by Birthdate and Zipcode has {smallest}",
         names,
         printed,
-        [tuple(row[name] for name in names) for row in release.table.to_pylist()],
+        [published[row[3]] for row in documents.INCOGNITO_PATIENTS],
         "The fifth and the sixth row differ as in table B0.",
     )
 

@@ -76,8 +76,8 @@ def _murthy() -> list[Example]:
 
 def _formulas(document: str) -> list[Example]:
     """Return the misprinted formulas of a document."""
-    makes = map(_examples_of, (documents.MURTHY, documents.VERMA, documents.HALWE))
-    return show_formulas(*makes, _publish)[document]
+    murthy, verma, halwe = map(_examples_of, (documents.MURTHY, documents.VERMA, documents.HALWE))
+    return show_formulas(murthy, verma, halwe, _publish)[document]
 
 
 def _retold_patients(of: Make) -> list[Example]:

@@ -1,5 +1,6 @@
 """Partitions as boxes: the cuts of an algorithm, and the ranges that a release shows for its classes."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -74,11 +75,15 @@ def partition(table: pa.Table, algorithm: str, *, k: int, cardinality: int) -> P
         labels = [(own[low], own[high]) for own, low, high in zip(values, *ranks, strict=True)]
     else:
         labels = [_ranges(own[codes], class_ids, len(sizes)) for own, codes in zip(values, vectors.T, strict=True)]
-    regions, published = (
-        Boxes(*(np.stack(side, axis=1) for side in zip(*columns, strict=True)), sizes) for columns in (ends, labels)
-    )
+    regions, published = (_stack_boxes(columns, sizes) for columns in (ends, labels))
     proven = bool(problem.counters["proven"]) if "proven" in problem.counters else None
     return Partition(regions, published, proven)
+
+
+def _stack_boxes(columns: Sequence[tuple[Codes, Codes]], sizes: Codes) -> Boxes:
+    """Return boxes from the ends of each column."""
+    low, high = (np.stack(side, axis=1) for side in zip(*columns, strict=True))
+    return Boxes(low, high, sizes)
 
 
 def _ranges(values: Codes, class_ids: Codes, classes: int) -> tuple[Codes, Codes]:
