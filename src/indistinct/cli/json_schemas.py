@@ -182,6 +182,7 @@ def _risk() -> dict[str, Schema]:
         "individual": maybe(closed({"people": WHOLE, "expected": NUMBER, "mean": SHARE, "highest": SHARE})),
         **_uniques(),
         "own_values": by_name(WHOLE),
+        "identifying_values": maybe(by_name(_pattern())),
     }
 
 
@@ -214,7 +215,7 @@ def _uniques() -> dict[str, Schema]:
     sets = closed({"people": WHOLE, "size": WHOLE, "by_size": by_name(WHOLE), "sets": minimal})
     alone = {"unit": TEXT, "columns": many(TEXT), "alone": WHOLE, "alone_at_most": WHOLE}
     alone |= {"share": SHARE, "share_at_most": SHARE, "counted_sets": WHOLE, "possible_sets": WHOLE}
-    together = many(closed({"columns": many(TEXT), "alone": WHOLE, "share": SHARE}))
+    together = many(closed({"columns": many(TEXT), "with_class": FLAG, "alone": WHOLE, "share": SHARE}))
     return {
         "special_uniques": maybe(closed(special)),
         "column_sets": many(closed({"size": WHOLE, "sets": WHOLE, "smallest": WHOLE})),
@@ -369,13 +370,16 @@ def _compare() -> Schema:
 # Tables, and what is around them
 
 
-def _inspect() -> Schema:
+def _pattern() -> Schema:
     pattern = {"name": TEXT, "meaning": TEXT, "share": SHARE, "judged": WHOLE, "threshold": SHARE}
-    pattern |= {"holds": FLAG, "certain": FLAG, "safe_harbor": maybe(TEXT)}
+    return closed({**pattern, "holds": FLAG, "certain": FLAG, "safe_harbor": maybe(TEXT)})
+
+
+def _inspect() -> Schema:
     listed = closed(dict.fromkeys(("letter", "paragraph", "identifier", "asks"), TEXT))
     column = dict.fromkeys(("distinct", "missing", "smallest_group", "labelled_codes"), WHOLE)
     column |= dict.fromkeys(("name", "type", "role", "reason", "figure"), TEXT)
-    column |= {"unique_share": SHARE, "patterns": many(closed(pattern)), "safe_harbor": maybe(listed)}
+    column |= {"unique_share": SHARE, "patterns": many(_pattern()), "safe_harbor": maybe(listed)}
     column |= {"involved_share": maybe(SHARE), "hierarchy": maybe(by_name(ANY)), "findings": many(TEXT)}
     shown = {"frequent": many(closed({"value": TEXT, "rows": WHOLE})), "value_labels": by_name(TEXT)}
     columns = many(closed({**column, "label": maybe(TEXT)}, optional=shown))
