@@ -155,8 +155,7 @@ def _constraints(kind: Any) -> tuple[tuple[str, Constraint, Parameter, bool], ..
     hints, found = get_type_hints(kind), []
     optional = {field.name for field in fields(kind) if field.default is None}
     for name, parameter in parameters_of(kind).items():
-        literal = next((each for each in (hints[name], *get_args(hints[name])) if get_origin(each) is Literal), None)
-        takes = parameter.takes or (None if literal is None else Choice(get_args(literal)))
+        takes = parameter.takes or (Choice(get_args(hints[name])) if get_origin(hints[name]) is Literal else None)
         if takes is not None:
             found.append((name, takes, parameter, name in optional))
     return tuple(found)
