@@ -99,7 +99,7 @@ class ColumnName:
 
 
 @dataclass(frozen=True, slots=True)
-class Texts:
+class SeveralTexts:
     """One text or several; stored as a tuple of at least `least`."""
 
     words: str

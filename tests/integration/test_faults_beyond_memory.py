@@ -13,7 +13,7 @@ import indistinct as ind
 from indistinct import engines
 from indistinct.engines.duckdb import DuckDB
 from indistinct.engines.levels import Levels, Room
-from indistinct.frequencies.levels import ColumnValues
+from indistinct.frequencies.levels import KnownValues
 
 ROWS = 60_000
 SCHEMA = ind.Schema(quasi=["age", "zipcode"], insensitive=["note"])
@@ -90,7 +90,7 @@ def test_a_file_that_changes_between_passes_is_not_published(folders, algorithm,
     values = Levels.values
 
     def values_and_change(self, *arguments, **options):
-        found: dict[str, ColumnValues] = values(self, *arguments, **options)
+        found: dict[str, KnownValues] = values(self, *arguments, **options)
         pq.write_table(_table().slice(1), source)
         return found
 

@@ -11,7 +11,7 @@ import pytest
 import indistinct as ind
 from indistinct.engines.spark import Spark, files, publish, worker
 from indistinct.engines.spark import source as of_spark
-from indistinct.engines.spark.files import Piece, Pieces, unite_groups
+from indistinct.engines.spark.files import FilePiece, FilePieces, unite_groups
 from indistinct.engines.spark.parcels import pack_parts, pack_table, unpack_parcels
 from indistinct.errors import InputError, OutputError
 from indistinct.tables import Reading
@@ -88,7 +88,7 @@ def test_a_large_row_group_is_read_by_several_tasks(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "BATCH", 100)
     place = tmp_path / "people.parquet"
     pq.write_table(people(), place, row_group_size=350)
-    whole = (Piece(str(place), 0, 350), Piece(str(place), 1, 50))
+    whole = (FilePiece(str(place), 0, 350), FilePiece(str(place), 1, 50))
     pieces = files.split_pieces(whole, 6)
     assert [(each.row_group, each.first, each.rows) for each in pieces] == [
         (0, 0, 116),
@@ -98,7 +98,7 @@ def test_a_large_row_group_is_read_by_several_tasks(tmp_path, monkeypatch):
     ]
     assert files.split_pieces(whole, 2) == whole
     numbers = [pa.record_batch({"id": range(len(pieces))})]
-    read = pa.Table.from_batches(Pieces(pieces, pa.schema([("note", pa.string())])).read(numbers))
+    read = pa.Table.from_batches(FilePieces(pieces, pa.schema([("note", pa.string())])).read(numbers))
     assert read["c0"].to_pylist() == people()["note"].to_pylist()
 
 
@@ -177,13 +177,13 @@ def test_a_task_that_runs_twice_leaves_one_file(tmp_path, monkeypatch):
 def test_a_file_that_workers_do_not_see_is_named(tmp_path):
     place = tmp_path / "gone.parquet"
     pq.write_table(pa.table({"age": [1]}), place)
-    piece, schema = Piece(str(place), 1, 1), pa.schema([("age", pa.int64())])
+    piece, schema = FilePiece(str(place), 1, 1), pa.schema([("age", pa.int64())])
     numbers = [pa.record_batch({"id": [0]})]
     with pytest.raises(InputError, match=r"could not read the file 'gone\.parquet'"):
-        list(Pieces((piece,), schema).read(numbers))
+        list(FilePieces((piece,), schema).read(numbers))
     place.unlink()
     with pytest.raises(InputError, match=r"does not see the file 'gone\.parquet'") as caught:
-        list(Pieces((piece,), schema).count(numbers))
+        list(FilePieces((piece,), schema).count(numbers))
     assert "share" in caught.value.hint
 
 

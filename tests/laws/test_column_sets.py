@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indistinct.frequencies.value import PERSON, Classes, Histogram, Labels
+from indistinct.frequencies.value import PERSON, Classes, ClassLabels, Histogram
 from indistinct.models import AverageRisk, KAnonymity, SubsetAnonymity
 from indistinct.models.dropping import classes_to_drop
 from indistinct.models.of_people import in_people
@@ -24,7 +24,7 @@ def classes_of(rows, people=None):
         pairs, counts = np.unique(np.stack([ids, people]), axis=1, return_counts=True)
         starts = np.cumsum([0, *np.bincount(pairs[0], minlength=len(vectors))])
         histograms[(PERSON,)] = Histogram(starts, pairs[1].astype(np.int32), counts, np.bincount(people))
-    return Classes(np.bincount(ids).astype(np.int64), histograms, Labels(("a", "b", "c"), vectors))
+    return Classes(np.bincount(ids).astype(np.int64), histograms, ClassLabels(("a", "b", "c"), vectors))
 
 
 def keeps_by_hand(model, rows, people=None):

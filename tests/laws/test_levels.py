@@ -12,7 +12,7 @@ import indistinct as ind
 from indistinct.algorithms.partition.by_levels import MedianSearch
 from indistinct.engines.levels import Room
 from indistinct.errors import InfeasibleError, InputError
-from indistinct.frequencies.levels import KeyColumn, KeyTree, Ranges, Scale, Within, rows_within, survey_rows
+from indistinct.frequencies.levels import KeyColumn, KeyRanges, KeyTree, Scale, Within, rows_within, survey_rows
 from indistinct.testing.strategies import samples
 from references.engine_runs import rows_of
 from references.level_runs import MODELS, NOWHERE, by_levels, measurements
@@ -95,7 +95,7 @@ def test_a_median_is_selected_exactly(seed, buckets, collected):
         while search.shift:
             search = search.narrowed()
             ends = (np.array([end], dtype=np.uint64) for end in (search.low, search.high, search.shift))
-            asked = Ranges(leaf, *ends)
+            asked = KeyRanges(leaf, *ends)
             found = Within.merged([rows_within(some, tree, asked) for some in np.array_split(keys, 3)])
             search.learn(*found.tally.of_owner(0), int(found.before[0]), bool(found.led[0]))
     middle = search.middle()

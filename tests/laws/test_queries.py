@@ -14,7 +14,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import indistinct as ind
-from indistinct.metrics.queries.value import All, Compare, Either, IsMissing, Query, negate_condition
+from indistinct.metrics.queries.value import AllConditions, Compare, Either, IsMissing, Query, negate_condition
 from indistinct.study.query.answer import answer
 from indistinct.study.query.querying import rows_of_original, rows_of_published
 from references.queries import truth
@@ -95,7 +95,7 @@ def queries(draw: st.DrawFn, names: list[str]) -> Query:
     parts = draw(st.lists(comparisons(names), max_size=4))
     where: Any = None
     for part in parts:
-        kind = draw(st.sampled_from([All, All, Either]))
+        kind = draw(st.sampled_from([AllConditions, AllConditions, Either]))
         where = part if where is None else kind((where, negate_condition(part) if draw(st.booleans()) else part))
     aggregate = draw(st.sampled_from(["COUNT", "COUNT", "SUM", "AVG", "MIN", "MAX"]))
     dated = DATED if aggregate in ("MIN", "MAX") else ()

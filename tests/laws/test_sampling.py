@@ -14,7 +14,7 @@ import indistinct as ind
 from indistinct.engines.duckdb import DuckDB
 from indistinct.engines.levels import Room
 from indistinct.engines.memory import Memory
-from indistinct.engines.postgres.columns import Column
+from indistinct.engines.postgres.columns import PostgresColumn
 from indistinct.engines.postgres.source import PostgresTable
 from indistinct.engines.sampling import PeopleWords, draw_of, drawn_rows, unite_words
 from indistinct.machine import _randomness_kernels, randomness
@@ -198,7 +198,7 @@ def test_rows_that_a_database_gives_are_held():
     table = pa.table({"ward": ["a", "b", "c", "d"] * 25, "bed": list(range(100))})
     draw = draw_of(0.2, 100, lambda: iter(()), person=())
     drawn = tuple(drawn_rows([table.slice(0, 30), table.slice(30)], draw))
-    fields = (Column("ward", "text", "ward", pa.string()), Column("bed", "bigint", "bed", pa.int64()))
+    fields = (PostgresColumn("ward", "text", "ward", pa.string()), PostgresColumn("bed", "bigint", "bed", pa.int64()))
     held = PostgresTable(None, "(no relation)", fields, 20, drawn=drawn)
     assert sum(map(len, held.batches(["bed"]))) == 20
     groups = held.groups(["ward"])

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indistinct.algorithms.partition import by_workload
-from indistinct.algorithms.partition.by_depth import Parts
+from indistinct.algorithms.partition.by_depth import DepthParts
 from indistinct.algorithms.partition.by_workload import partition_by_workload
 from indistinct.algorithms.partition.layout import layout_of, ranks_of
 from indistinct.metrics.queries.boxes import Boxes
@@ -67,7 +67,9 @@ def test_a_cut_weighs_what_its_definition_says(drawn, k, trees, in_order):
         ranks, counts, columns, layout_of(columns), boxes, trees=trees, in_order=in_order, model=KAnonymity(k)
     )
     everything = np.arange(len(ranks))
-    parts = Parts(everything, layout_of(columns).pack(ranks, counts), np.array([0, len(ranks)]), np.zeros(1, np.int64))
+    parts = DepthParts(
+        everything, layout_of(columns).pack(ranks, counts), np.array([0, len(ranks)]), np.zeros(1, np.int64)
+    )
     weights = search.weigh(parts, 0, 1)[0]
     kinds = [KINDS[kind] for kind in search.columns.kind]
     accepted = [

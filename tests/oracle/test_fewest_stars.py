@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import indistinct as ind
 from indistinct.algorithms.full_domain import fewest_stars
-from indistinct.algorithms.full_domain.fewest_stars import Solution, StarTable, is_valid, solve
+from indistinct.algorithms.full_domain.fewest_stars import StarSolution, StarTable, is_valid, solve
 from indistinct.algorithms.full_domain.stars import compatible_rows, fewest_compatible
 
 
@@ -82,7 +82,7 @@ def table_of(rows, *, k, budget=0):
 def all_stars(table):
     cells = np.arange(len(table.values))
     stars = np.tile((table.values != table.values[0]).any(axis=0), (len(cells), 1))
-    return Solution(cells, table.counts, stars, np.zeros(len(cells), dtype=bool))
+    return StarSolution(cells, table.counts, stars, np.zeros(len(cells), dtype=bool))
 
 
 def test_equal_rows_part_where_that_saves_stars():

@@ -4,7 +4,7 @@ import datetime
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from indistinct.metrics.queries.value import All, Compare, Condition, Either, IsMissing, Query
+from indistinct.metrics.queries.value import AllConditions, Compare, Condition, Either, IsMissing, Query
 
 Row = Mapping[str, Any]
 
@@ -28,7 +28,7 @@ def holds(row: Row, condition: Condition, order: Mapping[str, Sequence[str]]) ->
     match condition:
         case IsMissing(column, missing):
             return (row[column] is None) == missing
-        case All(parts):
+        case AllConditions(parts):
             found = [holds(row, part, order) for part in parts]
             return False if False in found else None if None in found else True
         case Either(parts):

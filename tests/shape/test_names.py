@@ -3,6 +3,7 @@
 The figures are those of `tools/tree.py`. Folders still to be done are listed; the list only shrinks.
 """
 
+import ast
 import importlib.util
 from pathlib import Path
 
@@ -44,3 +45,14 @@ def test_short_modules_with_one_importer_live_in_it(tree):
 def test_a_model_in_the_file_of_its_name_is_no_lonely_module(tree):
     assert tree.is_registered("models.average_risk", "models")
     assert not tree.is_registered("models.base", "models")
+
+
+def test_a_public_class_has_a_name_of_its_own():
+    """A reader who meets a name finds one class; private classes, with an underscore, may repeat one."""
+    root = Path(__file__).parents[2] / "src" / "indistinct"
+    homes = {}
+    for path in sorted(root.rglob("*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append(str(path.relative_to(root)))
+    assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}

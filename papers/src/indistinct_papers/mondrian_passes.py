@@ -20,7 +20,7 @@ from indistinct.budget import NO_BUDGET
 from indistinct.engines.base import BeyondMemory
 from indistinct.engines.levels import Levels, Room, RowPasses
 from indistinct.frequencies.count import Request
-from indistinct.frequencies.levels import KeyTree, Ranges, Scale, Segmented, Segments, Survey, Within
+from indistinct.frequencies.levels import KeyRanges, KeyTree, Scale, Segmented, Segments, Survey, Within
 from indistinct.hierarchy import Hierarchy
 from indistinct.job.parts import Search, count_whole, level_columns, level_domain, plan_by_levels, search_by_levels
 from indistinct.models import DistinctLDiversity, KAnonymity, Model
@@ -80,7 +80,7 @@ class CountedPasses:
         self.counts["surveys"] += 1
         return self.rows.survey(tree, scale)
 
-    def within(self, tree: KeyTree, ranges: Ranges) -> Within:
+    def within(self, tree: KeyTree, ranges: KeyRanges) -> Within:
         """Return what lies around medians."""
         self.counts["medians"] += 1
         return self.rows.within(tree, ranges)

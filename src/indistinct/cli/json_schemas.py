@@ -131,10 +131,10 @@ def _membership() -> Schema:
 
 
 def _judged() -> dict[str, Schema]:
-    from indistinct.release.certificate import Verdict
+    from indistinct.release.certificate import ModelVerdict
 
     counts = {"suppressed_rows": maybe(WHOLE), "classes": WHOLE, "k": WHOLE}
-    models = {"models": many(of_dataclass(Verdict)), "warnings": many(TEXT), "certificate": _certificate()}
+    models = {"models": many(of_dataclass(ModelVerdict)), "warnings": many(TEXT), "certificate": _certificate()}
     return {"algorithm": maybe(TEXT), "holds": FLAG, **counts, **models}
 
 
@@ -227,7 +227,7 @@ def _uniques() -> dict[str, Schema]:
 
 def _assessed() -> dict[str, Schema]:
     """Return the fields of an assessment."""
-    from indistinct.study.assess.practice import Finding
+    from indistinct.study.assess.practice import PracticeFinding
 
     state = one_of("passed", "failed", "warning", "not checked")
     limit = {"figure": TEXT, "meaning": TEXT, "limit": NUMBER, "value": maybe(NUMBER), "passed": FLAG, "state": state}
@@ -237,7 +237,7 @@ def _assessed() -> dict[str, Schema]:
         "threshold": NUMBER,
         "form": maybe(TEXT),
         "before": maybe(closed(_risk())),
-        "practice": many(of_dataclass(Finding)),
+        "practice": many(of_dataclass(PracticeFinding)),
         "profile": maybe(closed({"profile": TEXT, "passed": FLAG, "state": state, "lines": lines})),
         "verdict": _verdict(),
         "notes": many(TEXT),

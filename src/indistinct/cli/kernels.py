@@ -52,7 +52,7 @@ explore patients.csv --identifier name,cost --quasi age,sex,zipcode --sensitive 
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KernelCount:
     """How many kernels are kept, where, and for which processor."""
 
     kernels: int
@@ -60,7 +60,7 @@ class Kept:
     processor: str
 
 
-def warm_up(algorithms: Sequence[str] = (), *, progress: Callable[[float], None] | None = None) -> Kept:
+def warm_up(algorithms: Sequence[str] = (), *, progress: Callable[[float], None] | None = None) -> KernelCount:
     """Compile every kernel, or those that some algorithms call, and keep them for the runs to come.
 
     Raises `OutputError` where no directory can be written.
@@ -84,7 +84,7 @@ def warm_up(algorithms: Sequence[str] = (), *, progress: Callable[[float], None]
             "compiled kernels can be kept nowhere",
             hint="NUMBA_CACHE_DIR names a directory; it must be yours, and no one else may be able to write it",
         )
-    return Kept(len(kept), tuple(sorted(set(kept.values()))), _processor())
+    return KernelCount(len(kept), tuple(sorted(set(kept.values()))), _processor())
 
 
 def _in_child(name: str) -> dict[str, str]:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from indistinct.study.assess.assessment import Assessment, TableRisk
     from indistinct.study.assess.attribute_disclosure import AttributeDisclosure
-    from indistinct.study.assess.practice import Finding
+    from indistinct.study.assess.practice import PracticeFinding
 
 # From such a share on, classes are named on the screen.
 TELLING = 0.5
@@ -190,7 +190,7 @@ def _practice(found: "Assessment") -> "Table":
     return table
 
 
-def _wants_a_word(finding: "Finding") -> bool:
+def _wants_a_word(finding: "PracticeFinding") -> bool:
     """Return whether a verdict says too little by itself: which columns were looked at, and why one cannot tell."""
     return finding.rule.startswith(("safe-harbor", "wp216")) and finding.status != "passed"
 

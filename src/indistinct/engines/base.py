@@ -22,7 +22,7 @@ from indistinct.recoding.storage import KINDS
 from indistinct.recoding.transformations import Transformation, Transformed, check_transformations, transformed_columns
 from indistinct.schema import Schema
 from indistinct.tables.domain import Kind
-from indistinct.tables.value import Labels, Reading, is_table
+from indistinct.tables.value import ColumnLabels, Reading, is_table
 
 BY_PART = "by-part"
 """The kind of recodings whose cuts lie on disk, which need an engine that goes by parts."""
@@ -163,7 +163,7 @@ class Source(Protocol):
         """Return the columns of numbers with three decimals that may be groups of thousands."""
 
     @property
-    def labels(self) -> Mapping[str, Labels]:
+    def labels(self) -> Mapping[str, ColumnLabels]:
         """Return what is said of columns beyond their values."""
 
     @property

@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.engines.groups import Groups
+from indistinct.engines.groups import ValueGroups
 from indistinct.engines.memory.count import encoded_column
 from indistinct.frequencies.count import Counted, Request
-from indistinct.frequencies.levels import Tally
+from indistinct.frequencies.levels import ValueTally
 from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Key
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.recoding.class_rows import class_words
@@ -41,7 +41,7 @@ class NotInOrderError(Exception):
 class Listed(Protocol):
     """A table whose rows have an order."""
 
-    def groups(self, columns: Sequence[str]) -> Groups:
+    def groups(self, columns: Sequence[str]) -> ValueGroups:
         """Return the distinct combinations of some columns, and how many rows have each."""
 
 
@@ -67,7 +67,7 @@ class _Some:
 
     words: pa.ChunkedArray
     sizes: Codes
-    tallies: Mapping[Key, Tally]
+    tallies: Mapping[Key, ValueTally]
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -77,8 +77,8 @@ class _Some:
         left, right = {}, {}
         for key, tally in self.tallies.items():
             at = int(np.searchsorted(tally.owners, first))
-            left[key] = Tally(tally.owners[:at], tally.values[:at], tally.counts[:at])
-            right[key] = Tally(tally.owners[at:] - first, tally.values[at:], tally.counts[at:])
+            left[key] = ValueTally(tally.owners[:at], tally.values[:at], tally.counts[:at])
+            right[key] = ValueTally(tally.owners[at:] - first, tally.values[at:], tally.counts[at:])
         one = _Some(self.words.slice(0, first), self.sizes[:first], left)
         return one, _Some(self.words.slice(first), self.sizes[first:], right)
 
@@ -178,7 +178,7 @@ def _count_batch(batch: pa.Table, request: Request, known: Mapping[Key, Domain])
     if len(words) > 1 and not pc.all(pc.less(words.slice(0, len(words) - 1), words.slice(1))).as_py():
         raise NotInOrderError
     owners = np.repeat(np.arange(len(sizes)), sizes)
-    tallies = {key: Tally.of(owners, domain.encode(batch[key[0]])) for key, domain in known.items()}
+    tallies = {key: ValueTally.of(owners, domain.encode(batch[key[0]])) for key, domain in known.items()}
     return _Some(words, sizes, tallies)
 
 
@@ -209,7 +209,7 @@ def _join(several: Sequence[_Some]) -> _Some:
     for key in several[0].tallies:
         owners = [each.tallies[key].owners + first for first, each in zip(firsts, several, strict=True)]
         values, counts = (np.concatenate([getattr(each.tallies[key], part) for each in several]) for part in PARTS)
-        tallies[key] = Tally.of(np.concatenate(owners), values, counts)
+        tallies[key] = ValueTally.of(np.concatenate(owners), values, counts)
     return _Some(pa.chunked_array(words, type=several[0].words.type), sizes, tallies)
 
 

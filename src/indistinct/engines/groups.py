@@ -31,14 +31,14 @@ from indistinct.machine.arrays import Codes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Groups:
+class ValueGroups:
     """Distinct combinations of values, column by column, and how many rows have each."""
 
     table: pa.Table
     counts: Codes
 
 
-Fetch = Callable[[Sequence[str]], Groups]
+Fetch = Callable[[Sequence[str]], ValueGroups]
 """What an engine gives: the groups of some columns."""
 
 
@@ -57,7 +57,7 @@ class GroupedSource(Protocol):
     def arrow(self) -> pa.Schema:
         """The Arrow types of its columns."""
 
-    def groups(self, columns: Sequence[str]) -> Groups:
+    def groups(self, columns: Sequence[str]) -> ValueGroups:
         """Return the groups of some columns."""
 
     def alone(self, column: str) -> int:
@@ -67,17 +67,17 @@ class GroupedSource(Protocol):
         """Return how many rows have a combination of values that no other row has; missing is a value."""
 
 
-def groups_of(source: Any, columns: Sequence[str]) -> Groups:
+def groups_of(source: Any, columns: Sequence[str]) -> ValueGroups:
     """Return the groups of some columns of any source."""
     whole = source.in_memory
     if whole is None:
-        found: Groups = source.groups(columns)
+        found: ValueGroups = source.groups(columns)
         return found
     table = whole.select(list(columns))
     if not table.num_rows or not columns:
-        return Groups(table, np.ones(table.num_rows, dtype=np.int64))
+        return ValueGroups(table, np.ones(table.num_rows, dtype=np.int64))
     grouping, _ = group_encoded([encode_column(name, table[name], required=False) for name in columns])
-    return Groups(table.take(pa.array(grouping.first)), grouping.counts)
+    return ValueGroups(table.take(pa.array(grouping.first)), grouping.counts)
 
 
 def count_source(
@@ -173,7 +173,7 @@ def count_groups(
     return counted, _learn_cells(frequencies, entries, counted_by)
 
 
-def _check_finite(groups: Groups, name: str) -> None:
+def _check_finite(groups: ValueGroups, name: str) -> None:
     """Raise `InputError` that tells how many rows, and not groups, have no number."""
     column = groups.table[name]
     if pa.types.is_floating(column.type):

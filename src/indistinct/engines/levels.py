@@ -19,10 +19,10 @@ from indistinct.engines.part_rows import Finish, Keep, Parting, publish_parts
 from indistinct.engines.partitions import Rows
 from indistinct.errors import UnseenValueError
 from indistinct.frequencies.levels import (
-    ColumnValues,
     KeyColumn,
+    KeyRanges,
     KeyTree,
-    Ranges,
+    KnownValues,
     Scale,
     Segmented,
     Segments,
@@ -90,7 +90,7 @@ class Levels:
     learned: dict[str, Any] = field(default_factory=dict)
     stamps: tuple[Stamp, ...] = ()
 
-    def values(self, columns: Sequence[str], *, named: Collection[str]) -> dict[str, ColumnValues]:
+    def values(self, columns: Sequence[str], *, named: Collection[str]) -> dict[str, KnownValues]:
         """Return what is known of columns after one pass: their values, or how far these reach.
 
         Those that are `named` are numbers or dates as names, all of which must be known.
@@ -154,13 +154,13 @@ def share_files(rows: Sequence[int], fits: int) -> list[list[int]]:
 
 def nothing_known(
     kinds: pa.Schema, columns: Sequence[str], room: Room, *, named: Collection[str]
-) -> dict[str, ColumnValues]:
+) -> dict[str, KnownValues]:
     """Return what is known of columns before the first row: how many values of each there is room for."""
     found = {}
     for name in columns:
         kind = kinds.field(name).type
         by_keys = has_keys(plain_type(name, kind)) and name not in named
-        found[name] = ColumnValues.nothing(name, kind, room.numbers if by_keys else room.texts, keyed=by_keys)
+        found[name] = KnownValues.nothing(name, kind, room.numbers if by_keys else room.texts, keyed=by_keys)
     return found
 
 
@@ -184,7 +184,7 @@ class RowPasses:
         every = range(len(self.columns))
         return self._added("survey", lambda keys, _: survey_rows(keys, tree, scale), merge, needed=every, together=2)
 
-    def within(self, tree: KeyTree, ranges: Ranges) -> Within:
+    def within(self, tree: KeyTree, ranges: KeyRanges) -> Within:
         """Return what lies in one range of each part."""
         needed = _columns_of_tree(tree, ranges.column)
         return self._added("medians", lambda keys, _: rows_within(keys, tree, ranges), Within.merged, needed=needed)

@@ -26,7 +26,7 @@ Words = Callable[[pa.Table], Codes]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cuts:
+class PartitionBounds:
     """Where partitions begin and end: run `i` has the groups from `ends[i]` to before `ends[i + 1]`.
 
     It is one partition, or where it is one large group `parts[i]` of them; the first has the number `firsts[i]`.
@@ -37,7 +37,7 @@ class Cuts:
     firsts: Codes
 
     @classmethod
-    def of(cls, starts: Codes, limit: int, *, divisible: bool) -> "Cuts":
+    def of(cls, starts: Codes, limit: int, *, divisible: bool) -> "PartitionBounds":
         """Return cuts after about `limit` rows; a larger group is divided where that is possible."""
         rows, sizes = int(starts[-1]), np.diff(starts)
         wanted = min(-(-rows // limit), MOST_PARTITIONS)
@@ -68,7 +68,7 @@ class Partitions:
     memory: int
     words: Words | None = None
     beside: float = 0.0
-    cuts: Cuts | None = None
+    cuts: PartitionBounds | None = None
     kinds: pa.Schema | None = None
     waiting: list[pa.Table] = field(default_factory=list)
     numbers: list[Codes] = field(default_factory=list)
@@ -100,9 +100,9 @@ class Partitions:
         if rows >= ROWS_OF_A_PIECE * len(cuts) or size >= self.memory // 2:
             self._write()
 
-    def _begin(self, table: pa.Table) -> Cuts:
+    def _begin(self, table: pa.Table) -> PartitionBounds:
         size = max(table.nbytes / len(table) + self.beside, 16.0)
-        self.cuts = Cuts.of(self.starts, max(int(self.memory / size), 1), divisible=self.words is not None)
+        self.cuts = PartitionBounds.of(self.starts, max(int(self.memory / size), 1), divisible=self.words is not None)
         self.run_of_group = np.repeat(
             np.arange(len(self.cuts.ends) - 1, dtype=narrowest(len(self.cuts.ends))), np.diff(self.cuts.ends)
         )

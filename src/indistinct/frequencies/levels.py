@@ -98,7 +98,7 @@ def survey_rows(keys: Codes, tree: KeyTree, scale: Scale) -> Survey:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tally:
+class ValueTally:
     """How often each owner has each value, ascending by owner and then by value."""
 
     owners: Codes
@@ -106,7 +106,7 @@ class Tally:
     counts: Codes
 
     @classmethod
-    def of(cls, owners: Codes, values: Codes, counts: Codes | None = None) -> "Tally":
+    def of(cls, owners: Codes, values: Codes, counts: Codes | None = None) -> "ValueTally":
         """Count pairs, each once or as often as is said."""
         order = np.lexsort((values, owners))
         owners, values = owners[order], values[order]
@@ -118,7 +118,7 @@ class Tally:
         return cls(owners[starts], values[starts], sums.astype(np.int64))
 
     @classmethod
-    def merged(cls, tallies: Sequence["Tally"]) -> "Tally":
+    def merged(cls, tallies: Sequence["ValueTally"]) -> "ValueTally":
         """Return what several batches tell together."""
         if len(tallies) == 1:
             return tallies[0]
@@ -132,7 +132,7 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ranges:
+class KeyRanges:
     """One range of keys in each part, along one column, and the bits that do not matter in it."""
 
     column: Codes
@@ -148,7 +148,7 @@ class Within:
     `led` says whether there is one.
     """
 
-    tally: Tally
+    tally: ValueTally
     before: Codes
     led: Codes
 
@@ -157,10 +157,10 @@ class Within:
         """Return what several batches tell together."""
         before = np.maximum.reduce([each.before for each in several])
         led = np.logical_or.reduce([each.led for each in several])
-        return Within(Tally.merged([each.tally for each in several]), before, led)
+        return Within(ValueTally.merged([each.tally for each in several]), before, led)
 
 
-def rows_within(keys: Codes, tree: KeyTree, ranges: Ranges) -> Within:
+def rows_within(keys: Codes, tree: KeyTree, ranges: KeyRanges) -> Within:
     """Return what the rows of a batch tell of a range in each open part."""
     rows, order, starts, owners = _by_part(tree.parts_of(keys), len(ranges.column))
     before, led = np.zeros(len(rows), dtype=np.uint64), np.zeros(len(rows), dtype=bool)
@@ -172,7 +172,7 @@ def rows_within(keys: Codes, tree: KeyTree, ranges: Ranges) -> Within:
         before[present] = np.maximum.reduceat(np.where(earlier, some, np.uint64(0)), starts)
         led[present] = np.logical_or.reduceat(earlier, starts)
     buckets = (some[inside] - low[inside]) >> ranges.shift[owners[inside]]
-    return Within(Tally.of(owners[inside], buckets), before, led)
+    return Within(ValueTally.of(owners[inside], buckets), before, led)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -197,14 +197,14 @@ class Segmented:
     """The rows of each segment, and how often each value of a key occurs there."""
 
     sizes: Codes
-    tallies: Mapping[Key, Tally]
+    tallies: Mapping[Key, ValueTally]
 
     @staticmethod
     def merged(several: Sequence["Segmented"]) -> "Segmented":
         """Return what several batches tell together."""
         sizes = np.sum([each.sizes for each in several], axis=0)
         keys = several[0].tallies
-        return Segmented(sizes, {key: Tally.merged([each.tallies[key] for each in several]) for key in keys})
+        return Segmented(sizes, {key: ValueTally.merged([each.tallies[key] for each in several]) for key in keys})
 
 
 def rows_by_segment(keys: Codes, tree: KeyTree, segments: Segments, codes: Mapping[Key, Codes]) -> Segmented:
@@ -217,7 +217,7 @@ def rows_by_segment(keys: Codes, tree: KeyTree, segments: Segments, codes: Mappi
         ends = segments.ends[segments.starts[part] : segments.starts[part + 1]]
         own[run] = firsts[part] + np.searchsorted(ends, some[run])
     sizes = np.bincount(own, minlength=int(firsts[-1]))
-    return Segmented(sizes, {key: Tally.of(own, each[order].astype(np.uint64)) for key, each in codes.items()})
+    return Segmented(sizes, {key: ValueTally.of(own, each[order].astype(np.uint64)) for key, each in codes.items()})
 
 
 def keys_behind(keys: Codes, cuts: Sequence[Codes]) -> list[Codes]:
@@ -370,7 +370,7 @@ def _narrow(kind: pa.DataType) -> pa.DataType:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ColumnValues:
+class KnownValues:
     """What is known of a column's values: the distinct ones, None where they are more than `most`.
 
     Of a column that is `keyed` the smallest and the largest key are known, and whether some are missing.
@@ -386,13 +386,13 @@ class ColumnValues:
     missing: bool = False
 
     @classmethod
-    def nothing(cls, name: str, kind: pa.DataType, most: int, *, keyed: bool) -> "ColumnValues":
+    def nothing(cls, name: str, kind: pa.DataType, most: int, *, keyed: bool) -> "KnownValues":
         """Return what is known of a column of an Arrow type before its first row."""
         plain = plain_type(name, kind)
         plain = plain.value_type if isinstance(plain, pa.DictionaryType) else plain
         return cls(name, plain, most, pa.chunked_array([], type=plain), keyed)
 
-    def plus(self, cells: pa.ChunkedArray) -> "ColumnValues":
+    def plus(self, cells: pa.ChunkedArray) -> "KnownValues":
         """Return what is known after some more rows."""
         low, high, missing = self.low, self.high, self.missing
         if self.keyed:
@@ -407,7 +407,7 @@ class ColumnValues:
         )
         return replace(self, distinct=self._if_few(more), low=low, high=high, missing=missing)
 
-    def merged(self, other: "ColumnValues") -> "ColumnValues":
+    def merged(self, other: "KnownValues") -> "KnownValues":
         """Return what is known of the rows of both."""
         both = None
         if self.distinct is not None and other.distinct is not None:
@@ -419,7 +419,7 @@ class ColumnValues:
         return None if distinct is None or len(distinct) > self.most else distinct
 
 
-def values_of(known: Mapping[str, ColumnValues], batch: pa.Table, columns: Sequence[str]) -> dict[str, ColumnValues]:
+def values_of(known: Mapping[str, KnownValues], batch: pa.Table, columns: Sequence[str]) -> dict[str, KnownValues]:
     """Return what is known of columns after the rows of one more batch."""
     return {name: known[name].plus(batch[name]) for name in columns}
 

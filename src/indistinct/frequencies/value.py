@@ -61,19 +61,19 @@ class Histogram:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Labels:
+class ClassLabels:
     """What each class publishes of each quasi-identifier: `codes` is classes × columns, equal where labels are equal.
 
-    >>> Labels(("age", "sex"), np.array([[0, 0], [0, 1]])).take(np.array([1])).codes.tolist()
+    >>> ClassLabels(("age", "sex"), np.array([[0, 0], [0, 1]])).take(np.array([1])).codes.tolist()
     [[0, 1]]
     """
 
     names: Key
     codes: Codes
 
-    def take(self, classes: Codes) -> "Labels":
+    def take(self, classes: Codes) -> "ClassLabels":
         """Return the labels of some of the classes, in the order given."""
-        return Labels(self.names, self.codes[classes])
+        return ClassLabels(self.names, self.codes[classes])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,7 +90,7 @@ class Classes:
 
     sizes: Codes
     histograms: Mapping[Key, Histogram] = field(default_factory=lambda: MappingProxyType({}))
-    labels: Labels | None = None
+    labels: ClassLabels | None = None
 
     def __len__(self) -> int:
         return len(self.sizes)

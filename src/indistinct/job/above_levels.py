@@ -17,7 +17,7 @@ from indistinct.algorithms.base import Problem, run_search
 from indistinct.algorithms.full_domain.nodes import recoded_column
 from indistinct.engines.base import COARSER, BeyondMemory
 from indistinct.engines.finding import CellFinder, CoarseFinder, Learned
-from indistinct.engines.groups import Groups, count_groups
+from indistinct.engines.groups import ValueGroups, count_groups
 from indistinct.engines.levels import Levels
 from indistinct.engines.partitions import Rows
 from indistinct.frequencies.count import Counted, Request
@@ -25,7 +25,7 @@ from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.job.job import problem_of
-from indistinct.job.parts import MONDRIAN, Found, Search, level_domain
+from indistinct.job.parts import MONDRIAN, Search, SearchResult, level_domain
 from indistinct.machine.arrays import Codes
 from indistinct.machine.memory import needs_memory
 from indistinct.machine.stages import enter
@@ -41,7 +41,7 @@ def can_search_above(search: Search) -> bool:
 
 
 @needs_memory("searching above levels")
-def search_above_levels(beyond: BeyondMemory, request: Request, search: Search) -> Found:
+def search_above_levels(beyond: BeyondMemory, request: Request, search: Search) -> SearchResult:
     """Return what a search finds above the finest levels whose cells fit; raise where something else was asked for."""
     levels = _require_countable(beyond, request, search)
     enter("counting")
@@ -242,14 +242,14 @@ def _as_counted(
         arrays[column.name] = column.domain.decode(firsts[cells.vectors[:, j]])
     for j, (name, domain) in enumerate(keys.items(), start=len(columns)):
         arrays[name] = domain.decode(cells.vectors[:, j])
-    groups = Groups(pa.table(arrays), cells.counts)
+    groups = ValueGroups(pa.table(arrays), cells.counts)
     counted, _ = count_groups(lambda _: groups, request, columns=tuple(arrays))
     return counted
 
 
 def _search_coarse(
     search: Search, counted: Counted, columns: Sequence[QuasiColumn], cells: CoarseCells, warnings: tuple[str, ...]
-) -> Found:
+) -> SearchResult:
     """Return what a search finds on the labels of some levels, said of the values of the table again."""
     model, counters = search.model.sampled(counted.frequencies.members), Counter(scans=1)
     problem = problem_of(counted, model, search.hierarchies, suppression=search.suppression, parts_rows=False)
@@ -258,7 +258,7 @@ def _search_coarse(
     enter("searching")
     recoding = run_search(search.algorithm, replace(coarse, progress=lambda share: search.progress(0.2 + 0.4 * share)))
     lifted = lift_recoding(recoding, columns, cells.levels)
-    return Found(counted, problem, lifted, search.algorithm, model, warnings)
+    return SearchResult(counted, problem, lifted, search.algorithm, model, warnings)
 
 
 def coarse_problem(problem: Problem, levels: Sequence[int], asked: LevelBounds = NO_LEVELS) -> Problem:

@@ -109,18 +109,18 @@ def _require_classes(policy: Policy, columns: Sequence[str] | None) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class NoTest:
     """Why no test is written for a model."""
 
     reason: str
 
 
-def query_of(model: Model, quasi: Sequence[str]) -> str | Refusal:
+def query_of(model: Model, quasi: Sequence[str]) -> str | NoTest:
     """Return SQL that selects the classes of a published table that break a model, in the dialect of DuckDB."""
     for kind, make in _MAKERS.items():
         if type(model) is kind:
             return make(model, [quote(name) for name in quasi])
-    return Refusal("it is not among k, l and t: k-anonymity, alpha-k, l-diversities, t-closeness by equal distance")
+    return NoTest("it is not among k, l and t: k-anonymity, alpha-k, l-diversities, t-closeness by equal distance")
 
 
 def quote(name: str) -> str:
@@ -153,17 +153,17 @@ def _distinct(model: DistinctLDiversity, quasi: list[str]) -> str:
     return _grouped(quasi, model.sensitive, f"COUNT(*) < {model.l}")
 
 
-def _alpha(model: AlphaK, quasi: list[str]) -> str | Refusal:
+def _alpha(model: AlphaK, quasi: list[str]) -> str | NoTest:
     if model.protected:
-        return Refusal("it protects some values, whose spelling depends on the database")
+        return NoTest("it protects some values, whose spelling depends on the database")
     alpha: Fraction = exact(model.alpha)
     share = f"MAX({ROWS}) * {alpha.denominator} > SUM({ROWS}) * {alpha.numerator}"
     return _grouped(quasi, model.sensitive, f"SUM({ROWS}) < {model.k} OR {share}")
 
 
-def _entropy(model: EntropyLDiversity, quasi: list[str]) -> str | Refusal:
+def _entropy(model: EntropyLDiversity, quasi: list[str]) -> str | NoTest:
     if model.estimator != "shannon":
-        return Refusal("its entropy is corrected by a function that databases do not have")
+        return NoTest("its entropy is corrected by a function that databases do not have")
     size, number = f"CAST(SUM({ROWS}) AS DOUBLE)", f"CAST({ROWS} AS DOUBLE)"
     entropy = f"LN({size}) - SUM({number} * LN({number})) / {size}"
     return _grouped(quasi, model.sensitive, f"EXP({entropy}) < {model.l * (1 - NOISE)!r}")
@@ -178,9 +178,9 @@ def _recursive(model: RecursiveLDiversity, quasi: list[str]) -> str:
     return _grouped(quasi, model.sensitive, having, more=ranked, source="ranked")
 
 
-def _closeness(model: TCloseness, quasi: list[str]) -> str | Refusal:
+def _closeness(model: TCloseness, quasi: list[str]) -> str | NoTest:
     if model.distance != "equal":
-        return Refusal(f"its distance is {model.distance}; SQL is written for equal")
+        return NoTest(f"its distance is {model.distance}; SQL is written for equal")
     names = ", ".join(quasi)
 
     def total(over: str) -> str:
@@ -193,7 +193,7 @@ def _closeness(model: TCloseness, quasi: list[str]) -> str | Refusal:
     return _grouped(quasi, model.sensitive, having, more=excess, source="excess")
 
 
-_MAKERS: dict[type[Model], Callable[[Any, list[str]], str | Refusal]] = {
+_MAKERS: dict[type[Model], Callable[[Any, list[str]], str | NoTest]] = {
     KAnonymity: _size,
     AlphaK: _alpha,
     DistinctLDiversity: _distinct,

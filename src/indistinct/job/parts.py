@@ -35,7 +35,7 @@ from indistinct.engines.levels import Levels, PartedRows, RegionFinder, RowPasse
 from indistinct.engines.memory.count import encoded_column
 from indistinct.errors import IndistinctError, InfeasibleError, OutOfMemoryError
 from indistinct.frequencies.count import Counted, Request
-from indistinct.frequencies.levels import MISSING, NOBODY, ColumnValues, KeyColumn, KeyTree, Segments
+from indistinct.frequencies.levels import MISSING, NOBODY, KeyColumn, KeyTree, KnownValues, Segments
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Key
 from indistinct.hierarchy import Hierarchy
 from indistinct.machine.memory import give_memory_back, needs_memory
@@ -55,7 +55,7 @@ MOST_FILES = 400
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class SearchResult:
     """What a search found, with which algorithm and why that one; what was counted; and the model for such a table.
 
     `warnings` are what is to be said of the table.
@@ -165,7 +165,7 @@ def plan_by_levels(beyond: BeyondMemory, request: Request, search: Search) -> Le
 
 
 @needs_memory("searching level by level")
-def search_by_levels(plan: LevelPlan) -> Found:
+def search_by_levels(plan: LevelPlan) -> SearchResult:
     """Return what strict Mondrian finds below the upper cuts, with all classes in memory."""
     search, passes, columns = plan.search, plan.passes, plan.columns
     rows, parts = plan.judge.whole.rows, []
@@ -184,7 +184,7 @@ def search_by_levels(plan: LevelPlan) -> Found:
     quasi = bounded_columns(columns_of(counted.domains, search.hierarchies), search.levels)
     problem = replace(plan.problem, frequencies=counted.frequencies, columns=quasi)
     why = search.algorithm.explain_fallback(problem, made.recoding, plan.mondrian)
-    return Found(counted, problem, made.recoding, plan.mondrian, plan.judge.model, plan.warnings, why)
+    return SearchResult(counted, problem, made.recoding, plan.mondrian, plan.judge.model, plan.warnings, why)
 
 
 def _required(beyond: BeyondMemory, request: Request, search: Search) -> tuple[Levels, Mondrian]:
@@ -222,7 +222,7 @@ def _require_room(levels: Levels, classes: int) -> None:
         )
 
 
-def level_domain(values: ColumnValues, request: Request) -> Domain:
+def level_domain(values: KnownValues, request: Request) -> Domain:
     """Return the values of a column as a domain; raise where they do not fit."""
     if values.distinct is None:
         raise OutOfMemoryError(
@@ -234,7 +234,7 @@ def level_domain(values: ColumnValues, request: Request) -> Domain:
 
 
 def level_columns(
-    known: Sequence[ColumnValues],
+    known: Sequence[KnownValues],
     request: Request,
     hierarchies: Mapping[str, Hierarchy],
     *,
@@ -276,12 +276,12 @@ def _tops_break(error: TopsBreakError, plan: LevelPlan, beyond: BeyondMemory) ->
     )
 
 
-def _by_keys(values: ColumnValues) -> bool:
+def _by_keys(values: KnownValues) -> bool:
     """Return whether a column has too many numbers or dates to know them all, and need not know them."""
     return values.distinct is None and values.keyed
 
 
-def _ends(values: ColumnValues) -> Domain:
+def _ends(values: KnownValues) -> Domain:
     """Return a domain of the smallest and the largest value alone."""
     ends = np.unique(np.array([values.low, values.high], dtype=np.uint64))
     return Domain(values.name, KeyColumn(values.name, values.kind).values(ends), missing=values.missing)

@@ -19,7 +19,7 @@ from indistinct.hierarchy import Hierarchy
 from indistinct.job.above_levels import can_search_above, search_above_levels
 from indistinct.job.by_part import apply_by_part, check_by_part, publish_by_part
 from indistinct.job.job import Job, check_job, problem_of
-from indistinct.job.parts import Found, LevelPlan, Search, plan_by_levels, search_by_levels
+from indistinct.job.parts import LevelPlan, Search, SearchResult, plan_by_levels, search_by_levels
 from indistinct.job.sampling import check_share, require_enough
 from indistinct.machine.randomness import Secret
 from indistinct.machine.stages import enter
@@ -212,7 +212,7 @@ def _request(opened: _OpenJob, algorithm: Algorithm) -> Request:
     return Request((*schema.quasi, *schema.insensitive), keys, hierarchies, joint=bool(keys), to_publish=shown)
 
 
-def _plan(opened: _OpenJob, algorithm: Algorithm, request: Request) -> tuple[Search, LevelPlan | Found | None]:
+def _plan(opened: _OpenJob, algorithm: Algorithm, request: Request) -> tuple[Search, LevelPlan | SearchResult | None]:
     """Return what is searched for, and the parts into which a table was cut whose cells do not fit in memory.
 
     A search that publishes each column on one level is through then, above the levels whose cells fit.
@@ -233,9 +233,9 @@ def _plan(opened: _OpenJob, algorithm: Algorithm, request: Request) -> tuple[Sea
     return search, plan_by_levels(beyond, request, search)
 
 
-def _search(opened: _OpenJob, search: Search, plan: LevelPlan | Found | None, request: Request) -> Found:
+def _search(opened: _OpenJob, search: Search, plan: LevelPlan | SearchResult | None, request: Request) -> SearchResult:
     """Return what a search finds in cells, or below the upper cuts where the cells do not fit in memory."""
-    if isinstance(plan, Found):
+    if isinstance(plan, SearchResult):
         return plan
     if plan is not None:
         return search_by_levels(plan)
@@ -273,7 +273,7 @@ def _publish_by_part(
     )
 
 
-def _search_cells(search: Search, counted: Counted, job: Job) -> Found:
+def _search_cells(search: Search, counted: Counted, job: Job) -> SearchResult:
     """Return what a search found, and with which algorithm, and why that one if it chose among several."""
     model, algorithm = search.model.sampled(counted.frequencies.members), search.algorithm
     warnings = search.check(counted)
@@ -291,11 +291,11 @@ def _search_cells(search: Search, counted: Counted, job: Job) -> Found:
     recoding = run_search(algorithm, watched, find_within)
     why = explanations[-1] if explanations else None
     chosen = algorithm if why is None else parse_algorithm(why.algorithm)
-    return Found(counted, problem, recoding, chosen, model, warnings, why)
+    return SearchResult(counted, problem, recoding, chosen, model, warnings, why)
 
 
 def _recoding_to_keep(
-    opened: _OpenJob, found: Found, table: Source, transformations: Mapping[str, Transformation]
+    opened: _OpenJob, found: SearchResult, table: Source, transformations: Mapping[str, Transformation]
 ) -> Recoding:
     """Return the recoding with all that applying it to another table needs: roles, promise, share and reading."""
     job = opened.job
@@ -310,7 +310,7 @@ def _recoding_to_keep(
     )
 
 
-def _publication(opened: _OpenJob, found: Found, recoding: Recoding) -> Publication:
+def _publication(opened: _OpenJob, found: SearchResult, recoding: Recoding) -> Publication:
     job, problem, algorithm = opened.job, found.problem, found.algorithm
     unused_ones = unused_settings(algorithm, problem, hierarchies=opened.hierarchies, suppression=job.budget)
     return Publication(

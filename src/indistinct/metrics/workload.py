@@ -14,7 +14,7 @@ from indistinct.machine.arrays import Codes, starts_of
 from indistinct.metrics.base import Metric
 from indistinct.metrics.published_ranges import ranges_of
 from indistinct.metrics.queries.boxes import boxes_of
-from indistinct.metrics.queries.published_rows import Labels, PublishedRows, Slice, single_values
+from indistinct.metrics.queries.published_rows import PublishedLabels, PublishedRows, Slice, single_values
 from indistinct.metrics.queries.values import column_values, positions_of
 from indistinct.metrics.queries.workload import Workload
 from indistinct.parameters import Parameter
@@ -100,7 +100,7 @@ def _estimates(workload: Workload, assignment: Assignment, domains: dict[str, Do
     return _counts(workload, labels, values, assignment.classes.sizes)
 
 
-def _counts(workload: Workload, labels: dict[str, Labels], values: dict[str, Codes], counts: Codes) -> Codes:
+def _counts(workload: Workload, labels: dict[str, PublishedLabels], values: dict[str, Codes], counts: Codes) -> Codes:
     rows = counts.astype(np.int64)
     published = PublishedRows((Slice(labels, values, rows, np.arange(len(rows))),), rows)
     columns = {name: each.values for name, each in labels.items()}
@@ -109,11 +109,11 @@ def _counts(workload: Workload, labels: dict[str, Labels], values: dict[str, Cod
     return np.array([sum(next(found)[0] for _ in some) for some in boxes])
 
 
-def _original(domain: Domain) -> Labels:
+def _original(domain: Domain) -> PublishedLabels:
     return single_values(column_values(domain), domain.texts(), positions_of(domain))
 
 
-def _labels_of(column: PublishedColumn, domain: Domain, shown: Codes, codes: Codes) -> Labels:
+def _labels_of(column: PublishedColumn, domain: Domain, shown: Codes, codes: Codes) -> PublishedLabels:
     """Return what each published value stands for: all values of a range, or those of the rows that show it."""
     pairs = np.unique(shown * len(domain) + codes)
     owners, first = np.divmod(pairs, len(domain))
@@ -132,4 +132,6 @@ def _labels_of(column: PublishedColumn, domain: Domain, shown: Codes, codes: Cod
         owners, first, last = owners[order], first[order], last[order]
     indptr = starts_of(np.bincount(owners, minlength=len(column)))
     unknown = np.zeros(len(column), dtype=bool)
-    return Labels(column_values(domain), tuple(outputs[0]), indptr, first, last, domain.missing, unknown, line, ranges)
+    return PublishedLabels(
+        column_values(domain), tuple(outputs[0]), indptr, first, last, domain.missing, unknown, line, ranges
+    )

@@ -13,7 +13,7 @@ from indistinct.machine.arrays import Codes
 from indistinct.models.arithmetic import cross_multiplied, exact_ratio, per_class, whole_rows
 from indistinct.models.base import LEARNED, SHARE, SIZE, HistogramTest, ModelWords, SensitiveModel
 from indistinct.models.k_anonymity import K, KAnonymity
-from indistinct.parameters import ExactNumber, Parameter, Texts, exact
+from indistinct.parameters import ExactNumber, Parameter, SeveralTexts, exact
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class AlphaK(SensitiveModel):
         Parameter(
             "Protected values",
             "Values of the sensitive column, as text; none protects every value.",
-            Texts("values of the sensitive column as text"),
+            SeveralTexts("values of the sensitive column as text"),
         ),
     ] = ()
 

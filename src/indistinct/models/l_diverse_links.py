@@ -15,7 +15,7 @@ from indistinct.machine.arrays import Codes
 from indistinct.models.arithmetic import per_class
 from indistinct.models.base import LEARNED, Judgement, Model, ModelWords
 from indistinct.models.link_probability import Bound, Entries, bound_of, link
-from indistinct.parameters import Parameter, Texts, Whole
+from indistinct.parameters import Parameter, SeveralTexts, Whole
 
 # p(t, s) is a sum of floating-point products: above 1 / l by less than this is rounding.
 TOLERANCE = 1e-9
@@ -58,7 +58,7 @@ class LDiverseLinks(Model):
         Parameter(
             "Protected columns",
             "Sensitive columns that are protected; none means all of them.",
-            Texts("names of columns"),
+            SeveralTexts("names of columns"),
         ),
     ] = ()
 

@@ -68,7 +68,7 @@ def bound_of(entries: Entries, name: str, *, l: int) -> Bound:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Linked:
+class LinkProbabilities:
     """For every distinct tuple: the largest p(t, s), and the number of buckets that match it.
 
     `expected` is Σ |B| f(t, B): how many rows equal the tuple on average, if slices are permuted.
@@ -79,7 +79,7 @@ class Linked:
     expected: Codes
 
 
-def link(entries: Sequence[Entries], tuples: Codes, *, home: int, name: str) -> Linked:
+def link(entries: Sequence[Entries], tuples: Codes, *, home: int, name: str) -> LinkProbabilities:
     """Return p(t, s) at its largest for every tuple, given as codes of its known part in each slice (-1: nowhere)."""
     pairs, offsets = [], [0]
     for place, each in enumerate(entries):
@@ -108,7 +108,7 @@ def link(entries: Sequence[Entries], tuples: Codes, *, home: int, name: str) -> 
         kernels.link_tuples(shifted[part], *known, *held, *entries_of_pairs, mass, *written)
 
     spread(run, blocks(len(tuples), least=PARALLEL_FROM))
-    return Linked(strongest, matches.astype(np.int64), expected)
+    return LinkProbabilities(strongest, matches.astype(np.int64), expected)
 
 
 def expected_rows(entries: Sequence[Entries], tuples: Codes) -> float:

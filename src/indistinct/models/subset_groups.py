@@ -30,7 +30,7 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Groups:
+class SetGroups:
     """The groups of all classes by one set of columns: class `i` is in group `prefix[i] * radix + codes[i]`."""
 
     prefix: Codes
@@ -56,7 +56,7 @@ class SubsetGroups:
         """Return a mask of the classes that stand in a group with fewer than k rows, or people."""
         alive, marked = self._present(), np.zeros(len(self.classes), dtype=bool)
 
-        def mark(groups: Groups) -> None:
+        def mark(groups: SetGroups) -> None:
             table = self._count(groups, alive)
             if 0 < kernels.smallest_group(table) < k:
                 kernels.mark_small_groups(groups.prefix, groups.codes, groups.radix, table, k, alive, marked)
@@ -68,7 +68,7 @@ class SubsetGroups:
         """Return, for each set of columns, the classes that stand in a group with fewer than k rows, or people."""
         alive = self._present()
 
-        def find(groups: Groups) -> Codes:
+        def find(groups: SetGroups) -> Codes:
             marked = np.zeros(len(self.classes), dtype=bool)
             table = self._count(groups, alive)
             kernels.mark_small_groups(groups.prefix, groups.codes, groups.radix, table, k, alive, marked)
@@ -105,7 +105,7 @@ class SubsetGroups:
         most = self._members.sum() if enough is None else enough
         alive, stay = present.copy(), np.zeros(len(present), dtype=bool) if fixed is None else fixed[self._order]
 
-        def drop(groups: Groups) -> int:
+        def drop(groups: SetGroups) -> int:
             if lost[0] > most:
                 return 0
             table = self._count(groups, alive)
@@ -133,7 +133,7 @@ class SubsetGroups:
         found[self._order] = mask
         return found
 
-    def _spread(self, work: Callable[[Groups], Result]) -> list[Result]:
+    def _spread(self, work: Callable[[SetGroups], Result]) -> list[Result]:
         """Return what some work returns for each set; threads take runs of neighbouring sets."""
         ordered = sorted(self.sets)
         runs = [ordered[start : start + BLOCK] for start in range(0, len(ordered), BLOCK)]
@@ -143,7 +143,7 @@ class SubsetGroups:
         several = spread(lambda run: [work(groups) for groups in self._groups(run)], runs, rows=rows)
         return [each for results in several for each in results]
 
-    def _groups(self, sets: Sequence[Columns]) -> Iterator[Groups]:
+    def _groups(self, sets: Sequence[Columns]) -> Iterator[SetGroups]:
         """Yield the groups of each of some sets, which ascend."""
         known: Columns | None = None
         for columns in sets:
@@ -152,10 +152,10 @@ class SubsetGroups:
                 prefix, size = self._prefix(known)
             codes, radix = self._columns[columns[-1]]
             if size * radix <= self._room:
-                yield Groups(prefix, codes, radix, size * radix)
+                yield SetGroups(prefix, codes, radix, size * radix)
             else:
                 longer, fewer = self._hashed(prefix, codes, radix)
-                yield Groups(longer, self._zeros, 1, fewer)
+                yield SetGroups(longer, self._zeros, 1, fewer)
 
     def _prefix(self, columns: Columns) -> tuple[Codes, int]:
         """Return the group of each class by some columns, and how many numbers such groups have."""
@@ -177,7 +177,7 @@ class SubsetGroups:
         found, _ = group_words_by_hash(longer.astype(np.uint64).reshape(-1, 1), self._members, ids)
         return ids.astype(np.int64), len(found)
 
-    def _count(self, groups: Groups, alive: Codes) -> Codes:
+    def _count(self, groups: SetGroups, alive: Codes) -> Codes:
         """Return the rows, or people, of each group among the classes that are left."""
         table = np.empty(groups.size, dtype=np.int64)
         place = (groups.prefix, groups.codes, groups.radix)

@@ -10,7 +10,7 @@ from indistinct.errors import Feasible, InfeasibleError
 from indistinct.frequencies.value import Classes, Key
 from indistinct.machine.arrays import Codes
 from indistinct.models.base import DISTINCT, FOUND, HistogramTest, Model, ModelTraits, ModelWords
-from indistinct.parameters import Parameter, Texts, Whole
+from indistinct.parameters import Parameter, SeveralTexts, Whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class XYAnonymity(Model):
         Parameter(
             "Counted columns (y)",
             "Columns whose distinct combinations are counted in each class, for example y=patient.",
-            Texts("the name of a column, or of several", least=1),
+            SeveralTexts("the name of a column, or of several", least=1),
         ),
     ]
     k: Annotated[

@@ -13,7 +13,7 @@ from indistinct.errors import InputError, UnseenValueError
 from indistinct.frequencies import _kernels
 from indistinct.frequencies.encode import group_rows, pack
 from indistinct.frequencies.pieces import Pieces
-from indistinct.frequencies.value import Classes, FrequencySet, Key, Labels
+from indistinct.frequencies.value import Classes, ClassLabels, FrequencySet, Key
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.machine.ordering import distinct_with_places
 from indistinct.recoding.by_part import ByPart
@@ -25,7 +25,7 @@ from indistinct.recoding.outputs import (
     Assignment,
     Buckets,
     Layout,
-    Output,
+    OutputColumn,
     OutputTable,
     PublishedColumn,
 )
@@ -240,7 +240,7 @@ def _join_equal_classes(frequencies: FrequencySet, recoding: Recoding, values: C
     numbers = np.where(used, np.cumsum(used) - 1, -1)
     class_ids = np.append(numbers[merged], -1).astype(np.int32)[class_ids]
     columns = tuple(column.summary.published for column in recoding.columns)
-    labels = Labels(tuple(column.domain.column for column in recoding.columns), distinct[used])
+    labels = ClassLabels(tuple(column.domain.column for column in recoding.columns), distinct[used])
     classes = replace(frequencies.classes.regroup(class_ids, int(used.sum())), labels=labels)
     cells = np.arange(len(frequencies), dtype=np.int32)
     return Assignment(frequencies, columns, labels.codes, cells, class_ids, frequencies.counts, classes)
@@ -301,7 +301,7 @@ def class_layout(assignment: Assignment, schema: Schema | None) -> Layout:
         for output in _of_column(column, assignment.values[:, index], by_cell=False)
     ]
     roles = schema or Schema(quasi=[column.column for column in assignment.columns])
-    outputs += [Output(name, name) for name in (*roles.sensitive, *roles.insensitive)]
+    outputs += [OutputColumn(name, name) for name in (*roles.sensitive, *roles.insensitive)]
     names = {column.column: [name for name, _ in column.outputs] for column in assignment.columns}
     quasi = [name for original in roles.quasi for name in names[original]]
     published = Schema(quasi=quasi, sensitive=roles.sensitive, insensitive=roles.insensitive)
@@ -321,11 +321,11 @@ def bucket_layout(
     )
     if recoding.form == "multiset":
         outputs = _multisets(assignment, recoding)
-        slices = tuple((outputs.get(name, Output(name, name)),) for names in recoding.slices for name in names)
+        slices = tuple((outputs.get(name, OutputColumn(name, name)),) for names in recoding.slices for name in names)
         roles = Schema(quasi=recoding.names, sensitive=schema.sensitive)
         return Layout({MAIN: OutputTable(slices)}, roles, buckets=buckets)
     if recoding.form == "tables":
-        known, sensitive = (tuple(Output(name, name) for name in names) for names in recoding.slices)
+        known, sensitive = (tuple(OutputColumn(name, name) for name in names) for names in recoding.slices)
         tables = {MAIN: OutputTable((known,), BUCKET), SENSITIVE: OutputTable((sensitive,), BUCKET, COUNT)}
         roles = Schema(quasi=[BUCKET], insensitive=recoding.names)
         return Layout(tables, roles, in_source_order=False, buckets=buckets)
@@ -335,21 +335,23 @@ def bucket_layout(
     return Layout({MAIN: OutputTable(sliced, BUCKET)}, roles, in_source_order=False, buckets=buckets)
 
 
-def _of_column(column: PublishedColumn, codes: Codes, *, by_cell: bool) -> list[Output]:
-    return [Output(name, column.column, values, codes, by_cell) for name, values in column.outputs]
+def _of_column(column: PublishedColumn, codes: Codes, *, by_cell: bool) -> list[OutputColumn]:
+    return [OutputColumn(name, column.column, values, codes, by_cell) for name, values in column.outputs]
 
 
-def _columns_of_slice(names: tuple[str, ...], generalized: Sequence[tuple[Assignment, Codes]]) -> tuple[Output, ...]:
+def _columns_of_slice(
+    names: tuple[str, ...], generalized: Sequence[tuple[Assignment, Codes]]
+) -> tuple[OutputColumn, ...]:
     """Return the columns of one slice: values as they are, or those of the classes of the slice's own recoding."""
-    outputs: dict[str, list[Output]] = {}
+    outputs: dict[str, list[OutputColumn]] = {}
     for classes, cells in generalized:
         for index, column in enumerate(classes.columns):
             codes = classes.values[:, index][classes.class_ids][cells]
             outputs[column.column] = _of_column(column, codes, by_cell=True)
-    return tuple(output for name in names for output in outputs.get(name, [Output(name, name)]))
+    return tuple(output for name in names for output in outputs.get(name, [OutputColumn(name, name)]))
 
 
-def _multisets(assignment: Assignment, recoding: ByBucket) -> dict[str, Output]:
+def _multisets(assignment: Assignment, recoding: ByBucket) -> dict[str, OutputColumn]:
     """Return every attribute that is not sensitive as the multiset of its bucket."""
     outputs = {}
     every = np.arange(len(assignment.classes))
@@ -360,7 +362,7 @@ def _multisets(assignment: Assignment, recoding: ByBucket) -> dict[str, Output]:
         owners, members = np.divmod(words, len(domain))
         indptr = starts_of(np.bincount(owners, minlength=len(every)))
         labels = multiset_labels(domain.texts(), indptr, members, counts)
-        outputs[domain.column] = Output(domain.column, domain.column, labels, every)
+        outputs[domain.column] = OutputColumn(domain.column, domain.column, labels, every)
     return outputs
 
 

@@ -23,7 +23,7 @@ from indistinct.recoding.labels import OR_MISSING, written_members, written_text
 from indistinct.recoding.outputs import ENDS
 from indistinct.schema import where_is
 from indistinct.tables.domain import Kind, kind_of
-from indistinct.tables.value import Labels
+from indistinct.tables.value import ColumnLabels
 
 LabelKind = Literal["value", "range", "set", "group", "everything", "missing"]
 
@@ -158,7 +158,7 @@ def codebook_of(
     *,
     columns: Sequence[str] | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
-    labels: Mapping[str, Labels] | None = None,
+    labels: Mapping[str, ColumnLabels] | None = None,
 ) -> Codebook:
     """Return what the labels of a published table stand for: of some columns, or of all that show labels.
 
@@ -209,7 +209,7 @@ def told_by_labels(entries: Sequence[LabelEntry]) -> bool:
 
 
 def _entries_of(
-    table: pa.Table, name: str, outputs: tuple[str, ...], hierarchy: Hierarchy | None, labels: Labels | None
+    table: pa.Table, name: str, outputs: tuple[str, ...], hierarchy: Hierarchy | None, labels: ColumnLabels | None
 ) -> tuple[Kind, list[LabelEntry]]:
     rows = distinct_texts(table, outputs)
     shown = kind_of(table.schema.field(outputs[0]).type)

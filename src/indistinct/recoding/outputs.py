@@ -48,7 +48,7 @@ class PublishedColumn:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Output:
+class OutputColumn:
     """One column of a published table, and where its values come from.
 
     `of` is the original column. A row shows its own cell where `values` is None. Otherwise it shows `values[codes[i]]`,
@@ -71,12 +71,12 @@ class OutputTable:
     equal rows of a class stand there once, with their number.
     """
 
-    slices: tuple[tuple[Output, ...], ...]
+    slices: tuple[tuple[OutputColumn, ...], ...]
     bucket: str | None = None
     count: str | None = None
 
     @property
-    def outputs(self) -> tuple[Output, ...]:
+    def outputs(self) -> tuple[OutputColumn, ...]:
         """Return the columns of all slices."""
         return tuple(output for outputs in self.slices for output in outputs)
 

@@ -17,7 +17,7 @@ WHOLE = "the whole"
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ModelVerdict:
     """What a model found: the promise as it is written on the command line, and what was achieved.
 
     `needs_original` says that the published table alone does not show it: whoever checks it needs the original too.
@@ -109,7 +109,7 @@ class Certificate:
     """
 
     version: str
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[ModelVerdict, ...]
     rows: int
     classes: int
     smallest_class: int
@@ -174,7 +174,7 @@ def misfit_of(told: Any) -> str | None:
     Somebody else may have written it: what reads a certificate relies on nothing but this. Fields that are not known
     are no misfit.
 
-    >>> whole = Certificate("1", (Verdict("k-anonymity:k=2", True, {"k": 3}, 0, 0),), 9, 3, 3).to_json()
+    >>> whole = Certificate("1", (ModelVerdict("k-anonymity:k=2", True, {"k": 3}, 0, 0),), 9, 3, 3).to_json()
     >>> misfit_of(whole), misfit_of({**whole, "verdicts": [5]})
     (None, 'verdicts')
     """

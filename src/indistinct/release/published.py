@@ -14,7 +14,7 @@ from indistinct.algorithms.registry import parse_algorithm
 from indistinct.budget import NO_BUDGET, AnyBudget, Budget, parse_budget
 from indistinct.engines import open_source
 from indistinct.engines.base import DatabaseTable, Source
-from indistinct.engines.groups import Groups, groups_of
+from indistinct.engines.groups import ValueGroups, groups_of
 from indistinct.errors import IndistinctError, ParameterError
 from indistinct.frequencies.count import Counted, Request
 from indistinct.hierarchy import Hierarchy
@@ -175,7 +175,7 @@ class Published:
         """The smallest class that the release promised, 1 where it promised none."""
         return 1 if self.promise is None else self.promise.smallest
 
-    def groups(self, columns: Sequence[str]) -> Groups:
+    def groups(self, columns: Sequence[str]) -> ValueGroups:
         """Return the distinct combinations of some published columns with their rows, counted once."""
         return self.once(f"groups of {tuple(columns)}", lambda: groups_of(self.main, columns))
 

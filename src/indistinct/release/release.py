@@ -41,7 +41,7 @@ from indistinct.release.writing.files import StagedTables, require_another_file,
 from indistinct.release.writing.formats import publishable
 from indistinct.release.writing.places import IN_MEMORY, Destination, Place, WrittenTables, place_at
 from indistinct.schema import Schema
-from indistinct.tables.value import Labels
+from indistinct.tables.value import ColumnLabels
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -65,7 +65,7 @@ class Release:
     explanation: Explanation | None = None
     record: Record | None = None
     declared: Mapping[str, Hierarchy] = field(default_factory=dict)
-    labels: Mapping[str, Labels] = field(default_factory=dict)
+    labels: Mapping[str, ColumnLabels] = field(default_factory=dict)
     sums: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
@@ -343,7 +343,7 @@ def publish(
     return Release(certificate, job.recoding, check, counters or {}, lies, origin, record=job.record, labels=labels)
 
 
-def labels_of(source: Source, schema: Schema) -> dict[str, Labels]:
+def labels_of(source: Source, schema: Schema) -> dict[str, ColumnLabels]:
     """Return what is said of the columns of a source; one that is recoded is no category any more."""
     return {
         name: replace(each, category=None) if name in schema.quasi else each for name, each in source.labels.items()

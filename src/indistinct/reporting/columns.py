@@ -21,7 +21,7 @@ from indistinct.study.measure.measuring import column_losses
 from indistinct.study.measure.possible_values import PossibleValues, as_it_is
 from indistinct.tables import open_table
 from indistinct.tables.domain import Domain
-from indistinct.tables.value import Labels
+from indistinct.tables.value import ColumnLabels
 
 MOST_BARS = 12
 """Of a column with more values, close or rare ones share a bar."""
@@ -31,7 +31,7 @@ UNKNOWN = "cannot be told without the original"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shares:
+class ColumnShares:
     """The distribution of a column before and after, in few groups; `exact` where no label covers several values."""
 
     labels: tuple[str, ...]
@@ -68,7 +68,7 @@ def column_facts(subject: Subject, *, assignment: Assignment | None) -> dict[str
     }
 
 
-def _labels(subject: Subject) -> Mapping[str, Labels]:
+def _labels(subject: Subject) -> Mapping[str, ColumnLabels]:
     """Return what a statistics program says of columns, in the original or else in the release."""
     given = subject.published.raw or subject.published.main
     return given.labels
@@ -220,7 +220,7 @@ def _words(hierarchy: Hierarchy | None) -> str:
     return kinds.get(str(kind), "a declared hierarchy")
 
 
-def shares_of(columns: Mapping[str, Encoded], shown: PossibleValues) -> dict[str, Shares]:
+def shares_of(columns: Mapping[str, Encoded], shown: PossibleValues) -> dict[str, ColumnShares]:
     """Return the distribution of every column before and after; a label is spread evenly over what it covers."""
     whole, found = as_it_is(columns), {}
     for name, column in columns.items():
@@ -231,7 +231,7 @@ def shares_of(columns: Mapping[str, Encoded], shown: PossibleValues) -> dict[str
         sums = [np.bincount(groups, weights=each, minlength=len(labels)) for each in (before, after)]
         few = exact and size <= MOST_BARS
         counts = np.stack([before * whole.rows, after * shown.rows], axis=1).round().astype(int).tolist()
-        found[name] = Shares(
+        found[name] = ColumnShares(
             labels,
             tuple(sums[0].tolist()),
             tuple(sums[1].tolist()),
@@ -267,7 +267,7 @@ def _group_values(domain: Domain, shares: Codes) -> tuple[Codes, tuple[str, ...]
 
 
 def suppression_facts(
-    subject: Subject, *, assignment: Assignment | None, shares: Mapping[str, Shares]
+    subject: Subject, *, assignment: Assignment | None, shares: Mapping[str, ColumnShares]
 ) -> dict[str, Any]:
     """Return starred cells by column, and of every subgroup how many rows it had and how many are not published.
 

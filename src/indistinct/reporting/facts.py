@@ -13,7 +13,7 @@ from indistinct.markup import Document
 from indistinct.metrics import Measurements
 from indistinct.recoding.outputs import Assignment
 from indistinct.release.certificate import Certificate
-from indistinct.reporting.columns import Shares, column_facts, shares_of, suppression_facts
+from indistinct.reporting.columns import ColumnShares, column_facts, shares_of, suppression_facts
 from indistinct.reporting.subject import Subject
 from indistinct.study.assess.assessing import assess, attack_figures
 from indistinct.study.assess.membership import Membership, membership_by_kind
@@ -58,7 +58,7 @@ class Facts:
     certificate: Certificate | None = None
     explanation: Explanation | None = None
     distributions: Distributions | None = None
-    shares: Mapping[str, Shares] = field(default_factory=dict)
+    shares: Mapping[str, ColumnShares] = field(default_factory=dict)
     membership: Mapping[str, Membership] = field(default_factory=dict)
     errors: WorkloadErrors | None = None
     verdict: Verdict | None = None
@@ -198,11 +198,11 @@ def _add_loss(found: _Gathering) -> tuple[Assignment | None, Measurements | None
     return assignment, measured
 
 
-def _add_distances(found: _Gathering) -> tuple[Distributions | None, Mapping[str, Shares]]:
+def _add_distances(found: _Gathering) -> tuple[Distributions | None, Mapping[str, ColumnShares]]:
     """Return how far every column is from the original, and the shares of its values before and after."""
     given = found.subject.published
 
-    def run() -> tuple[Distributions, Mapping[str, Shares]]:
+    def run() -> tuple[Distributions, Mapping[str, ColumnShares]]:
         return distributions(given), shares_of(*values_before_and_after(given))
 
     distances, shares = found.attempt("distributions", run, needs=_needs_original(found)) or (None, {})

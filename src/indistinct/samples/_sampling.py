@@ -21,13 +21,13 @@ RESOLUTION = 1 << 12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shares:
+class ConditionalShares:
     """How likely each value is, given the code of the values that it depends on."""
 
     table: Numbers
 
     @classmethod
-    def of(cls, weights: Sequence[Any] | Numbers) -> "Shares":
+    def of(cls, weights: Sequence[Any] | Numbers) -> "ConditionalShares":
         """Build from weights: the last axis runs over the values, those before it over what is given."""
         grid = np.atleast_2d(np.asarray(weights, dtype=np.float64))
         flat = grid.reshape(-1, grid.shape[-1])

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from indistinct.hierarchy import Hierarchy
 from indistinct.samples import _census_shares as shares
-from indistinct.samples._sampling import Numbers, Shares, blocks, encoded_text, happens
+from indistinct.samples._sampling import ConditionalShares, Numbers, blocks, encoded_text, happens
 
 CENSUS_QUASI = ("age", "sex", "race", "marital", "education", "country", "workclass", "occupation")
 CENSUS_COLUMNS = (*CENSUS_QUASI, "salary")
@@ -67,13 +67,13 @@ class _Distributions:
     """What each column is drawn from, given the columns that it depends on."""
 
     def __init__(self) -> None:
-        self.age, self.men = Shares.of(shares.ages()), shares.men()
-        self.race = Shares.of(list(shares.RACE.values()))
-        self.country = Shares.of(shares.countries())
-        self.marital = Shares.of(shares.marital_states())
-        self.education = Shares.of(shares.educations())
-        self.occupation = Shares.of(shares.occupations())
-        self.workclass = Shares.of(shares.WORKCLASS_BY_OCCUPATION)
+        self.age, self.men = ConditionalShares.of(shares.ages()), shares.men()
+        self.race = ConditionalShares.of(list(shares.RACE.values()))
+        self.country = ConditionalShares.of(shares.countries())
+        self.marital = ConditionalShares.of(shares.marital_states())
+        self.education = ConditionalShares.of(shares.educations())
+        self.occupation = ConditionalShares.of(shares.occupations())
+        self.workclass = ConditionalShares.of(shares.WORKCLASS_BY_OCCUPATION)
         self.high_salaries = shares.high_salaries()
 
     def draw(self, generator: np.random.Generator) -> dict[str, Numbers]:

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.hierarchy import Hierarchy
-from indistinct.samples._sampling import BLOCK, Numbers, Shares, blocks, happens, plain_text
+from indistinct.samples._sampling import BLOCK, ConditionalShares, Numbers, blocks, happens, plain_text
 
 PATIENTS_COLUMNS = ("name", "age", "sex", "zipcode", "admitted", "disease", "cost")
 VISITS_COLUMNS = ("person", "age", "sex", "zipcode", "diagnosis")
@@ -124,10 +124,10 @@ class _Distributions:
         weights, factors, costs = zip(*(entry for group in _DISEASES.values() for entry in group.values()), strict=True)
         women = np.stack([np.interp(_AGES, _DISEASE_AGES, each) for each in weights], axis=-1)
         places = np.arange(len(_ZIPCODES))
-        self.age = Shares.of(np.interp(_AGES, _AGE_ANCHORS, _AGE_WEIGHTS))
+        self.age = ConditionalShares.of(np.interp(_AGES, _AGE_ANCHORS, _AGE_WEIGHTS))
         # large towns first in each region, and no region as large as the one before it
-        self.zipcode = Shares.of(1 / (2 + places % 40) / (1 + places // 40))
-        self.disease = Shares.of(np.stack([women, women * np.array(factors)], axis=1))
+        self.zipcode = ConditionalShares.of(1 / (2 + places % 40) / (1 + places // 40))
+        self.disease = ConditionalShares.of(np.stack([women, women * np.array(factors)], axis=1))
         self.cost = np.array(costs)
 
     def people(self, generator: np.random.Generator) -> tuple[Numbers, Numbers, Numbers]:

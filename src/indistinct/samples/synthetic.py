@@ -13,8 +13,8 @@ from indistinct.errors import ParameterError
 from indistinct.hierarchy import Hierarchy
 from indistinct.samples._sampling import (
     BLOCK,
+    ConditionalShares,
     Numbers,
-    Shares,
     blocks,
     check_size,
     encoded_text,
@@ -79,7 +79,7 @@ def generate_lands_end(rows: int, *, seed: int) -> pa.Table:
     """
     zipcodes = [f"{501 + 3 * number:05d}" for number in range(_ZIPCODES)]
     styles = [f"S{number + 1:04d}" for number in range(_STYLES)]
-    seasons = Shares.of(2 + np.sin(np.arange(_ORDER_DATES) / 25))
+    seasons = ConditionalShares.of(2 + np.sin(np.arange(_ORDER_DATES) / 25))
     pieces = []
     for place, generator in blocks(rows, seed=seed):
         style = _draw_skewed(generator, _STYLES)

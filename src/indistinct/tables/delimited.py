@@ -33,11 +33,11 @@ from indistinct.tables.dictionaries import TEXT, compact
 from indistinct.tables.evidence import check_forms, read_column
 from indistinct.tables.inference import has_several_spellings, maybe_grouped, settle, spellings
 from indistinct.tables.layout import TableBytes, encoding_of_cut, is_cut
-from indistinct.tables.leftovers import Survey
+from indistinct.tables.leftovers import FileSurvey
 from indistinct.tables.misfits import MisfitError
 from indistinct.tables.notation import check_marks
 from indistinct.tables.several import check_alike
-from indistinct.tables.value import Labels, Reading, choose
+from indistinct.tables.value import ColumnLabels, Reading, choose
 
 # Small blocks keep the reader's dictionaries in the cache; a record must fit into one block.
 BLOCK_BYTES = 1 << 21
@@ -56,7 +56,7 @@ class Delimited(NamedTuple):
     respelled: tuple[str, ...] = ()
     grouped: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
-    labels: Mapping[str, Labels] = MappingProxyType({})
+    labels: Mapping[str, ColumnLabels] = MappingProxyType({})
     notes: tuple[str, ...] = ()
 
 
@@ -89,7 +89,7 @@ def read_delimited(
     name and value, unless the file was `published` by us, and has neither.
     """
     parts = []
-    guard = Guard(allowance or Allowance.of(files))
+    guard = SizeGuard(allowance or Allowance.of(files))
     for path in files:
 
         def read(encoding: str, path: Path = path) -> Texts:
@@ -128,7 +128,7 @@ def read_cells(path: Path, reading: Reading) -> tuple[pa.Table, str]:
         shown = ["" if name.startswith(NAMELESS) else name for name in names]
         if dialect.bare:
             return pa.table([pa.array([], TEXT) for _ in names], names=shown), encoding
-        dialect, columns = _read_text(path, dialect, reading.missing, names, Guard(Allowance.of([path])))
+        dialect, columns = _read_text(path, dialect, reading.missing, names, SizeGuard(Allowance.of([path])))
         survey_table(path, dialect, pa.table(columns, names=names))
         return pa.table(columns, names=shown), encoding
 
@@ -179,7 +179,7 @@ def _texts_of(
     columns: Sequence[str] | None,
     *,
     published: bool,
-    guard: "Guard",
+    guard: "SizeGuard",
 ) -> Texts:
     wanted = choose(dialect.columns, columns)
     if dialect.bare:
@@ -214,9 +214,9 @@ def names_to_read(dialect: Dialect, columns: Sequence[str] | None) -> list[str]:
     return list(dict.fromkeys([*choose(dialect.columns, columns), *nameless, dialect.names[-1]]))
 
 
-def survey_table(path: Path, dialect: Dialect, table: pa.Table) -> Survey:
+def survey_table(path: Path, dialect: Dialect, table: pa.Table) -> FileSurvey:
     """Return what a file shows that was read whole; raise `InputError` where its text is broken."""
-    survey = Survey(dialect)
+    survey = FileSurvey(dialect)
     survey.add(table)
     survey.check_text(path)
     return survey
@@ -274,7 +274,7 @@ def misfit_error(misfit: MisfitError, parts: Sequence[tuple[Path, Dialect, int]]
 
 
 def _read_text(
-    path: Path, dialect: Dialect, missing: Sequence[str], names: list[str], guard: "Guard"
+    path: Path, dialect: Dialect, missing: Sequence[str], names: list[str], guard: "SizeGuard"
 ) -> tuple[Dialect, list[pa.ChunkedArray]]:
     """Return the columns as dictionary-encoded text, and the dialect that read them."""
     size = BLOCK_BYTES
@@ -293,7 +293,7 @@ def _read_text(
 
 
 def _read_blocks(
-    path: Path, dialect: Dialect, missing: Sequence[str], names: list[str], guard: "Guard", *, block_size: int
+    path: Path, dialect: Dialect, missing: Sequence[str], names: list[str], guard: "SizeGuard", *, block_size: int
 ) -> pa.Table:
     from pyarrow import csv
 
@@ -330,7 +330,7 @@ def _trim_texts(texts: pa.Array) -> pa.Array:
     return pc.if_else(pc.and_(quoted, pc.not_equal(plain, texts)), inner, plain)
 
 
-class Guard:
+class SizeGuard:
     """Streams of compressed text that end with an error where what was read of them takes more than is allowed."""
 
     def __init__(self, allowance: Allowance) -> None:
@@ -352,7 +352,7 @@ class Guard:
 class _Watched:
     """The bytes of a compressed file, and how many were read."""
 
-    def __init__(self, plain: Any, path: Path, guard: Guard) -> None:
+    def __init__(self, plain: Any, path: Path, guard: SizeGuard) -> None:
         self.plain, self.path, self.guard, self.count = plain, path, guard, 0
         self.closed = False
 

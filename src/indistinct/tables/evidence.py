@@ -54,7 +54,7 @@ class Misfits:
 
 
 @dataclass(slots=True)
-class Evidence:
+class TypeEvidence:
     """What the texts of one column say so far; `framed` is a column that has the type text, and stays so by default.
 
     `kind` is the narrowest type that all texts have in the notation that was declared, None before the first text, and
@@ -219,7 +219,7 @@ class Plan:
     meant for the column: if so, they are an error.
     """
 
-    evidence: Evidence
+    evidence: TypeEvidence
     kind: pa.DataType | None
     form: str | None = None
     declared: str = ""
@@ -293,12 +293,12 @@ class Plan:
 
 def read_column(
     name: str, column: pa.ChunkedArray, reading: Reading, *, framed: bool = False
-) -> tuple[Evidence, pa.ChunkedArray]:
+) -> tuple[TypeEvidence, pa.ChunkedArray]:
     """Return a whole column of text as it was declared or, if it was not, with the type that all of its values have.
 
     Its evidence comes with it. Raises `MisfitError` where cells are not as declared.
     """
-    evidence = Evidence(name, reading, framed=framed)
+    evidence = TypeEvidence(name, reading, framed=framed)
     column = evidence.drop_marks(column)
     texts = evidence.encode(column)
     evidence.add(texts, whole=True)
@@ -339,7 +339,7 @@ def cast_texts(table: pa.Table, reading: Reading) -> pa.Table:
     return table
 
 
-def check_forms(evidence: Mapping[str, Evidence], reading: Reading, *, excused: bool) -> None:
+def check_forms(evidence: Mapping[str, TypeEvidence], reading: Reading, *, excused: bool) -> None:
     """Raise `InputError` for a date format for all columns that none has, unless that is excused."""
     if not reading.dates or excused:
         return

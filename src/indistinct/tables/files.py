@@ -12,7 +12,7 @@ from indistinct.tables.dictionaries import check_text, is_text
 from indistinct.tables.frames import check_readable, index_columns
 from indistinct.tables.interval_types import check_period
 from indistinct.tables.row_groups import read_row_groups
-from indistinct.tables.value import Labels, check_names, choose
+from indistinct.tables.value import ColumnLabels, check_names, choose
 
 # Texts that are stored as differences to each other are in no dictionary, and Arrow refuses to make one of them.
 DIFFERENCES = {"DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"}
@@ -137,13 +137,13 @@ def columns_in_file(path: Path) -> list[str]:
         ) from None
 
 
-def categories_in(path: Path) -> dict[str, Labels]:
+def categories_in(path: Path) -> dict[str, ColumnLabels]:
     """Return the columns that a Parquet file declares to be categories; their order is not told there."""
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(path) as file:
         fields = list(file.schema_arrow)
-    return {each.name: Labels(category=()) for each in fields if isinstance(each.type, pa.DictionaryType)}
+    return {each.name: ColumnLabels(category=()) for each in fields if isinstance(each.type, pa.DictionaryType)}
 
 
 def read_arrow(path: Path, columns: Sequence[str] | None) -> pa.Table:

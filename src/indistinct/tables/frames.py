@@ -13,7 +13,7 @@ import pyarrow as pa
 from indistinct.errors import InputError
 from indistinct.tables.dictionaries import TEXT, check_text, is_text
 from indistinct.tables.interval_types import check_period, interval_texts, is_interval_type, texts_of_objects
-from indistinct.tables.value import Labels, check_names, choose
+from indistinct.tables.value import ColumnLabels, check_names, choose
 
 
 def is_frame(source: object) -> bool:
@@ -151,14 +151,14 @@ def _is_plain(kind: pa.DataType) -> bool:
     )
 
 
-def categories_of(table: pa.Table) -> dict[str, Labels]:
+def categories_of(table: pa.Table) -> dict[str, ColumnLabels]:
     """Return the columns of a frame that are categories of texts, with their order where they have one."""
     found = {}
     for field, column in zip(table.schema, table.columns, strict=True):
         if isinstance(field.type, pa.DictionaryType) and is_text(field.type):
             values = column.chunk(0).dictionary.cast(pa.string()) if column.num_chunks else pa.array([], pa.string())
             order = tuple(text for text in values.to_pylist() if text is not None) if field.type.ordered else ()
-            found[field.name] = Labels(category=order)
+            found[field.name] = ColumnLabels(category=order)
     return found
 
 

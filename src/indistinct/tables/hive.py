@@ -29,7 +29,7 @@ DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 @dataclass(frozen=True, slots=True)
-class Partitions:
+class HivePartitions:
     """Columns that the folders of files name, and their values for each file."""
 
     schema: pa.Schema
@@ -63,7 +63,7 @@ def constant_column(value: Any, kind: pa.DataType, rows: int) -> pa.Array:
     return column.dictionary_encode() if pa.types.is_string(kind) else column
 
 
-def find_partitions(source: Any, files: Sequence[Path]) -> Partitions | None:
+def find_partitions(source: Any, files: Sequence[Path]) -> HivePartitions | None:
     """Return the partitions of the files that a source names; None where there are none.
 
     A folder that names a column which the files hold themselves adds nothing.
@@ -89,7 +89,7 @@ def find_partitions(source: Any, files: Sequence[Path]) -> Partitions | None:
     texts = {path: [found[path][place][1] for place in kept] for path in files}
     typed = [_typed([texts[path][place] for path in files]) for place in range(len(kept))]
     schema = pa.schema([(names[place], kind) for place, (kind, _) in zip(kept, typed, strict=True)])
-    return Partitions(schema, {path: tuple(cells[i] for _, cells in typed) for i, path in enumerate(files)})
+    return HivePartitions(schema, {path: tuple(cells[i] for _, cells in typed) for i, path in enumerate(files)})
 
 
 def is_partition(name: str) -> bool:

@@ -18,7 +18,7 @@ import pyarrow as pa
 from indistinct.errors import InputError, MissingExtraError
 from indistinct.tables.declared_marks import marks_of
 from indistinct.tables.program_dates import ProgramFormat, format_of, from_numbers, note_of
-from indistinct.tables.value import Labels, Reading, check_names, choose
+from indistinct.tables.value import ColumnLabels, Reading, check_names, choose
 
 READERS = {
     ".sav": "read_sav",
@@ -51,7 +51,7 @@ class Labelled(NamedTuple):
     """The table of a file, what labels its columns, and what readers must know of those that keep their codes."""
 
     data: pa.Table
-    labels: dict[str, Labels] = {}  # noqa: RUF012 (nobody writes to it)
+    labels: dict[str, ColumnLabels] = {}  # noqa: RUF012 (nobody writes to it)
     notes: tuple[str, ...] = ()
 
 
@@ -110,7 +110,7 @@ def label_columns(
         form = _format_of(column, told.original_variable_types.get(name), program, reading)
         if form is not None:
             kept = _without_marks(column.cells, _number_marks(name, reading))
-            found[name], labels[name] = from_numbers(name, kept, form), Labels(texts.get(name, ""))
+            found[name], labels[name] = from_numbers(name, kept, form), ColumnLabels(texts.get(name, ""))
             notes += [note for note in (note_of(name, form),) if note]
             continue
         spelled = None if reading.codes or not column.labels else _labels_of(column)
@@ -119,7 +119,7 @@ def label_columns(
                 f"column {name!r} keeps its codes: not every code that occurs has a label of its own among its labels"
             )
         found[name] = _plain(column) if spelled is None else pa.array(spelled, pa.string())
-        labels[name] = Labels(texts.get(name, ""), _codes(column.labels))
+        labels[name] = ColumnLabels(texts.get(name, ""), _codes(column.labels))
     return Labelled(pa.table(found), labels, tuple(notes))
 
 

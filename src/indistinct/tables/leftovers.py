@@ -28,7 +28,7 @@ NONE: Codes = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(slots=True)
-class Survey:
+class FileSurvey:
     """What the blocks of a text file show beside the values of people; a file in memory is one block.
 
     `blank` are the rows that look empty, `last` is the last one that does not, and `end` the very last field.

@@ -136,9 +136,7 @@ def open_table(
     return Table(_apply_reading(flat(frame), how), reading=how, labels=categories_of(frame))
 
 
-def _open_files(
-    files: tuple[Path, ...], how: Reading, memory: int | None, *, published: bool, source: Any
-) -> Table:
+def _open_files(files: tuple[Path, ...], how: Reading, memory: int | None, *, published: bool, source: Any) -> Table:
     with named_as_given():
         for path in files:
             check_file(path)

@@ -30,8 +30,8 @@ from indistinct.tables.delimited import (
 from indistinct.tables.dialect import Dialect
 from indistinct.tables.dictionaries import is_text
 from indistinct.tables.domain import Kind, kind_of
-from indistinct.tables.evidence import Evidence, Plan, cast_texts, check_forms, check_type
-from indistinct.tables.leftovers import NONE, Survey
+from indistinct.tables.evidence import Plan, TypeEvidence, cast_texts, check_forms, check_type
+from indistinct.tables.leftovers import NONE, FileSurvey
 from indistinct.tables.misfits import MisfitError
 from indistinct.tables.value import Reading, choose
 
@@ -116,18 +116,18 @@ class InBlocks:
 
 def delimited_blocks(files: Sequence[Path], reading: Reading, *, published: bool = False) -> InBlocks:
     """Return text files as one table that is read in blocks, by the rules of `read_delimited`."""
-    evidence: dict[str, Evidence] = {}
+    evidence: dict[str, TypeEvidence] = {}
     parts: list[TextFile] = []
     for path in files:
 
         def look(
-            encoding: str, path: Path = path, seen: dict[str, Evidence] = evidence
-        ) -> tuple[TextFile, dict[str, Evidence]]:
+            encoding: str, path: Path = path, seen: dict[str, TypeEvidence] = evidence
+        ) -> tuple[TextFile, dict[str, TypeEvidence]]:
             dialect = dialect_of(path, encoding, reading)
             if parts:
                 check_same_names(files[0], parts[0].dialect, path, dialect)
             wanted = choose(dialect.columns, reading.columns or None)
-            known = seen or {name: Evidence(name, reading) for name in wanted}
+            known = seen or {name: TypeEvidence(name, reading) for name in wanted}
             return _survey_file(path, dialect, reading, known, published=published)
 
         part, evidence = in_its_encoding(path, reading, look)
@@ -146,7 +146,7 @@ def typed_blocks(raw: Callable[[], Iterator[pa.Table]], schema: pa.Schema, readi
     """Return a table that has types already, with what was declared, by the rules of `read_frame`."""
     choose(schema.names, reading.named_columns)
     schema = cast_texts(schema.empty_table(), reading).schema
-    evidence = {each.name: Evidence(each.name, reading, framed=True) for each in schema if is_text(each.type)}
+    evidence = {each.name: TypeEvidence(each.name, reading, framed=True) for each in schema if is_text(each.type)}
     for each in schema:
         if each.name not in evidence:
             check_type(each.name, each.type, reading)
@@ -166,14 +166,14 @@ def typed_blocks(raw: Callable[[], Iterator[pa.Table]], schema: pa.Schema, readi
 
 
 def _survey_file(
-    path: Path, dialect: Dialect, reading: Reading, known: dict[str, Evidence], *, published: bool
-) -> tuple[TextFile, dict[str, Evidence]]:
+    path: Path, dialect: Dialect, reading: Reading, known: dict[str, TypeEvidence], *, published: bool
+) -> tuple[TextFile, dict[str, TypeEvidence]]:
     """Return what one pass over a file tells, and the evidence that it adds to what is known."""
     if dialect.bare:
         return TextFile(path, dialect, BLOCK_BYTES, 0, NONE), known
     dialect, size = replace(dialect, quoted=True), BLOCK_BYTES
     while True:
-        evidence, survey = copy.deepcopy(known), Survey(dialect)
+        evidence, survey = copy.deepcopy(known), FileSurvey(dialect)
         try:
             for table in _blocks(path, dialect, reading, size):
                 survey.add(table)

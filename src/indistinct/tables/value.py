@@ -97,7 +97,7 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class Labels:
+class ColumnLabels:
     """What is said of a column beyond its values, and goes with it where its values are published as they are.
 
     A statistics program has a `text` for all of it, and `codes` that its texts stand for. `category` is an empty tuple
@@ -111,7 +111,7 @@ class Labels:
     def spelled_codes(self) -> dict[str, str]:
         """Return the label of each code, which is spelled as a text file would spell it.
 
-        >>> Labels(codes={"male": 1.0, "female": 2.0}).spelled_codes()
+        >>> ColumnLabels(codes={"male": 1.0, "female": 2.0}).spelled_codes()
         {'1': 'male', '2': 'female'}
         """
         whole = {label: int(code) if isinstance(code, float) and code.is_integer() else code
@@ -161,7 +161,7 @@ class SourceDetails:
         return ()
 
     @property
-    def labels(self) -> Mapping[str, Labels]:  # noqa: D102
+    def labels(self) -> Mapping[str, ColumnLabels]:  # noqa: D102
         return {}
 
     @property
@@ -193,7 +193,7 @@ class Table(SourceDetails):
     grouped: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     files: tuple[Path, ...] = ()
-    labels: Mapping[str, Labels] = field(default_factory=dict)
+    labels: Mapping[str, ColumnLabels] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     learned: dict[str, Any] = field(default_factory=dict)
 

@@ -61,7 +61,7 @@ class Remedy:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class PageFinding:
     """Something to decide: what it is in words, how grave, and what a click would change."""
 
     words: str
@@ -72,7 +72,7 @@ class Finding:
 # What a first look shows
 
 
-def find_in_columns(policy: Policy, looked: Inspected, starter: Policy) -> list[Finding]:
+def find_in_columns(policy: Policy, looked: Inspected, starter: Policy) -> list[PageFinding]:
     """Return what is to be decided about columns: those that point at rows, and those that no model protects."""
     found = find_in_names(policy, looked, starter)
     unprotected = find_unprotected(policy)
@@ -84,15 +84,17 @@ def find_in_columns(policy: Policy, looked: Inspected, starter: Policy) -> list[
         if is_nearly_unique(alone, rows):
             words = f"{name} is published unmodified, and {percent(column['unique_share'])} of the rows have a value "
             words += "that no other row has: who knows it finds the row."
-            found.append(Finding(words, "warning", tuple(coarser_remedies(policy, column, looked, starter))))
+            found.append(PageFinding(words, "warning", tuple(coarser_remedies(policy, column, looked, starter))))
         elif name in unprotected:
             found.append(
-                Finding(f"No privacy guarantee protects {name} yet.", "warning", tuple(_protections(policy, column)))
+                PageFinding(
+                    f"No privacy guarantee protects {name} yet.", "warning", tuple(_protections(policy, column))
+                )
             )
     return found
 
 
-def find_in_names(policy: Policy, looked: Inspected, starter: Policy) -> list[Finding]:
+def find_in_names(policy: Policy, looked: Inspected, starter: Policy) -> list[PageFinding]:
     """Return the names of columns that a spreadsheet would run, where the release is a text file with a guard."""
     path, output = Path(release_name(policy)), policy.output
     published = list(policy.schema.published)
@@ -111,7 +113,7 @@ def find_in_names(policy: Policy, looked: Inspected, starter: Policy) -> list[Fi
         Remedy("Write without the guard against formulas", replace(policy, output=replace(output, writing=bare))),
     )
     words = f"A spreadsheet takes the name of {list_names(names)} for a formula, and a name gets no apostrophe."
-    return [Finding(words, "bad", remedies)]
+    return [PageFinding(words, "bad", remedies)]
 
 
 def coarser_remedies(policy: Policy, column: Mapping[str, Any], looked: Inspected, starter: Policy) -> Iterator[Remedy]:
@@ -373,7 +375,7 @@ def with_regions(algorithm: Algorithm) -> Algorithm | None:
 
 def find_in_verdict(
     verdict: Verdict, policy: Policy, looked: Inspected, starter: Policy, *, treatments: Treatments | None = None
-) -> list[Finding]:
+) -> list[PageFinding]:
     """Return what is open in a verdict, with what to do about it; the same change is offered once.
 
     `treatments` are those that were counted on the rows of the release.
@@ -385,5 +387,5 @@ def find_in_verdict(
         offered |= {each.words for each in remedies}
         said = words_of(line)
         words = f"{said[:1].upper()}{said[1:]}."
-        found.append(Finding(words, "bad" if line.state == "failed" else "warning", tuple(remedies)))
+        found.append(PageFinding(words, "bad" if line.state == "failed" else "warning", tuple(remedies)))
     return found

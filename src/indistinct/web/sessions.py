@@ -79,7 +79,7 @@ def job_of(policy: Policy | None) -> Policy | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class TaskResult:
     """What a task found, and what it rests on."""
 
     rests_on: Any
@@ -92,7 +92,7 @@ class Before:
 
     policy: Policy | None
     name: str
-    found: dict[str, Found]
+    found: dict[str, TaskResult]
     key: str
     decided: bool
 
@@ -165,7 +165,7 @@ class Session:
         self.ended = False
         self.work: Work | None = None
         self._before: list[Before] = []
-        self._found: dict[str, Found] = {}
+        self._found: dict[str, TaskResult] = {}
         self._refusals: dict[Any, tuple[Refusal, Any]] = {}
         places = (settings.folder, folder)
         self._workers = {QUICK: Worker(places, get_ready), LONG: Worker(places), BEHIND: Worker(places)}
@@ -231,7 +231,7 @@ class Session:
             self.touch()
             self.save_soon()
 
-    def _is_there(self, found: dict[str, Found]) -> bool:
+    def _is_there(self, found: dict[str, TaskResult]) -> bool:
         """Return whether the files of a release are still there."""
         return "release" in found and bool(found["release"].value["files"]["table"].is_file())
 
@@ -327,7 +327,7 @@ class Session:
 
     def keep(self, name: str, value: Any, *, rests_on: Any = None) -> None:
         """Keep what was found under a name, with what it rests on."""
-        self._found[name] = Found(rests_on, value)
+        self._found[name] = TaskResult(rests_on, value)
         self.touch()
         if name in SAVED:
             self.save_soon()

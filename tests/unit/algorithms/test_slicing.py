@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.algorithms.bucket.diversity import DiversityCheck, Links
+from indistinct.algorithms.bucket.diversity import DiversityCheck, TupleLinks
 from indistinct.algorithms.bucket.slicing import Slicing
 from indistinct.errors import InfeasibleError, ParameterError, SchemaError
 from indistinct.frequencies.value import Histogram
@@ -193,7 +193,7 @@ def test_the_check_remembers_weights_far_below_those_that_go():
     starts = np.concatenate([[0], np.cumsum([len(histogram) for histogram in counts])])
     codes = np.concatenate([list(histogram) for histogram in counts]).astype(np.int32)
     often = np.concatenate([list(histogram.values()) for histogram in counts])
-    links = Links(
+    links = TupleLinks(
         np.array([sum(histogram.values()) for histogram in counts]),
         np.asfortranarray(np.array(values, dtype=np.int32)),
         (slices - 1,),
@@ -214,7 +214,7 @@ def test_the_check_sees_tuples_of_very_many_slices():
     values = np.stack([rng.permutation(200) for _ in range(150)] + [np.zeros(200)], axis=1).astype(np.int32)
     codes = np.array([0] * 199 + [1], dtype=np.int32)
     histogram = Histogram(np.arange(201), codes, np.ones(200, dtype=np.int64), np.array([199, 1]))
-    links = Links(np.ones(200, dtype=np.int64), np.asfortranarray(values), (150,), (histogram,))
+    links = TupleLinks(np.ones(200, dtype=np.int64), np.asfortranarray(values), (150,), (histogram,))
     check = DiversityCheck(links, 2)
     assert not check.within(check.probabilities(np.arange(200), [check.start()]))
 

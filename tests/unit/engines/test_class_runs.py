@@ -11,7 +11,7 @@ import pytest
 from indistinct.engines import class_batches, class_runs
 from indistinct.engines.class_batches import judge_in_order
 from indistinct.engines.class_runs import ClassRuns
-from indistinct.engines.groups import Groups
+from indistinct.engines.groups import ValueGroups
 from indistinct.frequencies.count import Request
 from indistinct.recoding.class_rows import class_words, gather_classes
 
@@ -73,7 +73,7 @@ class Rows:
 
     def groups(self, columns):
         counted = self.table.group_by(list(columns)).aggregate([([], "count_all")])
-        return Groups(counted.select(list(columns)), counted["count_all"].to_numpy())
+        return ValueGroups(counted.select(list(columns)), counted["count_all"].to_numpy())
 
 
 def send(value):

@@ -11,7 +11,7 @@ from indistinct.engines.duckdb import DuckDB
 from indistinct.engines.levels import Room
 from indistinct.errors import InfeasibleError, InputError, OutOfMemoryError
 from indistinct.frequencies.count import Request
-from indistinct.frequencies.levels import ColumnValues, KeyColumn
+from indistinct.frequencies.levels import KeyColumn, KnownValues
 from indistinct.tables import Reading
 
 ROOM = Room(cells=150, numbers=20, texts=50, classes=1000)
@@ -192,7 +192,7 @@ def test_numbers_without_an_order_are_an_error():
 
 def test_values_of_batches_are_added_up_in_any_order():
     def of(cells):
-        return ColumnValues.nothing("x", pa.int64(), 4, keyed=True).plus(pa.chunked_array([cells]))
+        return KnownValues.nothing("x", pa.int64(), 4, keyed=True).plus(pa.chunked_array([cells]))
 
     few = of([3, None, 1]).merged(of([3, 7]))
     assert sorted(few.distinct.drop_null().to_pylist()) == [1, 3, 7]

@@ -17,7 +17,7 @@ import indistinct as ind
 from indistinct.engines import stored_rows
 from indistinct.engines.duckdb import DuckDB
 from indistinct.engines.partitions import publish_rows
-from indistinct.engines.stored_rows import Cuts, Partitions
+from indistinct.engines.stored_rows import PartitionBounds, Partitions
 from indistinct.errors import OutputError
 from indistinct.frequencies.count import Request
 from indistinct.machine import spill
@@ -94,13 +94,13 @@ def test_rows_on_disk_have_no_name_and_nothing_stays(table, folder, monkeypatch)
 
 def test_cuts_keep_groups_together_and_divide_large_ones():
     starts = np.array([0, 3, 4, 24, 25, 30])
-    cuts = Cuts.of(starts, 8, divisible=True)
+    cuts = PartitionBounds.of(starts, 8, divisible=True)
     assert cuts.ends.tolist() == [0, 2, 3, 5]
     assert cuts.parts.tolist() == [1, 3, 1]
     assert cuts.firsts.tolist() == [0, 1, 4, 5]
-    whole = Cuts.of(starts, 8, divisible=False)
+    whole = PartitionBounds.of(starts, 8, divisible=False)
     assert set(whole.parts.tolist()) == {1}
-    assert len(Cuts.of(starts, 100, divisible=True)) == 1
+    assert len(PartitionBounds.of(starts, 100, divisible=True)) == 1
 
 
 def test_a_class_larger_than_a_partition_is_divided(table, monkeypatch):

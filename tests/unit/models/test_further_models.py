@@ -12,7 +12,7 @@ from indistinct.frequencies.value import POPULATION, Classes, Histogram
 from indistinct.models import BasicBetaLikeness, EnhancedBetaLikeness
 from indistinct.models.of_people import OfPeople
 from indistinct.models.registry import parse_model
-from indistinct.release.certificate import Certificate, Verdict
+from indistinct.release.certificate import Certificate, ModelVerdict
 from indistinct.testing.reference import smallest_class
 from references.classes import classes_of
 
@@ -206,8 +206,10 @@ def test_a_population_that_is_smaller_than_the_sample_has_no_estimate():
 
 def test_of_two_verdicts_the_weaker_one_counts_whichever_way_is_stronger():
     verdicts = (
-        Verdict("delta-presence:low=0,high=1", True, {"low": 0.2, "high": 0.4}, 0, 0, False, ("low",)),
-        Verdict("delta-presence:low=0,high=1,absent=false", True, {"low": 0.3, "high": 0.5}, 0, 0, False, ("low",)),
+        ModelVerdict("delta-presence:low=0,high=1", True, {"low": 0.2, "high": 0.4}, 0, 0, False, ("low",)),
+        ModelVerdict(
+            "delta-presence:low=0,high=1,absent=false", True, {"low": 0.3, "high": 0.5}, 0, 0, False, ("low",)
+        ),
     )
     assert Certificate("1", verdicts, 9, 3, 2).achieved == {"k": 2, "low": 0.2, "high": 0.5}
 

@@ -11,7 +11,7 @@ import indistinct as ind
 from indistinct.engines import count_source
 from indistinct.errors import InfeasibleError, ParameterError, SchemaError
 from indistinct.frequencies.count import Request
-from indistinct.frequencies.value import PERSON, Classes, Histogram, Labels
+from indistinct.frequencies.value import PERSON, Classes, ClassLabels, Histogram
 from indistinct.models.dropping import classes_to_drop
 from indistinct.models.of_people import OfPeople, in_people, people_as_rows
 from indistinct.models.registry import parse_model
@@ -30,7 +30,7 @@ def classes_of(vectors, sizes=None, people=None, names=NAMES):
         flat = np.array([one for group in people for one in group], dtype=np.int32)
         starts = np.cumsum([0, *map(len, people)])
         histograms[(PERSON,)] = Histogram(starts, flat, np.ones(len(flat), dtype=np.int64), np.bincount(flat))
-    return Classes(sizes, histograms, Labels(tuple(names[: vectors.shape[1]]), vectors))
+    return Classes(sizes, histograms, ClassLabels(tuple(names[: vectors.shape[1]]), vectors))
 
 
 def smallest_by_hand(rows, columns, size):

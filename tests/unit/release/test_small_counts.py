@@ -16,9 +16,11 @@ from hypothesis import strategies as st
 import indistinct as ind
 from indistinct.figures import Sentence, hide_counts
 from indistinct.models.registry import parse_model
-from indistinct.release.certificate import Certificate, Overlap, PeopleCounted, Verdict
+from indistinct.release.certificate import Certificate, ModelVerdict, Overlap, PeopleCounted
 
-PLAIN = Certificate("1", (Verdict("k-anonymity:k=2", True, {"k": 2}, 0, 0),), rows=1000, classes=90, smallest_class=2)
+PLAIN = Certificate(
+    "1", (ModelVerdict("k-anonymity:k=2", True, {"k": 2}, 0, 0),), rows=1000, classes=90, smallest_class=2
+)
 
 
 def told(certificate: Certificate, smallest: int = 11) -> dict[str, Any]:
@@ -106,8 +108,8 @@ def test_rows_of_people_with_several_are_not_told_by_taking_people_from_rows() -
     assert told(replace(certificate, people=people))["hidden"] == []
 
 
-def verdict(model: str, **achieved: float) -> Verdict:
-    return Verdict(model, True, achieved, 0, 0)
+def verdict(model: str, **achieved: float) -> ModelVerdict:
+    return ModelVerdict(model, True, achieved, 0, 0)
 
 
 def test_what_is_achieved_beside_the_original_tells_no_hidden_count() -> None:

@@ -26,7 +26,7 @@ from indistinct.samples import (
     lands_end_hierarchies,
     patients_hierarchies,
 )
-from indistinct.samples._sampling import BLOCK, RESOLUTION, Shares
+from indistinct.samples._sampling import BLOCK, RESOLUTION, ConditionalShares
 from references.generated import distinct_vectors, heights_of
 
 CARDINALITIES = dict(zip(CENSUS_COLUMNS, (74, 2, 5, 7, 16, 41, 8, 14, 2), strict=True))
@@ -108,7 +108,7 @@ class TestShares:
     @settings(deadline=None, max_examples=25)
     @given(st.lists(st.integers(0, 50), min_size=1, max_size=8).filter(any))
     def test_each_value_gets_its_share_of_the_resolution(self, weights):
-        table = Shares.of(weights).table
+        table = ConditionalShares.of(weights).table
         got = np.bincount(table, minlength=len(weights))
         assert len(table) == RESOLUTION
         assert np.abs(got - RESOLUTION * np.array(weights) / sum(weights)).max() <= 1

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.frequencies.value import Classes, Labels
+from indistinct.frequencies.value import Classes, ClassLabels
 from indistinct.study.assess import column_sets
 from indistinct.study.assess.column_sets import smallest_combinations
 
@@ -14,7 +14,7 @@ NAMES = ("a", "b", "c", "d")
 
 def classes_of(rows):
     values, counts = np.unique(np.array(rows), axis=0, return_counts=True)
-    return Classes(counts), Labels(NAMES[: values.shape[1]], values)
+    return Classes(counts), ClassLabels(NAMES[: values.shape[1]], values)
 
 
 def test_the_smallest_combination_of_one_two_and_three_columns_is_found():
@@ -39,7 +39,7 @@ def test_sets_that_would_take_long_are_left_out(monkeypatch):
 
 
 def test_nothing_is_found_of_no_rows():
-    assert smallest_combinations(Classes(np.zeros(0, dtype=np.int64)), Labels(("a",), np.zeros((0, 1), int))) == ()
+    assert smallest_combinations(Classes(np.zeros(0, dtype=np.int64)), ClassLabels(("a",), np.zeros((0, 1), int))) == ()
 
 
 def test_people_are_counted_where_a_column_tells_them_apart():

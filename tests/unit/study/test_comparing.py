@@ -15,7 +15,7 @@ from indistinct.spelling import split_specs
 from indistinct.study.compare import folder as folders
 from indistinct.study.compare import trials, workers
 from indistinct.study.compare.compare import Comparison
-from indistinct.study.compare.folder import Kept, private_folder
+from indistinct.study.compare.folder import KeptTrials, private_folder
 from indistinct.study.compare.results import draw_comparison, sweep, to_html, write_results
 from indistinct.study.compare.trials import ComparedJob, Point, Trial, metrics_of, points_of, try_point
 from indistinct.tables import open_table
@@ -186,14 +186,16 @@ def test_other_data_roles_or_hierarchies_are_not_taken_for_the_same(patients, tm
     place, metrics = private_folder(tmp_path / "kept"), metrics_of(None)
     table, point = open_table(patients), Point("mondrian", "k-anonymity:k=5")
     job = compared_job(table, SCHEMA, HIERARCHIES, metrics)
-    Kept(place, job).keep(Trial(point, "done"))
-    Kept(place, job).keep(Trial(Point("datafly", None), "failed"))
-    assert Kept(place, compared_job(open_table(patients), SCHEMA, dict(HIERARCHIES), metrics)).find(point).kept
+    KeptTrials(place, job).keep(Trial(point, "done"))
+    KeptTrials(place, job).keep(Trial(Point("datafly", None), "failed"))
+    assert KeptTrials(place, compared_job(open_table(patients), SCHEMA, dict(HIERARCHIES), metrics)).find(point).kept
     chunked = pa.concat_tables([patients.slice(0, 7), patients.slice(7)])
     assert (
-        Kept(place, compared_job(open_table(chunked.combine_chunks()), SCHEMA, HIERARCHIES, metrics)).find(point).kept
+        KeptTrials(place, compared_job(open_table(chunked.combine_chunks()), SCHEMA, HIERARCHIES, metrics))
+        .find(point)
+        .kept
     )
-    assert Kept(place, job).find(Point("datafly", None)) is None
+    assert KeptTrials(place, job).find(Point("datafly", None)) is None
     others = [
         compared_job(open_table(patients.slice(1)), SCHEMA, HIERARCHIES, metrics),
         compared_job(table, ind.Schema(quasi=["sex", "age", "zipcode"], sensitive=["disease"]), HIERARCHIES, metrics),
@@ -201,7 +203,7 @@ def test_other_data_roles_or_hierarchies_are_not_taken_for_the_same(patients, tm
         compared_job(table, SCHEMA, HIERARCHIES, metrics_of("loss")),
         compared_job(table, SCHEMA, HIERARCHIES, metrics, population=patients),
     ]
-    assert [Kept(place, other).find(point) for other in others] == [None] * 5
+    assert [KeptTrials(place, other).find(point) for other in others] == [None] * 5
 
 
 def test_a_spoilt_file_is_tried_again(patients, tmp_path):

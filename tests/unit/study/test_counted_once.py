@@ -6,7 +6,7 @@ import pytest
 
 import indistinct as ind
 from indistinct.engines import open_source
-from indistinct.engines.groups import Groups, groups_of
+from indistinct.engines.groups import ValueGroups, groups_of
 from indistinct.release.published import describe_release
 from indistinct.study.assess.membership import membership_by_kind
 from indistinct.study.assess.unique_sets import minimal_uniques
@@ -37,7 +37,7 @@ def people(rows=400, *, missing=True):
 def every_row(source, columns):
     """Return each row as a group of its own, as a table in memory was counted before."""
     table = source.in_memory.select(list(columns))
-    return Groups(table, np.ones(table.num_rows, dtype=np.int64))
+    return ValueGroups(table, np.ones(table.num_rows, dtype=np.int64))
 
 
 @pytest.mark.parametrize("rows", [1, 400])

@@ -7,7 +7,7 @@ import pytest
 
 import indistinct as ind
 from indistinct.errors import ParameterError
-from indistinct.study.assess.practice import Shown, findings
+from indistinct.study.assess.practice import ShownTable, findings
 from indistinct.study.assess.profiles import PROFILES, Internal, Licensed, Public, judge, parse_profile
 from indistinct.study.inspect.starter import CAREFUL_K
 from indistinct.tables.domain import Domain, Kind
@@ -15,7 +15,7 @@ from indistinct.tables.domain import Domain, Kind
 
 def statuses(shown=None, *, smallest=20, uniques=0, homogeneous=0.0, **more):
     told = findings(
-        shown or Shown(ind.Schema(quasi=["x"]), {"x": Kind.TEXT}),
+        shown or ShownTable(ind.Schema(quasi=["x"]), {"x": Kind.TEXT}),
         smallest=smallest,
         uniques=uniques,
         homogeneous=homogeneous,
@@ -50,7 +50,7 @@ def test_ten_fail_everything_about_sizes():
 def shown(**columns):
     domains = {name: Domain(name, pa.array(values)) for name, values in columns.items()}
     kinds = {name: domain.kind for name, domain in domains.items()}
-    return Shown(
+    return ShownTable(
         ind.Schema(identifiers=["mother"], quasi=[name for name in columns if name != "mother"]), kinds, domains
     )
 

@@ -12,7 +12,7 @@ import pytest
 import indistinct as ind
 from indistinct.samples import generate_patients
 from indistinct.study.scan import suggested
-from indistinct.study.scan.scan import Verdict
+from indistinct.study.scan.scan import ScanVerdict
 from references.workbooks import workbook
 
 NAMES = [f"Agathe Lindqvist-{number}" for number in range(40)]
@@ -129,14 +129,14 @@ DIRTY = {
 
 def test_the_workbook_without_anything_added_is_clean(tmp_path):
     scan = ind.scan(put(tmp_path, workbook(ROWS)), original=PATIENTS, schema=SCHEMA)
-    assert (scan.verdict, scan.suspicions) == (Verdict.NO_LEAK, ())
+    assert (scan.verdict, scan.suspicions) == (ScanVerdict.NO_LEAK, ())
 
 
 @pytest.mark.parametrize("what", DIRTY)
 def test_names_in_bytes_that_no_program_shows_are_a_leak(what, tmp_path):
     """Without an original: that there are such bytes is enough."""
     scan = ind.scan(put(tmp_path, DIRTY[what]()))
-    assert scan.verdict is Verdict.LEAK
+    assert scan.verdict is ScanVerdict.LEAK
     assert "Lindqvist" not in str(scan.to_json())
 
 

@@ -11,7 +11,7 @@ import pyreadstat
 import pytest
 
 import indistinct as ind
-from indistinct.study.scan.scan import Verdict
+from indistinct.study.scan.scan import ScanVerdict
 from references.binary_workbooks import binary_workbook, old_workbook
 from references.open_documents import open_document
 from references.workbooks import workbook
@@ -55,7 +55,7 @@ def checks(scan):
 @pytest.mark.parametrize("suffix", WRITERS)
 def test_the_cells_of_every_workbook_are_scanned(suffix, tmp_path):
     sound = scanned(WRITERS[suffix](cells()), suffix, tmp_path)
-    assert (sound.leaks, sound.rows, sound.verdict) == ((), ROWS, Verdict.NO_LEAK)
+    assert (sound.leaks, sound.rows, sound.verdict) == ((), ROWS, ScanVerdict.NO_LEAK)
     in_order = scanned(WRITERS[suffix](cells(range(ROWS))), suffix, tmp_path)
     assert checks(in_order) == {"row-order"}
     named = [[*row, name] for row, name in zip(cells(), ["name", *ORIGINAL["name"].to_pylist()], strict=True)]
@@ -105,7 +105,7 @@ def test_sheets_that_are_not_read_are_never_without_a_leak(suffix, tmp_path):
         ".xlsb": lambda: binary_workbook({"S1": cells(), "S2": second}),
     }[suffix]()
     scan = scanned(content, suffix, tmp_path)
-    assert (scan.verdict, scan.clean) == (Verdict.NOT_SCANNED, False)
+    assert (scan.verdict, scan.clean) == (ScanVerdict.NOT_SCANNED, False)
     assert [each.what for each in scan.unread] == ["the cells of sheet 2"]
 
 
@@ -124,7 +124,7 @@ def test_files_of_stata_and_sas(tmp_path):
         path = tmp_path / f"a{suffix}"
         write(frame(), path)
         scan = scanned(path.read_bytes(), suffix, tmp_path)
-        assert (scan.leaks, scan.rows, scan.verdict) == ((), ROWS, Verdict.NO_LEAK)
+        assert (scan.leaks, scan.rows, scan.verdict) == ((), ROWS, ScanVerdict.NO_LEAK)
         write(frame(), path, file_label="Person-007-Qzxv")
         leaking = scanned(path.read_bytes(), suffix, tmp_path)
         assert checks(leaking) == {"values-in-the-bytes"}
@@ -139,7 +139,7 @@ def test_a_transport_file_of_two_tables(tmp_path):
     one = path.read_bytes()
     two = one + one[one.index(b"HEADER RECORD*******MEMB") :]
     scan = scanned(two, ".xpt", tmp_path)
-    assert (scan.verdict, scan.clean) == (Verdict.NOT_SCANNED, False)
+    assert (scan.verdict, scan.clean) == (ScanVerdict.NOT_SCANNED, False)
     path.write_bytes(two)
     with pytest.raises(ind.InputError, match="holds 2 tables"):
         ind.open(path)

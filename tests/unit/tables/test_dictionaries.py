@@ -7,7 +7,7 @@ import pytest
 from indistinct.engines.class_batches import _codes
 from indistinct.engines.spark.parcels import join_tables
 from indistinct.engines.spark.parts import coded_texts
-from indistinct.frequencies.levels import ColumnValues
+from indistinct.frequencies.levels import KnownValues
 from indistinct.recoding.class_rows import take_rows
 from indistinct.release.writing.files import Writing
 from indistinct.release.writing.formats import write_arrow
@@ -73,7 +73,7 @@ def test_every_user_of_dictionaries_reads_the_same_cells(slot, use):
         case "texts":
             found = coded_texts(table)["a"].to_pylist()
         case "values":
-            nothing = ColumnValues.nothing("a", column.type, 100, keyed=False)
+            nothing = KnownValues.nothing("a", column.type, 100, keyed=False)
             assert sorted(nothing.plus(column).distinct.to_pylist(), key=str) == [None, "x", "y", "z"]
             return
         case "codes":

@@ -6,7 +6,7 @@ import pytest
 from indistinct.errors import InputError
 from indistinct.tables import open_table
 from indistinct.tables.dictionaries import TEXT
-from indistinct.tables.evidence import Evidence, read_column
+from indistinct.tables.evidence import TypeEvidence, read_column
 from indistinct.tables.misfits import FutureError, MisfitError
 from indistinct.tables.notation import signs_of, without_signs
 from indistinct.tables.reading import declare
@@ -20,7 +20,7 @@ def column(texts):
 
 def read_in_blocks(texts, reading, size):
     """Return what a column becomes in blocks of some rows."""
-    evidence, blocks = Evidence("a", reading), [column(texts[i : i + size]) for i in range(0, len(texts), size)]
+    evidence, blocks = TypeEvidence("a", reading), [column(texts[i : i + size]) for i in range(0, len(texts), size)]
     for block in blocks:
         evidence.add(evidence.prepare(block))
     plan = evidence.decide()

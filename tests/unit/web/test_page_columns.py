@@ -25,7 +25,7 @@ from indistinct.web.sessions import Session, Settings
 from indistinct.web.steps.columns import protection
 from indistinct.web.steps.opening import allowed_path
 from indistinct.web.tasks import columns as tasks
-from indistinct.web.tasks.looking import Allowed, Look, Sheets, Wanted, look, look_by_policy, preview
+from indistinct.web.tasks.looking import Allowed, Look, MissingTable, Sheets, look, look_by_policy, preview
 from indistinct.web.worker import Desk, TaskError
 from references.sheets import spreadsheet
 
@@ -149,7 +149,7 @@ def test_a_policy_waits_for_a_table_that_must_be_uploaded(desk, looked, table, a
     path = allowed.uploaded.parent / "policy" / "job.toml"
     path.parent.mkdir()
     path.write_text(policy_to_toml(looked.policy).replace("clinic.csv", "elsewhere/visits.csv"), encoding="utf-8")
-    assert look_by_policy(desk, path, allowed) == Wanted("visits.csv")
+    assert look_by_policy(desk, path, allowed) == MissingTable("visits.csv")
     (allowed.uploaded / "visits.csv").write_bytes(table.read_bytes())
     found = look_by_policy(desk, path, allowed)
     assert found.policy.source == allowed.uploaded / "visits.csv"
@@ -173,7 +173,7 @@ def test_a_table_outside_is_wanted_even_if_it_is_there(desk, looked, tmp_path, f
     outside.write_text("a\n1\n", encoding="utf-8")
     path = folder / "outside.toml"
     path.write_text(policy_to_toml(looked.policy).replace("clinic.csv", outside.as_posix()), encoding="utf-8")
-    assert look_by_policy(desk, path, allowed) == Wanted("secret.csv")
+    assert look_by_policy(desk, path, allowed) == MissingTable("secret.csv")
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ TOLERANCE = 1e-10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Links:
+class TupleLinks:
     """What is known of tuples and what is linked to it.
 
     `values[cell, slice]` is a code of the cell's known attributes in a slice. Sensitive attribute `i` lies in slice
@@ -44,7 +44,7 @@ def links_of(
     *,
     sensitive: Sequence[str],
     class_ids: Mapping[int, Codes] | None = None,
-) -> Links:
+) -> TupleLinks:
     """Return the links of a table under slices; `class_ids[j]` replaces the values of slice `j` by classes."""
     values = np.zeros((len(frequencies), len(slices)), dtype=np.int32, order="F")
     for place, names in enumerate(slices):
@@ -55,10 +55,10 @@ def links_of(
             values[:, place] = project(frequencies, known)[1]
     homes = tuple(next(j for j, names in enumerate(slices) if name in names) for name in sensitive)
     histograms = tuple(frequencies.classes.histograms[(name,)] for name in sensitive)
-    return Links(frequencies.counts, values, homes, histograms)
+    return TupleLinks(frequencies.counts, values, homes, histograms)
 
 
-def largest_diversity(links: Links) -> int | None:
+def largest_diversity(links: TupleLinks) -> int | None:
     """Return the largest l for which the whole table as one bucket passes, None without a sensitive attribute."""
     largest = []
     for part, histogram in zip(links.parts, links.histograms, strict=True):
@@ -93,7 +93,7 @@ class DiversityCheck:
     goes. `matches[cell]` are the numbers of the buckets that match a cell's tuple.
     """
 
-    links: Links
+    links: TupleLinks
     l: int
     buckets: dict[int, Bucket] = field(init=False, default_factory=dict)
     matches: list[set[int]] = field(init=False)

@@ -17,7 +17,7 @@ import numpy as np
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, AlgorithmWords, Problem
 from indistinct.algorithms.bucket.attributes import Columns, explicit_columns, partition_attributes
 from indistinct.algorithms.bucket.correlation import correlations, put_into_bins
-from indistinct.algorithms.bucket.diversity import Links, largest_diversity, links_of
+from indistinct.algorithms.bucket.diversity import TupleLinks, largest_diversity, links_of
 from indistinct.algorithms.bucket.tuples import Rules, lines_of, partition_by_check, partition_by_kernel
 from indistinct.algorithms.full_domain.optimal import Optimal
 from indistinct.algorithms.parameters import BUCKET_SIZE, DIVERSITY, TRY_ALL_COLUMNS
@@ -240,7 +240,7 @@ class Slicing(Algorithm):
         largest = largest_diversity(links_of(problem.frequencies, paired, sensitive=sensitive))
         return paired if largest is not None and largest >= l else slices
 
-    def _buckets(self, problem: Problem, links: Links, l: int, *, generalized: bool) -> Codes:
+    def _buckets(self, problem: Problem, links: TupleLinks, l: int, *, generalized: bool) -> Codes:
         parts = problem.model.parts()
         size = max([self.size, *(model.smallest for model in parts if model.traits.sizes_only)])
         # Its own promise is kept by every split.
@@ -265,7 +265,7 @@ class Slicing(Algorithm):
         return class_ids
 
 
-def _check_whole(links: Links, l: int) -> None:
+def _check_whole(links: TupleLinks, l: int) -> None:
     largest = largest_diversity(links)
     if largest is not None and largest < l:
         alone = all(int(part.max()) == 0 for part in links.parts)

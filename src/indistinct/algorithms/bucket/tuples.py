@@ -15,7 +15,7 @@ import numpy as np
 
 from indistinct.algorithms.base import Problem
 from indistinct.algorithms.bucket import _kernels
-from indistinct.algorithms.bucket.diversity import DiversityCheck, Links
+from indistinct.algorithms.bucket.diversity import DiversityCheck, TupleLinks
 from indistinct.errors import InfeasibleError
 from indistinct.frequencies.encode import distinct_codes, group_rows
 from indistinct.machine.arrays import Codes, starts_of
@@ -58,7 +58,7 @@ def lines_of(columns: Sequence[QuasiColumn], vectors: Codes) -> Lines:
     return Lines(ranks, np.concatenate(places), offsets, spans)
 
 
-def partition_by_kernel(lines: Lines, links: Links, rules: Rules) -> tuple[Codes, int]:
+def partition_by_kernel(lines: Lines, links: TupleLinks, rules: Rules) -> tuple[Codes, int]:
     """Return the bucket of every cell and the number of checks; every bucket is diverse alone."""
     class_ids, order = np.empty(len(links.weights), dtype=np.int32), np.arange(len(links.weights), dtype=np.int64)
     flat = (links.weights.astype(np.int64), *_flat(links))
@@ -66,7 +66,7 @@ def partition_by_kernel(lines: Lines, links: Links, rules: Rules) -> tuple[Codes
     return class_ids, checks
 
 
-def partition_by_check(problem: Problem, lines: Lines, links: Links, rules: Rules) -> tuple[Codes, int]:
+def partition_by_check(problem: Problem, lines: Lines, links: TupleLinks, rules: Rules) -> tuple[Codes, int]:
     """Return the bucket of every cell and the number of checks, whatever models ask for."""
     check = DiversityCheck(links, rules.l)
     if not _models_hold(problem, links, rules, check.start().cells):
@@ -116,7 +116,7 @@ def _splits(lines: Lines, weights: Codes, cells: Codes, rules: Rules) -> "list[t
     return found
 
 
-def _models_hold(problem: Problem, links: Links, rules: Rules, cells: Codes) -> bool:
+def _models_hold(problem: Problem, links: TupleLinks, rules: Rules, cells: Codes) -> bool:
     """Return whether the models hold in a bucket, among the rows that agree on what is known of a tuple."""
     if not rules.models:
         return True
@@ -126,7 +126,7 @@ def _models_hold(problem: Problem, links: Links, rules: Rules, cells: Codes) -> 
     return not any(bool(model.violations(classes).any()) for model in rules.models)
 
 
-def _flat(links: Links) -> tuple[Codes, Codes, Codes, Codes, Codes]:
+def _flat(links: TupleLinks) -> tuple[Codes, Codes, Codes, Codes, Codes]:
     """Return all sensitive attributes as one set of compressed rows: (parts, indptr, combinations, counts, owner)."""
     cells = len(links.weights)
     owners, words, counts, owner, parts = [], [], [], [], []

@@ -11,7 +11,7 @@ import numpy as np
 
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, AlgorithmWords, Problem
 from indistinct.algorithms.cluster import _top_down_kernels as _kernels
-from indistinct.algorithms.cluster.top_down_parts import Children, Parts, from_the_front, specialize
+from indistinct.algorithms.cluster.top_down_parts import Children, ClusterParts, from_the_front, specialize
 from indistinct.algorithms.cluster.top_down_remainder import Leaving
 from indistinct.algorithms.cluster.tree_space import ClusterSpace, recoding_of
 from indistinct.frequencies.pieces import Pieces
@@ -58,10 +58,10 @@ class TopDown(Algorithm):
         return recoding_of(space, found.pieces, by_row=True)
 
 
-def specialize_by_size(space: ClusterSpace, *, k: int, again: bool = False) -> Parts:
+def specialize_by_size(space: ClusterSpace, *, k: int, again: bool = False) -> ClusterParts:
     """Return the most specialized parts of at least `k` rows, as arithmetic on counts."""
 
-    def leave(parts: Parts, children: Children) -> Codes:
+    def leave(parts: ClusterParts, children: Children) -> Codes:
         rows = np.zeros(len(children.values), dtype=np.int64)
         _kernels.unspecialize(children.bounds, children.values, children.sizes, k, rows)
         return from_the_front(parts.pieces.counts, children.groups, rows)
@@ -71,7 +71,7 @@ def specialize_by_size(space: ClusterSpace, *, k: int, again: bool = False) -> P
     return specialize(space, whole, leave, least=k, again=again)
 
 
-def specialize_by_model(space: ClusterSpace, *, again: bool = False) -> Parts:
+def specialize_by_model(space: ClusterSpace, *, again: bool = False) -> ClusterParts:
     """Return the most specialized parts that satisfy the problem's model, rows moving by their sensitive values."""
     model, whole = space.problem.model, Pieces.of(space.problem.frequencies)
     return specialize(space, whole, Leaving(space, model), least=model.smallest, again=again)

@@ -10,7 +10,7 @@ from indistinct.algorithms.base import Algorithm, AlgorithmTraits, AlgorithmWord
 from indistinct.algorithms.cluster._merge_nearest_kernels import Forest
 from indistinct.algorithms.cluster.merge_nearest import Merged, forest_of, merge_by_model, merge_by_size
 from indistinct.algorithms.cluster.top_down import specialize_by_size
-from indistinct.algorithms.cluster.top_down_parts import Parts
+from indistinct.algorithms.cluster.top_down_parts import ClusterParts
 from indistinct.algorithms.cluster.tree_space import ClusterSpace, recoding_of
 from indistinct.algorithms.parameters import BETA, SCHEME, STUB
 from indistinct.errors import ParameterError
@@ -72,7 +72,7 @@ class TopDownKACA(Algorithm):
             return self._by_size(space, forest, parts)
         return _by_model(space, forest, parts.pieces.divided(problem.frequencies))
 
-    def _by_size(self, space: ClusterSpace, forest: Forest, parts: Parts) -> Recoding:
+    def _by_size(self, space: ClusterSpace, forest: Forest, parts: ClusterParts) -> Recoding:
         nodes, k = space.cells + forest.offsets, space.problem.model.smallest
         cells, counts, starts = parts.pieces.cells, parts.pieces.counts, parts.starts
 

@@ -12,7 +12,7 @@ from indistinct.machine.arrays import Codes, starts_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Parts:
+class ClusterParts:
     """Parts of a table: part `i` owns pieces `starts[i]:starts[i + 1]`, in canonical order of their cells.
 
     The class of a piece is its part. `tried` has the columns that a part was already specialized by.
@@ -26,16 +26,16 @@ class Parts:
         return len(self.starts) - 1
 
     @classmethod
-    def of(cls, pieces: Pieces, tried: Codes) -> "Parts":
+    def of(cls, pieces: Pieces, tried: Codes) -> "ClusterParts":
         """Return the parts of pieces, as many as `tried` has rows; each has pieces."""
         ordered = pieces.take(np.argsort(pieces.class_ids, kind="stable"))
         return cls(ordered, np.searchsorted(ordered.class_ids, np.arange(len(tried) + 1)), tried)
 
-    def where(self, chosen: Codes) -> "Parts":
+    def where(self, chosen: Codes) -> "ClusterParts":
         """Return some of the parts."""
         pieces = self.pieces.take(chosen[self.pieces.class_ids])
         renumbered = replace(pieces, class_ids=(np.cumsum(chosen) - 1)[pieces.class_ids])
-        return Parts(renumbered, starts_of(np.diff(self.starts)[chosen]), self.tried[chosen])
+        return ClusterParts(renumbered, starts_of(np.diff(self.starts)[chosen]), self.tried[chosen])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,16 +52,16 @@ class Children:
     sizes: Codes
 
 
-Leave = Callable[[Parts, Children], Codes]
+Leave = Callable[[ClusterParts, Children], Codes]
 """How rows fall back from children into the remainder of their part: so many rows of each piece."""
 
 
-def specialize(space: ClusterSpace, whole: Pieces, leave: Leave, *, least: int, again: bool) -> Parts:
+def specialize(space: ClusterSpace, whole: Pieces, leave: Leave, *, least: int, again: bool) -> ClusterParts:
     """Specialize a whole table as long as rows can go down; with `again` also what is left over, by the other columns.
 
     A part is one class or at least two of `least` rows each, so nothing is tried on one with fewer rows than that.
     """
-    parts, finished = Parts.of(whole, np.zeros((1, len(space.columns)), dtype=bool)), []
+    parts, finished = ClusterParts.of(whole, np.zeros((1, len(space.columns)), dtype=bool)), []
     while len(parts):
         rows = np.add.reduceat(parts.pieces.counts, parts.starts[:-1])
         hopeful = (rows >= 2 * least) & (np.diff(parts.starts) > 1)
@@ -94,7 +94,7 @@ class _Best:
     taken: Codes
 
 
-def _best(space: ClusterSpace, parts: Parts, leave: Leave) -> _Best:
+def _best(space: ClusterSpace, parts: ClusterParts, leave: Leave) -> _Best:
     """Score the columns: most rows specialized, for what the column matters, then fewest children, then the first."""
     pieces, groups_before = parts.pieces, 0
     best = _Best(np.full(len(parts), -1), np.zeros(len(pieces), np.int64), np.zeros(len(pieces), np.int64))
@@ -113,7 +113,7 @@ def _best(space: ClusterSpace, parts: Parts, leave: Leave) -> _Best:
     return best
 
 
-def children_of(space: ClusterSpace, parts: Parts, column: int) -> Children:
+def children_of(space: ClusterSpace, parts: ClusterParts, column: int) -> Children:
     """Return the children of each part below the lowest node that covers it."""
     quasi, taxonomy = space.columns[column], space.taxonomies[column]
     groups = np.empty(len(parts.pieces), dtype=np.int64)
@@ -130,18 +130,18 @@ def from_the_front(counts: Codes, groups: Codes, wanted: Codes) -> Codes:
     return taken
 
 
-def _renumber_parts(parts: Parts, pieces: Pieces, *, tried: Codes | None = None) -> Parts:
+def _renumber_parts(parts: ClusterParts, pieces: Pieces, *, tried: Codes | None = None) -> ClusterParts:
     """Return parts of pieces whose classes have gaps; `tried` is the column that each old part has now tried."""
     distinct, dense = np.unique(pieces.class_ids, return_inverse=True)
     marks = np.zeros((len(distinct), parts.tried.shape[1]), dtype=bool)
     if tried is not None:
         marks = parts.tried[distinct]
         marks[np.arange(len(distinct)), tried[distinct]] = True
-    return Parts.of(replace(pieces, class_ids=dense), marks)
+    return ClusterParts.of(replace(pieces, class_ids=dense), marks)
 
 
-def _join_parts(several: list[Parts]) -> Parts:
+def _join_parts(several: list[ClusterParts]) -> ClusterParts:
     """Return all parts of several lists as one list."""
     sizes = np.concatenate([np.diff(parts.starts) for parts in several])
     tried = np.concatenate([parts.tried for parts in several])
-    return Parts(join_pieces(parts.pieces for parts in several), starts_of(sizes), tried)
+    return ClusterParts(join_pieces(parts.pieces for parts in several), starts_of(sizes), tried)

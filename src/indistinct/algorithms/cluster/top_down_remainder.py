@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from indistinct.algorithms.cluster.top_down_parts import Children, Parts, from_the_front
+from indistinct.algorithms.cluster.top_down_parts import Children, ClusterParts, from_the_front
 from indistinct.algorithms.cluster.tree_space import ClusterSpace
 from indistinct.frequencies.pieces import Pieces
 from indistinct.frequencies.value import Key
@@ -24,7 +24,7 @@ class Leaving:
     space: ClusterSpace
     model: Model
 
-    def __call__(self, parts: Parts, children: Children) -> Codes:
+    def __call__(self, parts: ClusterParts, children: Children) -> Codes:
         """Return how many rows of each piece fall back into the remainder of their part."""
         size, pieces, frequencies = len(children.values), parts.pieces, self.space.problem.frequencies
         broken = self.model.violations(replace(pieces, class_ids=children.groups).classes(frequencies, size))
@@ -36,7 +36,7 @@ class Leaving:
             taken[inside] = self._repair_remainder(parts, children, part, broken)
         return taken
 
-    def _repair_remainder(self, parts: Parts, children: Children, part: int, broken: Codes) -> Codes:
+    def _repair_remainder(self, parts: ClusterParts, children: Children, part: int, broken: Codes) -> Codes:
         """Return how many rows of each piece of one part leave, so that its remainder holds or is everything."""
         inside = slice(int(parts.starts[part]), int(parts.starts[part + 1]))
         start, stop = int(children.bounds[part]), int(children.bounds[part + 1])

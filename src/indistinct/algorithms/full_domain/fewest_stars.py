@@ -57,7 +57,7 @@ def why_not_proven(model: Model) -> str | None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Solution:
+class StarSolution:
     """`counts[i]` rows of cell `cells[i]` show stars in `stars[i]`; a row with `dropped[i]` is not published."""
 
     cells: Codes
@@ -85,7 +85,7 @@ class StarTable:
         """Return what a row of stars costs."""
         return int(self.costs.sum())
 
-    def cost(self, solution: Solution) -> int:
+    def cost(self, solution: StarSolution) -> int:
         """Return what the stars and dropped rows of a solution cost."""
         each = np.where(solution.dropped, self.whole, solution.stars @ self.costs)
         return int(solution.counts @ each)
@@ -127,7 +127,7 @@ class Patterns:
         return len(self.stars)
 
 
-def patterns_of(table: StarTable, start: Solution) -> tuple[Patterns, bool]:
+def patterns_of(table: StarTable, start: StarSolution) -> tuple[Patterns, bool]:
     """Return the patterns that a solution better than the start may have, and whether these are all.
 
     Where there are too many, those with few stars are taken, and those of the start.
@@ -150,7 +150,9 @@ def patterns_of(table: StarTable, start: Solution) -> tuple[Patterns, bool]:
     return _patterns(stars, members, width), True
 
 
-def _with_classes(table: StarTable, stars: list[tuple[int, ...]], members: list[Codes], start: Solution) -> Patterns:
+def _with_classes(
+    table: StarTable, stars: list[tuple[int, ...]], members: list[Codes], start: StarSolution
+) -> Patterns:
     """Return some patterns and those of the classes of a solution."""
     ids, size = group_published(table.values[start.cells], start.stars)
     for group in range(size):
@@ -224,7 +226,7 @@ def _table_of(space: FullDomain, importance: Importance) -> StarTable:
     )
 
 
-def _start_of(table: StarTable, space: FullDomain) -> Solution:
+def _start_of(table: StarTable, space: FullDomain) -> StarSolution:
     """Return the better one of two greedy searches with repairs: cells stay whole, or large ones lend rows."""
     problem = space.problem
     weights, free = tuple((table.costs / table.scale).tolist()), tuple(range(table.values.shape[1]))
@@ -236,7 +238,7 @@ def _start_of(table: StarTable, space: FullDomain) -> Solution:
     stars, dropped = np.zeros(table.values.shape, dtype=bool), np.zeros(len(whole), dtype=bool)
     small = np.flatnonzero(table.counts < table.k)
     if not len(small):
-        return Solution(whole, table.counts, stars, dropped)
+        return StarSolution(whole, table.counts, stars, dropped)
     found = place_units(
         units_of(small, table.counts[small]),
         counters=problem.counters,
@@ -245,16 +247,16 @@ def _start_of(table: StarTable, space: FullDomain) -> Solution:
     stars[small], dropped[small] = found.stars, ~found.placed
     if int(table.counts[dropped].sum()) > table.budget:
         stars, dropped = _join_rest(table, stars, dropped), np.zeros_like(dropped)
-    starts = [Solution(whole, table.counts, stars, dropped)]
+    starts = [StarSolution(whole, table.counts, stars, dropped)]
     lent = lend_rows(table)
     if lent is not None:
         units = units_of(lent.cells, lent.counts)
         found = repair(units, Placement(lent.stars, ~lent.dropped), counters=problem.counters)
-        starts.append(_join_equal_pieces(Solution(lent.cells, lent.counts, found.stars, lent.dropped)))
+        starts.append(_join_equal_pieces(StarSolution(lent.cells, lent.counts, found.stars, lent.dropped)))
     return min((each for each in starts if is_valid(table, each)), key=table.cost)
 
 
-def lend_rows(table: StarTable) -> Solution | None:
+def lend_rows(table: StarTable) -> StarSolution | None:
     """Return a greedy solution in which cells of more than k rows lend some to patterns that have too few.
 
     Again and again that pattern is used which costs least for each row of a small cell, rows that it borrows included.
@@ -301,7 +303,7 @@ def lend_rows(table: StarTable) -> Solution | None:
 
 def _pieces_of(
     table: StarTable, pieces: list[tuple[Codes, Codes, int]], masks: list[tuple[int, ...]], left: Codes
-) -> Solution | None:
+) -> StarSolution | None:
     """Return the solution of rows that show patterns; all others show their values, and those `left` are dropped."""
     if int(table.counts[left].sum()) > table.budget or not pieces:
         return None
@@ -313,7 +315,7 @@ def _pieces_of(
         stars[end - len(own) : end, list(masks[index])] = True
     home = table.counts - np.bincount(cells, weights=counts, minlength=len(table.values)).astype(np.int64)
     rest, given = np.flatnonzero(home), np.flatnonzero(counts)
-    return Solution(
+    return StarSolution(
         np.concatenate([cells[given], rest]),
         np.concatenate([counts[given], home[rest]]),
         np.concatenate([stars[given], np.zeros((len(rest), stars.shape[1]), dtype=bool)]),
@@ -321,12 +323,12 @@ def _pieces_of(
     )
 
 
-def _join_equal_pieces(found: Solution) -> Solution:
+def _join_equal_pieces(found: StarSolution) -> StarSolution:
     """Return a solution in which rows of a cell that show the same are one piece."""
     keys = np.column_stack([found.cells, found.dropped, found.stars])
     distinct, first, places = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     counts = np.bincount(places.reshape(-1), weights=found.counts, minlength=len(distinct)).astype(np.int64)
-    return Solution(found.cells[first], counts, found.stars[first], found.dropped[first])
+    return StarSolution(found.cells[first], counts, found.stars[first], found.dropped[first])
 
 
 def _join_rest(table: StarTable, stars: Codes, left: Codes) -> Codes:
@@ -350,7 +352,7 @@ def _join_rest(table: StarTable, stars: Codes, left: Codes) -> Codes:
     return joined
 
 
-def solve(table: StarTable, start: Solution, *, nodes: int, seconds: float | None) -> tuple[Solution, Proof]:
+def solve(table: StarTable, start: StarSolution, *, nodes: int, seconds: float | None) -> tuple[StarSolution, Proof]:
     """Return the best solution found, never worse than the start, and how good it is at least."""
     best, bound = table.cost(start), table.bound
     if bound >= best:
@@ -374,7 +376,7 @@ def _proof(table: StarTable, best: int, bound: int, nodes: int) -> Proof:
 
 def _solve_program(
     table: StarTable, patterns: Patterns, bound: int, *, nodes: int, seconds: float | None
-) -> tuple[Solution | None, int, int]:
+) -> tuple[StarSolution | None, int, int]:
     """Return the best solution of the integer program, a bound of all that it may find, and its nodes.
 
     Variables are, in this order: rows of a cell that show a pattern, for each pair; rows of a cell that are dropped;
@@ -418,7 +420,7 @@ def _solve_program(
     return _read_answer(table, patterns, answer, bound)
 
 
-def _read_answer(table: StarTable, patterns: Patterns, answer: Any, bound: int) -> tuple[Solution | None, int, int]:
+def _read_answer(table: StarTable, patterns: Patterns, answer: Any, bound: int) -> tuple[StarSolution | None, int, int]:
     count = int(getattr(answer, "mip_node_count", 0) or 0)
     dual = getattr(answer, "mip_dual_bound", None)
     if answer.status == 2:  # nothing costs less than the start: patterns that can only cost as much were left out
@@ -431,7 +433,7 @@ def _read_answer(table: StarTable, patterns: Patterns, answer: Any, bound: int) 
     owners = np.repeat(np.arange(len(patterns)), np.diff(patterns.starts))
     shown, dropped = np.rint(answer.x[:pairs]).astype(np.int64), np.rint(answer.x[pairs : pairs + cells])
     used, gone = np.flatnonzero(shown), np.flatnonzero(dropped)
-    found = Solution(
+    found = StarSolution(
         np.concatenate([patterns.cells[used], gone]),
         np.concatenate([shown[used], dropped[gone].astype(np.int64)]),
         np.concatenate([patterns.stars[owners[used]], np.zeros((len(gone), table.values.shape[1]), dtype=bool)]),
@@ -440,7 +442,7 @@ def _read_answer(table: StarTable, patterns: Patterns, answer: Any, bound: int) 
     return (found if is_valid(table, found) else None), bound, count
 
 
-def is_valid(table: StarTable, found: Solution) -> bool:
+def is_valid(table: StarTable, found: StarSolution) -> bool:
     """Return whether every row is shown or dropped once, every class has k rows, and the budget is kept to."""
     rows = np.bincount(found.cells, weights=found.counts, minlength=len(table.values))
     ids, size = group_published(table.values[found.cells], found.stars)
@@ -462,7 +464,7 @@ def _import_solver() -> tuple[Any, Any, Any]:
 
 
 def _explain(
-    problem: Problem, table: StarTable, start: Solution, best: Solution, proof: Proof, spec: Algorithm
+    problem: Problem, table: StarTable, start: StarSolution, best: StarSolution, proof: Proof, spec: Algorithm
 ) -> None:
     problem.counters.update(nodes=proof.nodes, proven=int(proof.proven))
     problem.counters["bound"], problem.counters["gap"] = proof.bound, proof.gap  # type: ignore[assignment]
@@ -473,14 +475,14 @@ def _explain(
     problem.explain(Explanation("stars", "min", name, proof.best, tuple(attempts), {}, proof=proof, notes=notes))
 
 
-def _attempt(name: str, table: StarTable, solution: Solution) -> Attempt:
+def _attempt(name: str, table: StarTable, solution: StarSolution) -> Attempt:
     ids = group_published(table.values[solution.cells], solution.stars)[0]
     classes = len(np.unique(ids[~solution.dropped]))
     dropped = int(solution.counts[solution.dropped].sum())
     return Attempt(name, table.cost(solution) / table.scale, classes, dropped)
 
 
-def _recoding(space: FullDomain, solution: Solution) -> Recoding:
+def _recoding(space: FullDomain, solution: StarSolution) -> Recoding:
     """Return the recoding of a solution, by row: equal rows may part."""
     frequencies = space.problem.frequencies
     columns, shown = [], frequencies.vectors[solution.cells].astype(np.int32)

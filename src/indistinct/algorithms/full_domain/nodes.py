@@ -12,7 +12,7 @@ from indistinct.algorithms.base import LOG, Problem
 from indistinct.errors import Feasible, InfeasibleError, ParameterError
 from indistinct.figures import share_above
 from indistinct.frequencies.lattice import Cells, Lattice, Node, RolledUp, down_set
-from indistinct.frequencies.value import Classes, Labels
+from indistinct.frequencies.value import Classes, ClassLabels
 from indistinct.hierarchy import check_rooted
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.machine.arrays import Codes, starts_of
@@ -140,7 +140,7 @@ class FullDomain:
     def judged(self, rolled: RolledUp) -> Classes:
         """Return the classes of a node with their labels, for a model that asks for these."""
         codes = np.stack([self.cells.field(rolled, j) for j in range(len(self.columns))], axis=1)
-        return replace(rolled.classes, labels=Labels(self.problem.frequencies.names, codes))
+        return replace(rolled.classes, labels=ClassLabels(self.problem.frequencies.names, codes))
 
     def check(self, rolled: RolledUp) -> bool:
         """Return whether a node satisfies the model once the rows that the budget allows are suppressed."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.full_domain.subtrees import SubtreeCut
-from indistinct.frequencies.value import Classes, Labels
+from indistinct.frequencies.value import Classes, ClassLabels
 from indistinct.machine.arrays import Codes
 from indistinct.models.base import All, Model
 from indistinct.models.subset_anonymity import SubsetAnonymity
@@ -165,4 +165,4 @@ class _Table:
 
     def _groups(self, model: SubsetAnonymity, classes: Classes, codes: Codes) -> SubsetGroups:
         names = self.outliers.space.problem.frequencies.names
-        return SubsetGroups(replace(classes, labels=Labels(names, codes)), model.column_sets(names))
+        return SubsetGroups(replace(classes, labels=ClassLabels(names, codes)), model.column_sets(names))

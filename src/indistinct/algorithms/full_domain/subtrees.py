@@ -12,7 +12,7 @@ import numpy as np
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.frequencies import _kernels
 from indistinct.frequencies.encode import pack
-from indistinct.frequencies.value import Classes, Labels
+from indistinct.frequencies.value import Classes, ClassLabels
 from indistinct.machine.arrays import Codes
 from indistinct.models.dropping import classes_to_drop
 from indistinct.recoding.kinds import ByColumn, RecodedColumn
@@ -59,7 +59,7 @@ class SubtreeCut:
         classes = problem.frequencies.classes.regroup(self.class_ids, int(self.class_ids.max(initial=-1)) + 1)
         if not problem.model.needs_labels:
             return classes
-        return replace(classes, labels=Labels(problem.frequencies.names, self.values))
+        return replace(classes, labels=ClassLabels(problem.frequencies.names, self.values))
 
     @cached_property
     def values(self) -> Codes:

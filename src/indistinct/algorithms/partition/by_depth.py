@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from indistinct.algorithms.partition.layout import Layout
+from indistinct.algorithms.partition.layout import KernelLayout
 from indistinct.algorithms.partition.strict import Partition
 from indistinct.frequencies.value import Classes
 from indistinct.machine.arrays import Codes, is_large, spread, starts_of, workers
@@ -22,7 +22,7 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Parts:
+class DepthParts:
     """The parts of one depth: part `i` has the cells `items[starts[i]:starts[i + 1]]`, packed in `rows`.
 
     `offsets` are their places in the final order of all cells.
@@ -36,13 +36,13 @@ class Parts:
     def __len__(self) -> int:
         return len(self.offsets)
 
-    def select(self, mask: Codes) -> "Parts":
+    def select(self, mask: Codes) -> "DepthParts":
         """Return some of the parts."""
         if mask.all():
             return self
         sizes = np.diff(self.starts)
         inside = np.repeat(mask, sizes)
-        return Parts(self.items[inside], self.rows[inside], starts_of(sizes[mask]), self.offsets[mask])
+        return DepthParts(self.items[inside], self.rows[inside], starts_of(sizes[mask]), self.offsets[mask])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +60,7 @@ class Division:
     sizes: Codes
 
 
-class Search(Protocol):
+class DepthSearch(Protocol):
     """How parts are weighed and cut. A candidate is a number."""
 
     @property
@@ -71,10 +71,10 @@ class Search(Protocol):
     def work(self) -> int:
         """Return of how many counted cells a cell takes the time."""
 
-    def weigh(self, parts: Parts, first: int, last: int) -> Codes:
+    def weigh(self, parts: DepthParts, first: int, last: int) -> Codes:
         """Return a row for each of a run of parts, with the weight of every candidate."""
 
-    def divide(self, parts: Parts, chosen: Codes) -> Division:
+    def divide(self, parts: DepthParts, chosen: Codes) -> Division:
         """Return the parts cut at a candidate each."""
 
     def axes(self, chosen: Codes) -> Codes:
@@ -82,13 +82,13 @@ class Search(Protocol):
 
 
 def partition_by_depth(
-    search: Search, ranks: Codes, classes: Classes, *, layout: Layout, model: Model, counters: Counter[str]
+    search: DepthSearch, ranks: Codes, classes: Classes, *, layout: KernelLayout, model: Model, counters: Counter[str]
 ) -> Partition:
     """Return the partition in which every part is cut at its lightest candidate; cells of a class stand together."""
     tree = _Tree()
     everything = np.arange(len(ranks))
     final, ends = np.empty_like(everything), []
-    parts = Parts(everything, layout.pack(ranks, classes.sizes), np.array([0, len(ranks)]), np.zeros(1, np.int64))
+    parts = DepthParts(everything, layout.pack(ranks, classes.sizes), np.array([0, len(ranks)]), np.zeros(1, np.int64))
     while len(parts):
         chosen = _chosen(search, parts, model=model, classes=classes, counters=counters)
         cut = chosen >= 0
@@ -105,7 +105,7 @@ def partition_by_depth(
     return Partition(tree.cuts(), ranks[final], class_ids, classes.sizes[final])
 
 
-def _chosen(search: Search, parts: Parts, *, model: Model, classes: Classes, counters: Counter[str]) -> Codes:
+def _chosen(search: DepthSearch, parts: DepthParts, *, model: Model, classes: Classes, counters: Counter[str]) -> Codes:
     """Return each part's lightest candidate that the model allows, -1 where there is none."""
     if model.traits.sizes_only:
         chosen = np.full(len(parts), -1)
@@ -135,7 +135,7 @@ def _chosen(search: Search, parts: Parts, *, model: Model, classes: Classes, cou
     return chosen
 
 
-def spread_parts(work: Callable[[int, int], Result], parts: Parts, weight: int) -> list[Result]:
+def spread_parts(work: Callable[[int, int], Result], parts: DepthParts, weight: int) -> list[Result]:
     """Return what a function returns for runs of parts, which have about as many cells each of that weight."""
     cells, runs = len(parts.items), 1
     if is_large(weight * cells):
@@ -145,12 +145,12 @@ def spread_parts(work: Callable[[int, int], Result], parts: Parts, weight: int) 
     return spread(work, bounds[:-1], bounds[1:])
 
 
-def _sides(parts: Parts, division: Division) -> Parts:
+def _sides(parts: DepthParts, division: Division) -> DepthParts:
     """Return the sides of cut parts as parts."""
     starts = np.empty(2 * len(parts) + 1, dtype=np.int64)
     starts[::2], starts[1::2] = parts.starts, division.middles
     offsets = np.repeat(parts.offsets - parts.starts[:-1], 2) + starts[:-1]
-    return Parts(parts.items[division.order], parts.rows[division.order], starts, offsets)
+    return DepthParts(parts.items[division.order], parts.rows[division.order], starts, offsets)
 
 
 class _Tree:

@@ -14,7 +14,7 @@ import numpy as np
 
 from indistinct.algorithms.partition.level_columns import LevelColumn, local_layout, ranks_among
 from indistinct.algorithms.partition.strict_any_model import GrowingTree, widths
-from indistinct.frequencies.levels import LAST, NOBODY, KeyTree, Ranges, Scale, Segmented, Segments, Survey, Within
+from indistinct.frequencies.levels import LAST, NOBODY, KeyRanges, KeyTree, Scale, Segmented, Segments, Survey, Within
 from indistinct.frequencies.value import Classes, Histogram, Key
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.models.base import Model
@@ -32,7 +32,7 @@ class Passes(Protocol):
     def survey(self, tree: KeyTree, scale: Scale) -> Survey:
         """Return the rows of each part, how far it reaches, and how its rows fall into buckets."""
 
-    def within(self, tree: KeyTree, ranges: Ranges) -> Within:
+    def within(self, tree: KeyTree, ranges: KeyRanges) -> Within:
         """Return what lies in one range of each part."""
 
     def segments(self, tree: KeyTree, segments: Segments) -> Segmented:
@@ -317,13 +317,13 @@ class _Level:
         return MedianSearch(int(self.survey.rows[part]), low, shift, values.astype(np.uint64), counts[values])
 
 
-def _ranges(tried: Codes, searches: dict[int, "MedianSearch"]) -> Ranges:
+def _ranges(tried: Codes, searches: dict[int, "MedianSearch"]) -> KeyRanges:
     """Return one range for each part; one in which nobody is interested is empty."""
     low, high = np.ones(len(tried), dtype=np.uint64), np.zeros(len(tried), dtype=np.uint64)
     shift = np.zeros(len(tried), dtype=np.uint64)
     for part, search in searches.items():
         low[part], high[part], shift[part] = search.low, search.high, search.shift
-    return Ranges(tried, low, high, shift)
+    return KeyRanges(tried, low, high, shift)
 
 
 @dataclass(slots=True)

@@ -25,8 +25,8 @@ from indistinct.algorithms.partition._cut_order_kernels import (
     SIZE,
     Orders,
 )
-from indistinct.algorithms.partition.by_depth import Division, Parts, partition_by_depth, spread_parts
-from indistinct.algorithms.partition.layout import Layout
+from indistinct.algorithms.partition.by_depth import DepthParts, Division, partition_by_depth, spread_parts
+from indistinct.algorithms.partition.layout import KernelLayout
 from indistinct.algorithms.partition.strict import Partition
 from indistinct.frequencies.value import Classes
 from indistinct.machine.arrays import Codes, starts_of
@@ -50,7 +50,7 @@ class Costs:
 
     @classmethod
     def of(
-        cls, columns: Sequence[QuasiColumn], layout: Layout, *, rows: int, trees: TreeForm, in_order: bool
+        cls, columns: Sequence[QuasiColumn], layout: KernelLayout, *, rows: int, trees: TreeForm, in_order: bool
     ) -> "Costs":
         """Return the charges of the global certainty penalty; `in_order` cuts every column along its ranks."""
         scale = 1 << max(min(FRACTION, 62 - rows.bit_length() - len(columns).bit_length()), 0)
@@ -89,7 +89,7 @@ def partition_by_loss(
     ranks: Codes,
     classes: Classes,
     *,
-    layout: Layout,
+    layout: KernelLayout,
     costs: Costs,
     model: Model,
     positions: int,
@@ -108,7 +108,7 @@ class _Search:
     """How parts are weighed, cut and judged."""
 
     costs: Costs
-    layout: Layout
+    layout: KernelLayout
     smallest: int
     positions: int
     never: float = int(NEVER)
@@ -118,7 +118,7 @@ class _Search:
         """Return the column of every candidate."""
         return chosen // self.positions
 
-    def divide(self, parts: Parts, chosen: Codes) -> Division:
+    def divide(self, parts: DepthParts, chosen: Codes) -> Division:
         """Return the parts cut at their candidates."""
         cells, count = len(parts.items), len(parts)
         found = Division(*(np.empty(size, dtype=np.int64) for size in (cells, count, count, cells, count)))
@@ -132,7 +132,7 @@ class _Search:
         spread_parts(one, parts, self.work)
         return found
 
-    def weigh(self, parts: Parts, first: int, last: int) -> Codes:
+    def weigh(self, parts: DepthParts, first: int, last: int) -> Codes:
         """Return what the sides of every candidate lose, for a run of parts."""
         losses = np.full((last - first, len(self.layout.sizes) * self.positions), NEVER)
         starts, costs = parts.starts[first : last + 1], self.costs

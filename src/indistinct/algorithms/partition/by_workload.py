@@ -16,8 +16,8 @@ import numpy as np
 from indistinct.algorithms.base import fewest_rows
 from indistinct.algorithms.partition import _by_workload_kernels as _kernels
 from indistinct.algorithms.partition._by_workload_kernels import LINE, NODE, SET
-from indistinct.algorithms.partition.by_depth import Division, Parts, partition_by_depth, spread_parts
-from indistinct.algorithms.partition.layout import Layout
+from indistinct.algorithms.partition.by_depth import DepthParts, Division, partition_by_depth, spread_parts
+from indistinct.algorithms.partition.layout import KernelLayout
 from indistinct.algorithms.partition.strict import Partition
 from indistinct.frequencies.value import Classes
 from indistinct.machine.arrays import Codes, starts_of
@@ -39,7 +39,7 @@ def partition_by_workload(
     classes: Classes,
     *,
     columns: Sequence[QuasiColumn],
-    layout: Layout,
+    layout: KernelLayout,
     boxes: Boxes,
     trees: TreeForm,
     in_order: bool,
@@ -73,7 +73,7 @@ class _Search:
         ranks: Codes,
         counts: Codes,
         columns: Sequence[QuasiColumn],
-        layout: Layout,
+        layout: KernelLayout,
         boxes: Boxes,
         *,
         trees: TreeForm,
@@ -100,7 +100,7 @@ class _Search:
         """Return the column of every candidate."""
         return chosen // self.width
 
-    def weigh(self, parts: Parts, first: int, last: int) -> Codes:
+    def weigh(self, parts: DepthParts, first: int, last: int) -> Codes:
         """Return the error of queries on the sides of every candidate, for a run of parts."""
         weights = np.full((last - first, len(self.ends) * self.width), np.inf)
         where = (parts.items, parts.starts[first : last + 1], self.ranks, self.counts, self.asked)
@@ -108,7 +108,7 @@ class _Search:
         _kernels.weigh(*where, *rules, self._work(), weights)
         return weights
 
-    def divide(self, parts: Parts, chosen: Codes) -> Division:
+    def divide(self, parts: DepthParts, chosen: Codes) -> Division:
         """Return the parts cut at their candidates."""
         cells, count = len(parts.items), len(parts)
         found = Division(*(np.empty(size, dtype=np.int64) for size in (cells, count, count, cells, count)))

@@ -24,7 +24,7 @@ TRIED_COLUMNS = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Grid:
+class CutGrid:
     """Cuts of some columns, each as a mask over ranks: a cut after rank `r` where it is set; `cost` is their C_DM."""
 
     cuts: tuple[Codes, ...]
@@ -43,7 +43,7 @@ def find_greedy_cuts(ranks: Codes, problem: Problem) -> list[Codes]:
     first = min(width, TRIED_COLUMNS)
     subsets = [some for size in range(1, first + 1) for some in combinations(range(first), size)]
     subsets += [tuple(range(size)) for size in range(first + 1, width + 1)]
-    grids: dict[tuple[int, ...], Grid] = {}
+    grids: dict[tuple[int, ...], CutGrid] = {}
     for index, some in enumerate(subsets):
         fewer = (tuple(j for j in some if j != left) for left in some)
         grids[some] = _grid_of(ranks, problem, some, {rest: grids[rest] for rest in fewer if rest in grids})
@@ -51,7 +51,7 @@ def find_greedy_cuts(ranks: Codes, problem: Problem) -> list[Codes]:
     return _with_free_cuts(ranks, list(grids[subsets[-1]].cuts))
 
 
-def _grid_of(ranks: Codes, problem: Problem, some: tuple[int, ...], fewer: dict[tuple[int, ...], Grid]) -> Grid:
+def _grid_of(ranks: Codes, problem: Problem, some: tuple[int, ...], fewer: dict[tuple[int, ...], CutGrid]) -> CutGrid:
     """Return cuts of some columns that cost no more than those of any set with one column less."""
     own_ranks, own = _project(ranks, problem, some)
     before = min(fewer.items(), key=lambda item: item[1].cost, default=None)
@@ -59,7 +59,7 @@ def _grid_of(ranks: Codes, problem: Problem, some: tuple[int, ...], fewer: dict[
     if before is not None:
         by_column = dict(zip(before[0], before[1].cuts, strict=True))
         nothing = [np.zeros(len(column.domain), dtype=bool) for column in own.columns]
-        start = Grid(tuple(by_column.get(j, nothing[index]) for index, j in enumerate(some)), before[1].cost)
+        start = CutGrid(tuple(by_column.get(j, nothing[index]) for index, j in enumerate(some)), before[1].cost)
         if start.cost <= _least_cost(own):
             return start
     greedy = _price_cuts(own_ranks, own, _search(own_ranks, own, None))
@@ -120,13 +120,13 @@ def _least_cost(problem: Problem) -> int:
     return max(int((sizes * np.maximum(sizes, k)).sum()), least_squares(int(sizes.sum()), k))
 
 
-def _price_cuts(ranks: Codes, problem: Problem, cuts: list[Codes]) -> Grid:
+def _price_cuts(ranks: Codes, problem: Problem, cuts: list[Codes]) -> CutGrid:
     """Return cuts with their discernibility, as they are published: intervals of a tree that look alike are one."""
     pairs = list(zip(problem.columns, cuts, strict=True))
     labels = [_labels(column, cut, ranks[:, j]) for j, (column, cut) in enumerate(pairs)]
     ids = group_rows([own.astype(np.uint32) for own in labels], [int(own.max()) + 1 for own in labels]).group_ids()
     sizes = np.bincount(ids, weights=problem.frequencies.counts).astype(np.int64)
-    return Grid(tuple(cuts), int(sizes @ sizes))
+    return CutGrid(tuple(cuts), int(sizes @ sizes))
 
 
 def _labels(column: QuasiColumn, cut: Codes, ranks: Codes) -> Codes:

@@ -34,7 +34,7 @@ FIELD_BITS = 63
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Layout:
+class KernelLayout:
     """Flat arrays that describe every column to the kernels.
 
     `trees[offset + rank * stride + level]` is a node of a tree column; `lines` holds a place for every rank of an
@@ -100,7 +100,7 @@ class Layout:
         return max([*trees, min(max(self.sizes, default=1), COUNTING_LIMIT), 2])
 
 
-def layout_of(columns: Sequence[QuasiColumn], importance: Importance = NO_IMPORTANCE) -> Layout:
+def layout_of(columns: Sequence[QuasiColumn], importance: Importance = NO_IMPORTANCE) -> KernelLayout:
     """Lay the columns of a problem out for the kernels; a column that matters more is as much wider."""
     trees, lines, strides, spans = [], [], [], []
     for column in columns:
@@ -117,7 +117,7 @@ def layout_of(columns: Sequence[QuasiColumn], importance: Importance = NO_IMPORT
             strides.append(0)
             spans.append(column.span)
     weights = np.array([importance.of(column.name) for column in columns])
-    return Layout(
+    return KernelLayout(
         trees=np.concatenate(trees),
         tree_offset=starts_of([len(tree) for tree in trees])[:-1],
         tree_stride=np.array(strides, dtype=np.int64),

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from indistinct.algorithms.partition.layout import Layout, layout_of
+from indistinct.algorithms.partition.layout import KernelLayout, layout_of
 from indistinct.algorithms.within_levels import ColumnWithin
 from indistinct.frequencies.levels import MISSING, KeyColumn
 from indistinct.machine.arrays import Codes
@@ -83,7 +83,7 @@ class LevelColumn:
         return Domain(self.keys.name, self.keys.values(keys[int(missing) :]), missing=missing)
 
 
-def local_layout(columns: Sequence[LevelColumn], some: Sequence[Codes]) -> Layout:
+def local_layout(columns: Sequence[LevelColumn], some: Sequence[Codes]) -> KernelLayout:
     """Lay columns out with the values of some keys, each column's ascending, on the line of the whole table."""
     layout = layout_of([column.among(keys) for column, keys in zip(columns, some, strict=True)])
     lines = layout.lines.copy()

@@ -15,7 +15,7 @@ from indistinct.algorithms.parameters import EXTENT, NUMERIC, TREES
 from indistinct.algorithms.partition.by_loss import Costs, partition_by_loss
 from indistinct.algorithms.partition.by_pattern import partition_by_pattern
 from indistinct.algorithms.partition.by_workload import partition_by_workload
-from indistinct.algorithms.partition.layout import Layout, layout_of, ranks_of, summarize
+from indistinct.algorithms.partition.layout import KernelLayout, layout_of, ranks_of, summarize
 from indistinct.algorithms.partition.relaxed import halve_by_rounds, halve_by_size
 from indistinct.algorithms.partition.strict import Partition, partition_strictly
 from indistinct.errors import ParameterError
@@ -188,7 +188,7 @@ class Mondrian(Algorithm):
         """Whether every cut is weighed."""
         return self.choose == "loss" or self.workload is not None
 
-    def _partition(self, problem: Problem, layout: Layout, ranks: Codes, classes: Classes) -> Partition:
+    def _partition(self, problem: Problem, layout: KernelLayout, ranks: Codes, classes: Classes) -> Partition:
         """Return the cuts of some cells."""
         model, counters, in_order = problem.model, problem.counters, self.extent == "region"
         if self.workload is not None:
@@ -207,7 +207,7 @@ class Mondrian(Algorithm):
         return partition_strictly(ranks, classes, layout=layout, model=model, counters=counters)
 
     def _by_workload(
-        self, problem: Problem, layout: Layout, ranks: Codes, classes: Classes, workload: Workload
+        self, problem: Problem, layout: KernelLayout, ranks: Codes, classes: Classes, workload: Workload
     ) -> Partition:
         names = [column.name for column in problem.columns]
         if not any(name in names for name in workload.columns):

@@ -40,7 +40,7 @@ FEWEST_CLASSES = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cells:
+class RankedCells:
     """Vectors of ranks without gaps, and the classes of equal vectors."""
 
     ranks: Codes
@@ -55,7 +55,7 @@ class CutSpace:
     dropped, and a dropped row costs as much as the table has rows.
     """
 
-    cells: Cells
+    cells: RankedCells
     bases: Codes
     model: Model
     budget: int
@@ -64,7 +64,7 @@ class CutSpace:
     def of(cls, ranks: Codes, classes: Classes, model: Model, *, budget: int) -> "CutSpace":
         """Return the space of cells with these ranks, of which each column has every one from 0 on."""
         sizes = ranks.max(axis=0, initial=0).astype(np.int64)
-        return cls(Cells(np.ascontiguousarray(ranks, dtype=np.int32), classes), starts_of(sizes), model, budget)
+        return cls(RankedCells(np.ascontiguousarray(ranks, dtype=np.int32), classes), starts_of(sizes), model, budget)
 
     @property
     def cuts(self) -> int:
@@ -80,7 +80,7 @@ class CutSpace:
         """Return, for each column, the interval of each value between the cuts that a mask makes."""
         return [starts_of(made[start:stop]) for start, stop in zip(self.bases[:-1], self.bases[1:], strict=True)]
 
-    def class_ids(self, cells: Cells, made: Codes) -> Codes:
+    def class_ids(self, cells: RankedCells, made: Codes) -> Codes:
         """Return the class of every cell between the cuts that a mask makes."""
         intervals = self.intervals(made)
         columns = [own[cells.ranks[:, j]] for j, own in enumerate(intervals)]
@@ -96,7 +96,7 @@ class Weighed:
     """
 
     status: Codes
-    cells: Cells
+    cells: RankedCells
     cost: int
     bound: int
     full: int | None
@@ -127,16 +127,16 @@ class Weighed:
 
 CHOICES = (Weighed.largest_gain, Weighed.nearest_half)
 """How a greedy descent chooses its next cut."""
-Weigh = Callable[[CutSpace, Cells, Codes], Weighed | None]
+Weigh = Callable[[CutSpace, RankedCells, Codes], Weighed | None]
 
 
-def weigh_node(space: CutSpace, cells: Cells, status: Codes) -> Weighed | None:
+def weigh_node(space: CutSpace, cells: RankedCells, status: Codes) -> Weighed | None:
     """Return a node weighed, for any model; None if its head is beyond the budget. `status` is changed."""
     by_size = space.model.traits.sizes_only
     return (weigh_node_by_size if by_size else weigh_node_by_model)(space, cells, status)
 
 
-def weigh_node_by_size(space: CutSpace, cells: Cells, status: Codes) -> Weighed | None:
+def weigh_node_by_size(space: CutSpace, cells: RankedCells, status: Codes) -> Weighed | None:
     """Return what `weigh_node_by_model` returns for a model that looks at class sizes alone, by a kernel."""
     effects, figures = np.empty((space.cuts, EFFECTS), dtype=np.int64), np.zeros(4, dtype=np.int64)
     atoms, sizes = np.empty_like(cells.ranks), np.empty(len(cells.ranks), dtype=np.int64)
@@ -146,10 +146,10 @@ def weigh_node_by_size(space: CutSpace, cells: Cells, status: Codes) -> Weighed 
         return None
     count, cost, bound, full = figures.tolist()
     atoms, sizes = atoms[:count].copy(), sizes[:count].copy()
-    return Weighed(status, Cells(atoms, Classes(sizes)), cost, bound, None if full < 0 else full, effects)
+    return Weighed(status, RankedCells(atoms, Classes(sizes)), cost, bound, None if full < 0 else full, effects)
 
 
-def weigh_node_by_model(space: CutSpace, cells: Cells, status: Codes) -> Weighed | None:
+def weigh_node_by_model(space: CutSpace, cells: RankedCells, status: Codes) -> Weighed | None:
     """Return a node weighed by what the model says of every class; None if its head is beyond the budget."""
     model, table = space.model, space.rows
     head = space.class_ids(cells, status == HEAD)
@@ -169,11 +169,11 @@ def weigh_node_by_model(space: CutSpace, cells: Cells, status: Codes) -> Weighed
     below = model.violations(atoms)
     full = _cost(atoms.sizes, below, table) if atoms.members_of(below) <= space.budget else None
     bound = _bound(space, classes.sizes, broken, atoms.sizes, head[firsts])
-    merged = Cells(np.ascontiguousarray(cells.ranks[firsts]), atoms)
+    merged = RankedCells(np.ascontiguousarray(cells.ranks[firsts]), atoms)
     return Weighed(status, merged, _cost(classes.sizes, broken, table), bound, full, effects)
 
 
-def _effects(space: CutSpace, cells: Cells, status: Codes, head: Codes, rows: Codes, broken: Codes) -> Codes:
+def _effects(space: CutSpace, cells: RankedCells, status: Codes, head: Codes, rows: Codes, broken: Codes) -> Codes:
     """Return what each cut of the tail does to the classes of the head that satisfy the model."""
     effects, table = np.zeros((space.cuts, EFFECTS), dtype=np.int64), space.rows
     effects[:, SMALLEST] = table
@@ -228,7 +228,7 @@ class _OpenNode:
     """
 
     status: Codes
-    cells: Cells | None
+    cells: RankedCells | None
     cut: int
     bound: int
 
@@ -356,7 +356,7 @@ class CutSearch:
         if node is not None and node.bound < self.cost and (cut := node.branching_cut()) is not None:
             self.open.push(_OpenNode(node.status, node.cells, cut, node.bound))
 
-    def _look_at(self, cells: Cells, status: Codes) -> Weighed | None:
+    def _look_at(self, cells: RankedCells, status: Codes) -> Weighed | None:
         """Weigh a node, and keep its head, or its head and tail, if that is the best so far."""
         self.nodes += 1
         node = self.weigh(self.space, cells, status)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from indistinct.algorithms.partition import _relaxed_kernels
-from indistinct.algorithms.partition.layout import Layout
+from indistinct.algorithms.partition.layout import KernelLayout
 from indistinct.algorithms.partition.strict_any_model import widths
 from indistinct.frequencies.pieces import Pieces, join_pieces
 from indistinct.frequencies.value import FrequencySet
@@ -14,7 +14,7 @@ from indistinct.machine.arrays import Codes
 from indistinct.models.base import Model
 
 
-def halve_by_size(ranks: Codes, counts: Codes, *, layout: Layout, k: int) -> Pieces:
+def halve_by_size(ranks: Codes, counts: Codes, *, layout: KernelLayout, k: int) -> Pieces:
     """Halve parts while both halves have at least `k` rows."""
     rows, cells = int(counts.sum()), len(ranks)
     most = cells + rows // k + 1
@@ -30,7 +30,7 @@ def halve_by_size(ranks: Codes, counts: Codes, *, layout: Layout, k: int) -> Pie
 
 
 def halve_by_rounds(
-    ranks: Codes, frequencies: FrequencySet, *, layout: Layout, model: Model, counters: Counter[str]
+    ranks: Codes, frequencies: FrequencySet, *, layout: KernelLayout, model: Model, counters: Counter[str]
 ) -> Pieces:
     """Halve parts while both halves satisfy the model; sensitive values are handed out in value order."""
     pieces, done = Pieces.of(frequencies), []
@@ -43,7 +43,13 @@ def halve_by_rounds(
 
 
 def _round(
-    ranks: Codes, pieces: Pieces, frequencies: FrequencySet, *, layout: Layout, model: Model, counters: Counter[str]
+    ranks: Codes,
+    pieces: Pieces,
+    frequencies: FrequencySet,
+    *,
+    layout: KernelLayout,
+    model: Model,
+    counters: Counter[str],
 ) -> tuple[Codes, Codes]:
     """Halve every part along the first of its columns, widest first, whose halves satisfy the model.
 

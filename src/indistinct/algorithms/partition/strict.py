@@ -8,7 +8,7 @@ import numpy as np
 
 from indistinct.algorithms.partition import _strict_kernels as _kernels
 from indistinct.algorithms.partition._tested_kernels import partition_tested
-from indistinct.algorithms.partition.layout import Layout
+from indistinct.algorithms.partition.layout import KernelLayout
 from indistinct.algorithms.partition.strict_any_model import partition_by_rounds
 from indistinct.frequencies.value import Classes
 from indistinct.machine.arrays import Codes, is_large, spread, workers
@@ -57,13 +57,13 @@ class _UndecidedError(Exception):
 class _Rule:
     """When parts are cut: into sides of `smallest` rows, or that pass a test; then parts have twice as many."""
 
-    layout: Layout
+    layout: KernelLayout
     smallest: int
     test: CompiledTest | None = None
 
 
 def partition_strictly(
-    ranks: Codes, classes: Classes, *, layout: Layout, model: Model, counters: Counter[str]
+    ranks: Codes, classes: Classes, *, layout: KernelLayout, model: Model, counters: Counter[str]
 ) -> Partition:
     """Return the greedy strict partition in which every part satisfies the model, by whatever finds it soonest."""
     if model.traits.sizes_only:
@@ -77,13 +77,13 @@ def partition_strictly(
     return Partition(cuts, ranks, cuts.locate(ranks), classes.sizes)
 
 
-def partition_by_size(ranks: Codes, counts: Codes, *, layout: Layout, k: int) -> Partition:
+def partition_by_size(ranks: Codes, counts: Codes, *, layout: KernelLayout, k: int) -> Partition:
     """Return the greedy strict partition with at least `k` rows a part; cells of one class stand together in it."""
     return _partition(layout.pack(ranks, counts), _Rule(layout, k), Counter())
 
 
 def partition_by_test(
-    ranks: Codes, classes: Classes, *, layout: Layout, model: Model, counters: Counter[str]
+    ranks: Codes, classes: Classes, *, layout: KernelLayout, model: Model, counters: Counter[str]
 ) -> Partition | None:
     """Return the greedy strict partition in which every part satisfies the model; None where no test can tell."""
     test = compile_test(model, classes)

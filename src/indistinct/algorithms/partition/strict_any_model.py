@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from indistinct.algorithms.partition.layout import Layout
+from indistinct.algorithms.partition.layout import KernelLayout
 from indistinct.algorithms.partition.medians import Parts, middle_of
 from indistinct.frequencies.value import Classes
 from indistinct.machine.arrays import Codes, starts_of
@@ -18,7 +18,7 @@ from indistinct.recoding.summary import meeting_levels, node_runs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Trial:
+class TentativeCut:
     """A tentative cut of every part: each item's child and the last rank of that child, and how many children."""
 
     children: Codes
@@ -27,7 +27,7 @@ class Trial:
 
 
 def partition_by_rounds(
-    ranks: Codes, classes: Classes, *, layout: Layout, model: Model, counters: Counter[str]
+    ranks: Codes, classes: Classes, *, layout: KernelLayout, model: Model, counters: Counter[str]
 ) -> Cuts:
     """Return the tree of cuts of the greedy strict partitioning in which every part satisfies the model."""
     tree = GrowingTree()
@@ -39,21 +39,23 @@ def partition_by_rounds(
         for node, offset in zip(parts.nodes[~cut].tolist(), parts.offsets[~cut].tolist(), strict=True):
             tree.left[node] = offset
         kept = np.repeat(cut, np.diff(parts.starts))
-        trial = Trial(trial.children[kept], trial.ends[kept], trial.count[cut])
+        trial = TentativeCut(trial.children[kept], trial.ends[kept], trial.count[cut])
         parts = _split(parts.select(cut), axis[cut], trial, tree)
     return tree.cuts()
 
 
 def _choose(
-    ranks: Codes, classes: Classes, parts: Parts, *, layout: Layout, model: Model, counters: Counter[str]
-) -> tuple[Codes, Trial]:
+    ranks: Codes, classes: Classes, parts: Parts, *, layout: KernelLayout, model: Model, counters: Counter[str]
+) -> tuple[Codes, TentativeCut]:
     """Return each part's axis, -1 where no cut is allowable, and the cuts."""
     low = np.minimum.reduceat(ranks[parts.items], parts.starts[:-1]).astype(np.int64)
     high = np.maximum.reduceat(ranks[parts.items], parts.starts[:-1]).astype(np.int64)
     width = widths(low, high, layout)
     by_width = np.argsort(-width, axis=1, kind="stable")
     axis = np.full(len(parts), -1)
-    chosen = Trial(*(np.zeros(size, dtype=np.int64) for size in (len(parts.items), len(parts.items), len(parts))))
+    chosen = TentativeCut(
+        *(np.zeros(size, dtype=np.int64) for size in (len(parts.items), len(parts.items), len(parts)))
+    )
     sizes = np.add.reduceat(classes.sizes[parts.items], parts.starts[:-1])
     for attempt in range(ranks.shape[1]):
         tried = by_width[:, attempt]
@@ -71,7 +73,7 @@ def _choose(
     return axis, chosen
 
 
-def widths(low: Codes, high: Codes, layout: Layout) -> Codes:
+def widths(low: Codes, high: Codes, layout: KernelLayout) -> Codes:
     """Return the normalized width of every part in every column; negative where it is constant."""
     width = np.zeros(low.shape)
     for j in range(low.shape[1]):
@@ -87,8 +89,8 @@ def widths(low: Codes, high: Codes, layout: Layout) -> Codes:
 
 
 def _cut_along(
-    values: Codes, classes: Classes, parts: Parts, dimension: int, layout: Layout, model: Model
-) -> tuple[Codes, Trial]:
+    values: Codes, classes: Classes, parts: Parts, dimension: int, layout: KernelLayout, model: Model
+) -> tuple[Codes, TentativeCut]:
     """Return which parts have an allowable cut along a column, and the cuts."""
     stride = int(layout.tree_stride[dimension])
     if stride:
@@ -106,11 +108,11 @@ def _cut_along(
     return after_fits | ahead_fits, _two_sided(values, owners, cut)
 
 
-def _two_sided(values: Codes, owners: Codes, cut: Codes) -> Trial:
-    return Trial((values > cut[owners]).astype(np.int64), cut[owners], np.full(len(cut), 2))
+def _two_sided(values: Codes, owners: Codes, cut: Codes) -> TentativeCut:
+    return TentativeCut((values > cut[owners]).astype(np.int64), cut[owners], np.full(len(cut), 2))
 
 
-def _children(values: Codes, parts: Parts, ancestors: Codes) -> Trial:
+def _children(values: Codes, parts: Parts, ancestors: Codes) -> TentativeCut:
     """Cut every part into the children, that occur in it, of the node where its values meet."""
     low = np.minimum.reduceat(values, parts.starts[:-1]).astype(np.int64)
     high = np.maximum.reduceat(values, parts.starts[:-1]).astype(np.int64)
@@ -125,10 +127,10 @@ def _children(values: Codes, parts: Parts, ancestors: Codes) -> Trial:
     children[order] = running - running[parts.starts[:-1]][owners[order]]
     count = np.maximum.reduceat(children, parts.starts[:-1]) + 1
     last = [node_runs(column, int(column.max()) + 1)[1][column] for column in ancestors.T]
-    return Trial(children, np.stack(last, axis=1)[values, levels].astype(np.int64), count)
+    return TentativeCut(children, np.stack(last, axis=1)[values, levels].astype(np.int64), count)
 
 
-def judge(classes: Classes, parts: Parts, trial: Trial, model: Model) -> Codes:
+def judge(classes: Classes, parts: Parts, trial: TentativeCut, model: Model) -> Codes:
     """Return which parts fall into children that all satisfy the model."""
     bases = starts_of(trial.count)
     class_ids = (bases[:-1][parts.owners()] + trial.children).astype(np.int32)
@@ -136,7 +138,7 @@ def judge(classes: Classes, parts: Parts, trial: Trial, model: Model) -> Codes:
     return ~np.logical_or.reduceat(broken, bases[:-1])
 
 
-def _split(parts: Parts, axis: Codes, trial: Trial, tree: "GrowingTree") -> Parts:
+def _split(parts: Parts, axis: Codes, trial: TentativeCut, tree: "GrowingTree") -> Parts:
     """Return the children of cut parts and write their cuts into the tree."""
     if not len(parts):
         return parts

@@ -22,7 +22,7 @@ from indistinct.tables import open_table
 from indistinct.tables.dictionaries import is_text
 from indistinct.tables.files import head_of_parquet
 from indistinct.tables.frames import flat, is_frame
-from indistinct.tables.hive import Partitions, find_partitions
+from indistinct.tables.hive import HivePartitions, find_partitions
 from indistinct.tables.opening import check_file, delimited_reading
 from indistinct.tables.row_groups import write_blocks
 from indistinct.tables.several import (
@@ -156,7 +156,7 @@ def _from_files(
     memory: int,
     *,
     published: bool,
-    partitions: Partitions | None,
+    partitions: HivePartitions | None,
 ) -> DuckTable | None:
     for path in files:
         check_file(path)
@@ -189,7 +189,7 @@ def _apply_declarations(table: DuckTable, duckdb: Any, memory: int) -> DuckTable
 
 
 def _parquet(
-    files: tuple[Path, ...], reading: Reading, duckdb: Any, memory: int, *, partitions: Partitions | None = None
+    files: tuple[Path, ...], reading: Reading, duckdb: Any, memory: int, *, partitions: HivePartitions | None = None
 ) -> DuckTable:
     schemas, rows, columns = list[pa.Schema](), 0, reading.columns or None
     for path in files:
@@ -208,7 +208,7 @@ def _parquet(
     return DuckTable(connection, _join_partitions(connection, paths, partitions), schema, rows, reading=reading)
 
 
-def _join_partitions(connection: Any, paths: Sequence[str], partitions: Partitions) -> Any:
+def _join_partitions(connection: Any, paths: Sequence[str], partitions: HivePartitions) -> Any:
     """Return the rows of files with the columns that their folders name."""
     cells = zip(*partitions.values.values(), strict=True)
     columns = [pa.array(values, field.type) for values, field in zip(cells, partitions.schema, strict=True)]

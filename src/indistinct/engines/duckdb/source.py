@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.engines.groups import Groups, alone_in_groups, once_in_groups
+from indistinct.engines.groups import ValueGroups, alone_in_groups, once_in_groups
 from indistinct.errors import InputError
 from indistinct.frequencies.encode import group_rows
 from indistinct.machine.arrays import Codes
@@ -117,7 +117,7 @@ class DuckTable(SourceDetails):
         return self.relation.query(SOURCE, sql)
 
     @own_words
-    def groups(self, columns: Sequence[str]) -> Groups:
+    def groups(self, columns: Sequence[str]) -> ValueGroups:
         """Return the distinct combinations of some columns, and how many rows have each."""
         if self.parquet and columns:
             found = coded_groups(self.batches(columns), columns, self.connection, self.arrow)
@@ -135,7 +135,7 @@ class DuckTable(SourceDetails):
             tables.append(_in_codes(self._published(_as_read(table.select(list(columns)), wanted))))
             counts.append(table[number].to_numpy())
         whole = pa.concat_tables(tables) if tables else self._published(_as_read(wanted.empty_table(), wanted))
-        return Groups(whole, np.concatenate(counts))
+        return ValueGroups(whole, np.concatenate(counts))
 
     def batches(self, columns: Sequence[str], *, size: int = BATCH) -> Iterator[pa.Table]:
         """Return some columns of all rows, batch by batch; of Parquet files a batch has `size` rows at most."""
@@ -311,7 +311,7 @@ class _Words:
 
 def coded_groups(
     batches: Iterable[pa.Table], columns: Sequence[str], connection: Any, kinds: pa.Schema
-) -> Groups | None:
+) -> ValueGroups | None:
     """Return the distinct combinations of some columns and their numbers of rows, None if a column has many values."""
     import duckdb
 
@@ -334,10 +334,10 @@ def coded_groups(
         shift = BITS * (min(first + TOGETHER, len(columns)) - 1 - place)
         own = (found[f"w{place // TOGETHER}"].to_numpy() >> shift) & MOST_VALUES
         arrays[name] = codes[name].decode(own, kinds.field(name).type)
-    return Groups(pa.table(arrays), found[NUMBER].to_numpy())
+    return ValueGroups(pa.table(arrays), found[NUMBER].to_numpy())
 
 
-def gathered_groups(batches: Iterable[pa.Table], columns: Sequence[str]) -> Groups | None:
+def gathered_groups(batches: Iterable[pa.Table], columns: Sequence[str]) -> ValueGroups | None:
     """Return the groups of every batch, one batch after the other; None if they are hardly fewer than the rows.
 
     Where equal rows lie together, a group is in one batch, or in two that follow each other. DuckDB, which does not
@@ -361,7 +361,7 @@ def gathered_groups(batches: Iterable[pa.Table], columns: Sequence[str]) -> Grou
         if len(tables) % GIVEN_BACK == 0:
             give_memory_back(rows)  # texts of rows are many times those of groups, which lie between them
     give_memory_back(rows)
-    return Groups(pa.concat_tables(tables), np.concatenate(counts)) if tables else None
+    return ValueGroups(pa.concat_tables(tables), np.concatenate(counts)) if tables else None
 
 
 def _one_chunk(column: pa.ChunkedArray) -> pa.Array:

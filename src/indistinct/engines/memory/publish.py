@@ -15,7 +15,7 @@ from indistinct.frequencies.encode import encode_column, from_dictionary, one_of
 from indistinct.machine.arrays import Codes, empty_large, repeat_values, spread, starts_of
 from indistinct.machine.ordering import text_order
 from indistinct.machine.randomness import Secret
-from indistinct.recoding.outputs import Assignment, Output, OutputTable
+from indistinct.recoding.outputs import Assignment, OutputColumn, OutputTable
 from indistinct.tables.domain import ascends, one_to_one, with_room
 from indistinct.tables.value import Table
 
@@ -177,7 +177,7 @@ def publish_classes(
 
 
 def _slice(
-    assignment: Assignment, stock: Stock, order: Codes, classes: Run, outputs: Sequence[Output]
+    assignment: Assignment, stock: Stock, order: Codes, classes: Run, outputs: Sequence[OutputColumn]
 ) -> dict[str, pa.Array]:
     """Return the columns of one slice, for rows in an order."""
     arrays = {}

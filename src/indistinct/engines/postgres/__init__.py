@@ -13,7 +13,7 @@ import pyarrow as pa
 from indistinct.engines import groups
 from indistinct.engines.base import EVERY_RECODING, DatabaseTable, Sink, Source, is_address, require_table
 from indistinct.engines.finding import Learned
-from indistinct.engines.groups import Fetch, Groups
+from indistinct.engines.groups import Fetch, ValueGroups
 from indistinct.engines.memory.count import count_table
 from indistinct.engines.memory.publish import publish_table
 from indistinct.engines.memory.sampling import draw_table
@@ -136,8 +136,8 @@ def _population(source: object) -> Fetch | None:
         return None
     data = source.data
 
-    def rows(columns: Sequence[str]) -> Groups:
+    def rows(columns: Sequence[str]) -> ValueGroups:
         there = [name for name in columns if name in data.column_names]
-        return Groups(data.select(there), np.ones(data.num_rows, dtype=np.int64))
+        return ValueGroups(data.select(there), np.ones(data.num_rows, dtype=np.int64))
 
     return rows

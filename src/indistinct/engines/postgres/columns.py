@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.engines.postgres.session import Session
+from indistinct.engines.postgres.session import DatabaseSession
 from indistinct.errors import InputError, ParameterError
 from indistinct.tables.domain import Kind, kind_of
 from indistinct.tables.value import check_names
@@ -38,7 +38,7 @@ EARLIEST_DAY, EARLIEST_MICROSECOND = -2_000_000_000, -(2**62)
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class PostgresColumn:
     """A column: its name, its type in the database, the SQL that reads it, and its Arrow type; None if it has none."""
 
     name: str
@@ -51,7 +51,7 @@ class Column:
         """Return how the values are compared."""
         return Kind.TEXT if self.arrow is None else kind_of(self.arrow)
 
-    def require(self) -> "Column":
+    def require(self) -> "PostgresColumn":
         """Return the column if its values can be read; raise `InputError` if its type has no place here."""
         if self.arrow is None:
             raise InputError(
@@ -71,7 +71,7 @@ def quote_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def columns_of(session: Session, relation: str, *, text: Sequence[str] = ()) -> tuple[Column, ...]:
+def columns_of(session: DatabaseSession, relation: str, *, text: Sequence[str] = ()) -> tuple[PostgresColumn, ...]:
     """Return the columns of what stands behind FROM; those in `text` are read as text."""
     schema = session.query(f"SELECT * FROM {relation} LIMIT 0").schema  # noqa: S608
     check_names(schema.names)
@@ -84,7 +84,7 @@ def columns_of(session: Session, relation: str, *, text: Sequence[str] = ()) -> 
     return _with_digits(session, relation, found)
 
 
-def as_read(batch: pa.RecordBatch, columns: Sequence[Column]) -> pa.Table:
+def as_read(batch: pa.RecordBatch, columns: Sequence[PostgresColumn]) -> pa.Table:
     """Return rows as the driver gives them in the types that engines know."""
     arrays = []
     for column, array in zip(columns, batch.columns, strict=True):
@@ -98,7 +98,7 @@ def _in_codes(cells: pa.Array) -> pa.Array:
     return cells.cast(pa.string()).dictionary_encode()
 
 
-def _convert_cells(column: Column, cells: pa.Array) -> pa.Array:
+def _convert_cells(column: PostgresColumn, cells: pa.Array) -> pa.Array:
     """Return cells in the Arrow type of their column; raise `InputError` for what it cannot hold."""
     if pa.types.is_decimal(column.arrow):
         try:
@@ -113,7 +113,7 @@ def _convert_cells(column: Column, cells: pa.Array) -> pa.Array:
     return cells.cast(column.arrow)
 
 
-def _unbounded_error(column: Column, what: str) -> InputError:
+def _unbounded_error(column: PostgresColumn, what: str) -> InputError:
     return InputError(
         f"column {column.name!r} of the type {column.kind} holds {what}, which cannot be published",
         hint="turn it into NULL or another value in a query",
@@ -121,7 +121,7 @@ def _unbounded_error(column: Column, what: str) -> InputError:
     )
 
 
-def _kinds(session: Session, relation: str, names: Sequence[str]) -> list[tuple[str, str]]:
+def _kinds(session: DatabaseSession, relation: str, names: Sequence[str]) -> list[tuple[str, str]]:
     """Return name and category of each column's type, of that below where it is a domain.
 
     A row without a match has missing values of the right types, so that no row of the table is looked at.
@@ -144,25 +144,25 @@ def _kinds(session: Session, relation: str, names: Sequence[str]) -> list[tuple[
     return list(zip(found["name"].to_pylist(), found["category"].to_pylist(), strict=True))
 
 
-def _column(name: str, kind: str, category: str, modifier: int, zone: str) -> Column:
+def _column(name: str, kind: str, category: str, modifier: int, zone: str) -> PostgresColumn:
     if kind in PLAIN:
-        return Column(name, kind, quote_name(name), PLAIN[kind])
+        return PostgresColumn(name, kind, quote_name(name), PLAIN[kind])
     if kind == "oid":
-        return Column(name, kind, f"{quote_name(name)}::int8", pa.int64())
+        return PostgresColumn(name, kind, f"{quote_name(name)}::int8", pa.int64())
     if kind == "timestamptz":
-        return Column(name, kind, quote_name(name), pa.timestamp("us", zone))
+        return PostgresColumn(name, kind, quote_name(name), pa.timestamp("us", zone))
     if kind == "numeric":
-        return Column(name, kind, quote_name(name), _declared_decimal(modifier))
+        return PostgresColumn(name, kind, quote_name(name), _declared_decimal(modifier))
     if category in TEXT_CATEGORIES or kind in AS_TEXT:
         return _text(name, kind)
-    return Column(name, kind, quote_name(name), None)
+    return PostgresColumn(name, kind, quote_name(name), None)
 
 
-def _text(name: str, kind: str) -> Column:
-    return Column(name, kind, f'({quote_name(name)}::text COLLATE "C")', pa.string())
+def _text(name: str, kind: str) -> PostgresColumn:
+    return PostgresColumn(name, kind, f'({quote_name(name)}::text COLLATE "C")', pa.string())
 
 
-def _as_text(column: Column) -> Column:
+def _as_text(column: PostgresColumn) -> PostgresColumn:
     """Return a column that is declared to be text."""
     if column.compared is Kind.TEXT:
         return column
@@ -192,7 +192,9 @@ def _decimal(digits: int, scale: int) -> pa.DataType | None:
     return pa.decimal128(digits, scale) if digits <= DIGITS else pa.decimal256(digits, scale)
 
 
-def _with_digits(session: Session, relation: str, columns: Sequence[Column]) -> tuple[Column, ...]:
+def _with_digits(
+    session: DatabaseSession, relation: str, columns: Sequence[PostgresColumn]
+) -> tuple[PostgresColumn, ...]:
     """Return the columns; decimals that declare no digits get those that their values need, found in one pass.
 
     What is neither finite nor missing has no scale: it is left out here, and refused where it is read.

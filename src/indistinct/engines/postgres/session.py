@@ -94,7 +94,7 @@ WORDS = (
 
 
 @dataclass(slots=True, eq=False, repr=False, weakref_slot=True)
-class Session:
+class DatabaseSession:
     """A connection with one open transaction; it is closed when nobody holds it any more, at the latest."""
 
     connection: Any
@@ -168,7 +168,7 @@ class Session:
         ) from None
 
 
-def connect(address: str, *, read_only: bool = True) -> Session:
+def connect(address: str, *, read_only: bool = True) -> DatabaseSession:
     """Return a session in a transaction: of one snapshot that is only read, or one that may write."""
     adbc, seen = _import_adbc(), without_password(address)
     failure = InputError if read_only else OutputError
@@ -179,7 +179,7 @@ def connect(address: str, *, read_only: bool = True) -> Session:
         known = ((what, hint) for words, what, hint in REFUSALS if words in said)
         what, hint = next(known, ("its address or its server is not right", "try the same address with psql"))
         raise failure(f"cannot connect to {seen}: {what}", hint=hint) from None
-    session = Session(connection, seen, failure)
+    session = DatabaseSession(connection, seen, failure)
     try:
         if read_only:
             session.run(SNAPSHOT)

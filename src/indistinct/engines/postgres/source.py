@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.engines.base import DatabaseTable
-from indistinct.engines.groups import Groups, alone_in_groups, once_in_groups
-from indistinct.engines.postgres.columns import Column, as_read, columns_of, quote_name
-from indistinct.engines.postgres.session import Session, connect
+from indistinct.engines.groups import ValueGroups, alone_in_groups, once_in_groups
+from indistinct.engines.postgres.columns import PostgresColumn, as_read, columns_of, quote_name
+from indistinct.engines.postgres.session import DatabaseSession, connect
 from indistinct.engines.sampling import draw_of, drawn_rows
 from indistinct.errors import InputError, OutOfMemoryError, ParameterError
 from indistinct.frequencies.encode import group_rows
@@ -41,9 +41,9 @@ class PostgresTable(SourceDetails):
     sample, which this process holds. `learned` is for the engine alone.
     """
 
-    session: Session
+    session: DatabaseSession
     relation: str
-    fields: tuple[Column, ...]
+    fields: tuple[PostgresColumn, ...]
     rows: int
     reading: Reading = field(default_factory=Reading)
     name: str | None = None
@@ -111,7 +111,7 @@ class PostgresTable(SourceDetails):
         tables: list[pa.Table] = self.learned.get(HELD, [])
         return [each.select(list(columns)) for each in tables if set(columns) <= set(each.column_names)] or None
 
-    def groups(self, columns: Sequence[str]) -> Groups:
+    def groups(self, columns: Sequence[str]) -> ValueGroups:
         """Return the distinct combinations of some columns, and how many rows have each: one GROUP BY."""
         wanted, held = self._wanted(columns), self._select_held(columns)
         if held is not None and columns:
@@ -123,7 +123,9 @@ class PostgresTable(SourceDetails):
         for batch in self.session.batches(sql):
             tables.append(self._published(as_read(batch.select(list(range(len(columns)))), wanted)))
             counts.append(batch.column(len(columns)).to_numpy())
-        return Groups(pa.concat_tables(tables) if tables else self._published(_empty(wanted)), np.concatenate(counts))
+        return ValueGroups(
+            pa.concat_tables(tables) if tables else self._published(_empty(wanted)), np.concatenate(counts)
+        )
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
         """Return some columns of all rows, batch by batch, as COPY gives them."""
@@ -192,11 +194,11 @@ class PostgresTable(SourceDetails):
         found: str | None = self.session.query(sql, (self.name,))["comment"][0].as_py()
         return found
 
-    def _wanted(self, columns: Sequence[str]) -> tuple[Column, ...]:
+    def _wanted(self, columns: Sequence[str]) -> tuple[PostgresColumn, ...]:
         known = {column.name: column for column in self.fields}
         return tuple(known[name].require() for name in columns)
 
-    def _cells(self, wanted: Sequence[Column]) -> str:
+    def _cells(self, wanted: Sequence[PostgresColumn]) -> str:
         """Return some columns as they are compared, as what stands behind FROM."""
         read = ", ".join(f"{column.sql} AS {quote_name(column.name)}" for column in wanted)
         return f"(SELECT {read} FROM {self.relation}) AS cells"  # noqa: S608
@@ -217,7 +219,7 @@ def open_database(source: DatabaseTable, reading: Reading) -> PostgresTable:
         raise
 
 
-def open_relation(session: Session, relation: str, reading: Reading | None = None) -> PostgresTable:
+def open_relation(session: DatabaseSession, relation: str, reading: Reading | None = None) -> PostgresTable:
     """Return what stands behind FROM in an open session."""
     how = reading or Reading()
     columns = columns_of(session, relation, text=how.text)
@@ -225,7 +227,7 @@ def open_relation(session: Session, relation: str, reading: Reading | None = Non
     return PostgresTable(session, relation, columns, rows, how)
 
 
-def resolve_name(session: Session, name: str) -> str:
+def resolve_name(session: DatabaseSession, name: str) -> str:
     """Return the name of a table, as SQL writes it, with its schema; raise if there is none that may be read."""
     found = session.query(RESOLVED, (name,)).to_pylist()
     if not found:
@@ -259,11 +261,11 @@ def _require_plain(reading: Reading) -> None:
         )
 
 
-def _group_here(rows: pa.Table) -> Groups:
+def _group_here(rows: pa.Table) -> ValueGroups:
     """Return the distinct rows of a table, and how often each is there."""
     coded = [_one_dictionary(column) for column in rows.columns]
     grouping = group_rows([indices for indices, _ in coded], [size for _, size in coded])
-    return Groups(rows.take(pa.array(grouping.first)), grouping.counts)
+    return ValueGroups(rows.take(pa.array(grouping.first)), grouping.counts)
 
 
 def _one_dictionary(column: pa.ChunkedArray) -> tuple[Codes, int]:
@@ -276,6 +278,6 @@ def _one_dictionary(column: pa.ChunkedArray) -> tuple[Codes, int]:
     return array.indices.fill_null(size).to_numpy(), size + 1
 
 
-def _empty(wanted: Sequence[Column]) -> pa.Table:
+def _empty(wanted: Sequence[PostgresColumn]) -> pa.Table:
     kinds = [pa.dictionary(pa.int32(), pa.string()) if c.arrow == pa.string() else c.arrow for c in wanted]
     return pa.schema([pa.field(c.name, kind) for c, kind in zip(wanted, kinds, strict=True)]).empty_table()

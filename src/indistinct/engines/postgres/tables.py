@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from indistinct.engines.base import DatabaseTable, table_name
 from indistinct.engines.postgres.columns import quote_name
-from indistinct.engines.postgres.session import Session, connect
+from indistinct.engines.postgres.session import DatabaseSession, connect
 from indistinct.engines.postgres.source import PostgresTable, open_relation, with_zones
 from indistinct.errors import OutputError, ParameterError
 from indistinct.recoding.outputs import MAIN
@@ -48,7 +48,7 @@ PART = "a further table of the release "
 class StagedRelease:
     """A sink whose tables are in the database under names that nobody knows; `commit` gives them their own."""
 
-    session: Session
+    session: DatabaseSession
     schema: str
     table: str
     overwrite: bool
@@ -131,7 +131,9 @@ def check_release(place: DatabaseTable, *, tables: Sequence[str] = (MAIN,), over
         session.close()
 
 
-def _check_target(session: Session, place: DatabaseTable, tables: Sequence[str], *, overwrite: bool) -> tuple[str, str]:
+def _check_target(
+    session: DatabaseSession, place: DatabaseTable, tables: Sequence[str], *, overwrite: bool
+) -> tuple[str, str]:
     """Return schema and name of a table that may be made."""
     if place.table is None:
         raise ParameterError("a release goes to a table, not to a query", hint='output_table="clinic.release"')
@@ -163,7 +165,7 @@ def _check_target(session: Session, place: DatabaseTable, tables: Sequence[str],
     return schema, parts[-1]
 
 
-def existing(session: Session, place: str) -> str | None:
+def existing(session: DatabaseSession, place: str) -> str | None:
     """Return the comment of a table, None if there is no such table."""
     found = session.query(EXISTING, (place,))["comment"].to_pylist()
     return (found[0] or "") if found else None

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from indistinct.engines.spark.estimating import join_words, words_of
 from indistinct.engines.spark.parcels import PART, join_tables, pack_parts, pack_table, unpack_parcels
 from indistinct.errors import InputError
-from indistinct.tables.hive import Partitions, constant_column
+from indistinct.tables.hive import HivePartitions, constant_column
 
 NUMBER = "rows"
 # Rows that are read together.
@@ -36,7 +36,7 @@ CALENDAR = "spark.sql.parquet.datetimeRebaseModeInRead"
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class FilePiece:
     """What one task reads: a row group of a file, or `rows` of it from `first` on.
 
     `constants` are the values of the columns that the folders of the file name.
@@ -50,10 +50,10 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Pieces:
+class FilePieces:
     """Some columns of files, in the types of a table."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[FilePiece, ...]
     schema: pa.Schema
 
     def read(self, numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -79,7 +79,7 @@ class Pieces:
         tables = [unite_groups([_with_ones(pa.Table.from_batches([batch]))]) for batch in self.read(numbers)]
         return unite_groups(tables) if tables else None
 
-    def read_piece(self, piece: Piece) -> Iterator[pa.RecordBatch]:
+    def read_piece(self, piece: FilePiece) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a piece; texts have dictionaries."""
         stored = [each for each in self.schema if each.name not in piece.constants]
         if not stored:
@@ -126,7 +126,7 @@ def rows_between(batches: Iterable[pa.RecordBatch], first: int, last: int) -> It
             return
 
 
-def split_pieces(pieces: Sequence[Piece], tasks: int) -> tuple[Piece, ...]:
+def split_pieces(pieces: Sequence[FilePiece], tasks: int) -> tuple[FilePiece, ...]:
     """Return pieces for some tasks at least: large row groups are read in several, where there are few of them.
 
     To reach its rows a task decodes those before them, which takes a tenth of the time that counting them does.
@@ -140,8 +140,8 @@ def split_pieces(pieces: Sequence[Piece], tasks: int) -> tuple[Piece, ...]:
 
 
 def find_pieces(
-    paths: Sequence[Path], wanted: pa.Schema, session: Any, partitions: Partitions | None = None
-) -> tuple[Piece, ...] | None:
+    paths: Sequence[Path], wanted: pa.Schema, session: Any, partitions: HivePartitions | None = None
+) -> tuple[FilePiece, ...] | None:
     """Return what tasks read of files in the types that Spark gave; None where Spark must read them itself."""
     named = () if partitions is None else partitions.schema.names
     stored = pa.schema([each for each in wanted if each.name not in named])
@@ -159,7 +159,7 @@ def find_pieces(
             return None
         constants = {} if partitions is None else partitions.of_file(path)
         place = str(path.absolute())
-        pieces += [Piece(place, number, rows, constants=constants) for number, rows in enumerate(sizes) if rows]
+        pieces += [FilePiece(place, number, rows, constants=constants) for number, rows in enumerate(sizes) if rows]
     return split_pieces(pieces, int(session.sparkContext.defaultParallelism))
 
 

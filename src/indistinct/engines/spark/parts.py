@@ -24,7 +24,7 @@ from indistinct.engines.base import FolderSink, Sink
 from indistinct.engines.class_runs import join_types, pack_classes, piece_ends, split_words, unpack_classes
 from indistinct.engines.levels import share_files
 from indistinct.engines.part_rows import BLOCK, Finish, Keep, Parting, finish_several, publish_block
-from indistinct.engines.spark.files import Pieces
+from indistinct.engines.spark.files import FilePieces
 from indistinct.engines.spark.parcels import (
     PARCEL,
     PARCELS,
@@ -86,7 +86,7 @@ class PartWork:
     """How workers send rows to the task of their part, and finish the parts of a task; `tasks` has that of each."""
 
     read: pa.Schema
-    pieces: Pieces | None
+    pieces: FilePieces | None
     parting: Parting
     secret: Secret
     tasks: Codes

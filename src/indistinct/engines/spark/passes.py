@@ -24,7 +24,7 @@ from indistinct.engines.class_batches import Look
 from indistinct.engines.levels import PartedRows, Room, RowPasses, nothing_known, rows_of_parts
 from indistinct.engines.part_rows import Keep, Parting
 from indistinct.engines.spark.estimating import Smallest, merge_smallest, smallest_words
-from indistinct.engines.spark.files import Pieces
+from indistinct.engines.spark.files import FilePieces
 from indistinct.engines.spark.parcels import PARCEL, PARCELS, PARCELS_OF_SPARK, PART, pack_parts, part_frame
 from indistinct.engines.spark.parts import publish_parts
 from indistinct.engines.spark.sending import Sender
@@ -32,10 +32,10 @@ from indistinct.engines.spark.session import settings_of, shorten_errors
 from indistinct.engines.spark.source import SparkTable, read_files
 from indistinct.engines.spark.worker import read_rows
 from indistinct.frequencies.levels import (
-    ColumnValues,
     KeyColumn,
+    KeyRanges,
     KeyTree,
-    Ranges,
+    KnownValues,
     Scale,
     Segmented,
     Segments,
@@ -66,7 +66,7 @@ class TaskRows:
 
     given: Iterable[pa.RecordBatch]
     read: pa.Schema
-    pieces: Pieces | None
+    pieces: FilePieces | None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -86,7 +86,7 @@ class Asking:
     """A question that workers ask the rows of their tasks, and how answers are added up."""
 
     read: pa.Schema
-    pieces: Pieces | None
+    pieces: FilePieces | None
     question: Question
     merge: Merge
 
@@ -109,7 +109,7 @@ class PartsOfWorkers:
     """How workers send rows, as keys and codes, to the part that they lie in, and finish a part that came together."""
 
     read: pa.Schema
-    pieces: Pieces | None
+    pieces: FilePieces | None
     columns: tuple[KeyColumn, ...]
     keys: Mapping[Key, Domain]
     tree: KeyTree
@@ -211,10 +211,10 @@ class SparkLevels:
     room: Room
     learned: dict[str, Any] = field(default_factory=dict)
 
-    def values(self, columns: Sequence[str], *, named: Collection[str]) -> dict[str, ColumnValues]:
+    def values(self, columns: Sequence[str], *, named: Collection[str]) -> dict[str, KnownValues]:
         """Return what is known of columns after one pass; those that are `named` must be known by all their values."""
         nothing = nothing_known(self.source.arrow, columns, self.room, named=named)
-        found: dict[str, ColumnValues] = ask_rows(
+        found: dict[str, KnownValues] = ask_rows(
             self.source, columns, partial(_ask_values, nothing), _merge_values, what="values"
         )
         return found
@@ -262,7 +262,7 @@ class SparkPasses:
         found: Survey = self._ask("survey", (tree, scale), _merge_surveys)
         return found
 
-    def within(self, tree: KeyTree, ranges: Ranges) -> Within:
+    def within(self, tree: KeyTree, ranges: KeyRanges) -> Within:
         """Return what lies in one range of each part."""
         found: Within = self._ask("within", (tree, ranges), Within.merged)
         return found
@@ -351,7 +351,7 @@ def _count_parts(tree: KeyTree, columns: tuple[KeyColumn, ...], parts: int, rows
     return rows_of_parts(rows, tree, columns, parts)
 
 
-def _ask_values(known: dict[str, ColumnValues], rows: TaskRows) -> dict[str, ColumnValues]:
+def _ask_values(known: dict[str, KnownValues], rows: TaskRows) -> dict[str, KnownValues]:
     names = tuple(known)
     for batch in rows.batches(names):
         known = values_of(known, batch, names)
@@ -372,8 +372,8 @@ def _list_all(several: Sequence[list[Any]]) -> list[Any]:
     return list(chain.from_iterable(several))
 
 
-def _merge_values(several: Sequence[dict[str, ColumnValues]]) -> dict[str, ColumnValues]:
-    return {name: reduce(ColumnValues.merged, [each[name] for each in several]) for name in several[0]}
+def _merge_values(several: Sequence[dict[str, KnownValues]]) -> dict[str, KnownValues]:
+    return {name: reduce(KnownValues.merged, [each[name] for each in several]) for name in several[0]}
 
 
 def _merge_surveys(several: Sequence[Survey]) -> Survey:

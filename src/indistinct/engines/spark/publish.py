@@ -31,11 +31,11 @@ from indistinct.engines.spark.worker import (
     FILES_OF_SPARK,
     KEY,
     WORD_BITS,
+    ClassPlaces,
     Dealing,
     Locating,
-    Places,
+    PublishedForm,
     Words,
-    Writing,
     writer_at,
 )
 from indistinct.errors import InputError, OutputError
@@ -76,7 +76,7 @@ def _collect_table(frame: Any, schema: pa.Schema) -> pa.Table:
     return schema.empty_table() if found is None else as_read(found, schema)
 
 
-def _write(job: "_Job", arranged: Any, writing: Writing, path: Path) -> None:
+def _write(job: "_Job", arranged: Any, writing: PublishedForm, path: Path) -> None:
     def run(folder: Path) -> Any:
         return job.run(arranged, replace(writing, folder=folder), "write", FILES_OF_SPARK)
 
@@ -144,7 +144,7 @@ class _Job:
         run = Run.of(assignment, secret)
         whole = any(len(table.slices) > 1 or table.bucket is not None for table in tables)
         parts = parts_of_output(int(run.starts[-1]), int(source.session.sparkContext.defaultParallelism))
-        places = Places(run.places, run.starts, parts, whole)
+        places = ClassPlaces(run.places, run.starts, parts, whole)
         words = Words(secrets.token_bytes(32), secret, contents)
         known = tuple(dict.fromkeys([*(domain.column for domain in finder.domains), *kept, *contents]))
         read = source.schema_of(known)
@@ -172,13 +172,13 @@ class _Job:
             located = self.run(together, self.dealing, "deal", PARCELS_OF_SPARK)
         return part_frame(located, self.locating.places.parts)
 
-    def writing(self, table: OutputTable) -> Writing:
+    def writing(self, table: OutputTable) -> PublishedForm:
         """Return how one table of the release is written."""
         read, ordered = self.source.schema_of(self.locating.kept), self.assignment.layout.in_source_order
         whole = self.locating.places.whole
-        return Writing(self.source.columns, read, table, self.run_of.shown, self.secret, ordered, whole)
+        return PublishedForm(self.source.columns, read, table, self.run_of.shown, self.secret, ordered, whole)
 
-    def run(self, frame: Any, holder: Locating | Dealing | Writing, method: str, schema: Any) -> Any:
+    def run(self, frame: Any, holder: Locating | Dealing | PublishedForm, method: str, schema: Any) -> Any:
         """Return a frame whose rows workers make of another's, with a method of something that is sent to them."""
         return self.sender.run(frame, holder, method, schema)
 

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.engines.sampling import Draw, PeopleDraw, PeopleSeen, PeopleWords
-from indistinct.engines.spark.files import Pieces
+from indistinct.engines.spark.files import FilePieces
 from indistinct.engines.spark.passes import TaskRows, ask_rows
 from indistinct.engines.spark.sending import Sender
 from indistinct.engines.spark.session import settings_of, shorten_errors
@@ -53,7 +53,7 @@ class Drawing:
     """How workers draw rows: by a `draw` of people, or the words below `most`."""
 
     read: pa.Schema
-    pieces: Pieces | None
+    pieces: FilePieces | None
     sent: pa.Schema
     draw: Draw | None = None
     most: int = 0

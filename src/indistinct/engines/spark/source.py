@@ -12,15 +12,15 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.engines.base import place_of
-from indistinct.engines.groups import Groups
-from indistinct.engines.spark.files import NUMBER, Piece, Pieces, find_pieces, unite_groups, unite_parcels
+from indistinct.engines.groups import ValueGroups
+from indistinct.engines.spark.files import NUMBER, FilePiece, FilePieces, find_pieces, unite_groups, unite_parcels
 from indistinct.engines.spark.parcels import PARCELS_OF_SPARK, PART, part_frame, unpack_parcels
 from indistinct.engines.spark.session import import_pyspark, most_bytes, session_for, settings_of, shorten_errors
 from indistinct.engines.spark.types import arrow_schema, spark_schema, types_to_send
 from indistinct.errors import InputError, ParameterError
 from indistinct.tables.addresses import without_credentials
 from indistinct.tables.domain import Kind, kind_of
-from indistinct.tables.hive import Partitions, find_partitions
+from indistinct.tables.hive import HivePartitions, find_partitions
 from indistinct.tables.lakes import at_address, find_kind
 from indistinct.tables.several import PARQUET, Stamp, files_of, kind_of_file
 from indistinct.tables.snapshots import only_path
@@ -46,7 +46,7 @@ class SparkTable(SourceDetails):
     frame: Any
     arrow: pa.Schema
     rows: int
-    pieces: tuple[Piece, ...] | None = None
+    pieces: tuple[FilePiece, ...] | None = None
     path: Path | None = None
     reading: Reading = field(default_factory=Reading)
     stamps: tuple[Stamp, ...] = ()
@@ -78,9 +78,9 @@ class SparkTable(SourceDetails):
         """Return the Arrow types of some columns."""
         return pa.schema([self.arrow.field(name) for name in columns])
 
-    def pieces_of(self, columns: Sequence[str]) -> Pieces | None:
+    def pieces_of(self, columns: Sequence[str]) -> FilePieces | None:
         """Return how workers read some columns of files; None where Spark reads."""
-        return None if not self.pieces or not columns else Pieces(self.pieces, self.schema_of(columns))
+        return None if not self.pieces or not columns else FilePieces(self.pieces, self.schema_of(columns))
 
     def rows_of_tasks(self, columns: Sequence[str]) -> tuple[Any, int | None]:
         """Return a frame that gives tasks their rows, or the numbers of the pieces that they read, and how many tasks.
@@ -95,7 +95,7 @@ class SparkTable(SourceDetails):
         tasks = min(size, max(few, -(-self.rows // ROWS_OF_TASK)))
         return self.session.range(0, size, 1, tasks), tasks
 
-    def groups(self, columns: Sequence[str]) -> Groups:
+    def groups(self, columns: Sequence[str]) -> ValueGroups:
         """Return the distinct combinations of some columns, and how many rows have each: the one thing collected."""
         pieces = self.pieces_of(columns)
         if pieces is None:
@@ -107,17 +107,17 @@ class SparkTable(SourceDetails):
                 parcels = self._united_parcels(pieces)
         _, found = unpack_parcels(parcels.to_batches())
         if found is None:
-            return Groups(pieces.schema.empty_table(), np.zeros(0, dtype=np.int64))
+            return ValueGroups(pieces.schema.empty_table(), np.zeros(0, dtype=np.int64))
         united = unite_groups([found])
         counts = united[NUMBER].to_numpy()
-        return Groups(united.drop_columns([NUMBER]).rename_columns(pieces.schema.names), counts)
+        return ValueGroups(united.drop_columns([NUMBER]).rename_columns(pieces.schema.names), counts)
 
     def _of_pieces(self, count: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]], columns: Any) -> Any:
         """Return a frame of the groups that workers count in each piece."""
         numbers, _ = self.rows_of_tasks(columns)
         return numbers.mapInArrow(count, PARCELS_OF_SPARK)
 
-    def _united_parcels(self, pieces: Pieces) -> pa.Table:
+    def _united_parcels(self, pieces: FilePieces) -> pa.Table:
         """Return groups that workers united, unless there are more than the driver can take."""
         from pyspark.sql import functions
 
@@ -133,7 +133,7 @@ class SparkTable(SourceDetails):
         finally:
             kept.unpersist()
 
-    def _groups_of_frame(self, columns: Sequence[str]) -> Groups:
+    def _groups_of_frame(self, columns: Sequence[str]) -> ValueGroups:
         from pyspark.sql import functions
 
         some = self.select(columns)
@@ -141,7 +141,7 @@ class SparkTable(SourceDetails):
         with settings_of(self.session), shorten_errors("count the combinations of values"):
             table = self._collected(grouped, columns)
         counts = table[NUMBER].to_numpy()
-        return Groups(as_read(table.drop_columns([NUMBER]), self.schema_of(columns)), counts)
+        return ValueGroups(as_read(table.drop_columns([NUMBER]), self.schema_of(columns)), counts)
 
     def _collected(self, grouped: Any, columns: Sequence[str]) -> pa.Table:
         """Return groups, unless there are more than the driver can take; as long as rows are fewer, nobody counts."""
@@ -252,7 +252,7 @@ def parquet_files(source: Any) -> tuple[Path, ...]:
 
 
 def read_files(
-    session: Any, files: Sequence[Path], columns: Sequence[str] = (), *, partitions: Partitions | None = None
+    session: Any, files: Sequence[Path], columns: Sequence[str] = (), *, partitions: HivePartitions | None = None
 ) -> SparkTable:
     """Return Parquet files, in the types that Spark reads, of which workers read the rows where that is the same."""
     places = [path.absolute() for path in files]
@@ -266,7 +266,7 @@ def read_files(
     return SparkTable(short, arrow, sum(piece.rows for piece in pieces), pieces, stamps=stamps)
 
 
-def _frame_of_files(session: Any, files: Sequence[Path], partitions: Partitions | None) -> Any:
+def _frame_of_files(session: Any, files: Sequence[Path], partitions: HivePartitions | None) -> Any:
     """Return a frame of Parquet files, with the columns that their folders name.
 
     Spark takes a path as it is written, with blanks and signs; in an address it would not decode them.

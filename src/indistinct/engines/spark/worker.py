@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from indistinct.engines.finding import Finder
 from indistinct.engines.memory.publish import FIRST_SLICE, MIXING, Run, Stock, content_words, publish_classes
-from indistinct.engines.spark.files import Pieces
+from indistinct.engines.spark.files import FilePieces
 from indistinct.engines.spark.parcels import pack_parts, pack_table, unpack_parcels
 from indistinct.engines.spark.types import types_to_send
 from indistinct.errors import InputError
@@ -72,7 +72,7 @@ def places_of(rows: pa.Table) -> Codes:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Places:
+class ClassPlaces:
     """Which place each class has among those that are published, and to which part of the output its rows go.
 
     A class may be larger than a part. Then the word of a row decides, unless classes must stay `whole`.
@@ -105,9 +105,9 @@ class Locating:
     entries: Codes | None
     owners: Codes | None
     class_ids: Codes | None
-    places: Places
+    places: ClassPlaces
     words: Words
-    pieces: Pieces | None
+    pieces: FilePieces | None
 
     def groups(self, batches: Iterable[pa.RecordBatch], partition: int) -> Iterator[pa.RecordBatch]:
         """Yield rows that part, with their group in the place of a class."""
@@ -149,7 +149,7 @@ class Locating:
 
 
 def sort_keys_of(
-    places: Places, words: Words, classes: Codes, contents: Codes | None, *, partition: int, batch: int
+    places: ClassPlaces, words: Words, classes: Codes, contents: Codes | None, *, partition: int, batch: int
 ) -> tuple[Codes, Codes]:
     """Return the parts of rows and what they are sorted by, given their classes."""
     chosen = places.places[classes]
@@ -170,7 +170,7 @@ class Dealing:
     firsts: Codes
     ends: Codes
     class_ids: Codes
-    places: Places
+    places: ClassPlaces
     words: Words
 
     def deal(self, batches: Iterable[pa.RecordBatch], partition: int) -> Iterator[pa.RecordBatch]:
@@ -196,7 +196,7 @@ class Dealing:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Writing:
+class PublishedForm:
     """What published rows look like: one table of a release, and the classes that it shows."""
 
     columns: tuple[str, ...]
@@ -303,7 +303,7 @@ def in_chunks(batches: Iterable[pa.RecordBatch], *, whole: bool = False) -> Iter
         yield pa.Table.from_batches(kept).combine_chunks()
 
 
-def read_rows(batches: Iterable[pa.RecordBatch], pieces: Pieces | None, wanted: pa.Schema) -> Iterator[pa.Table]:
+def read_rows(batches: Iterable[pa.RecordBatch], pieces: FilePieces | None, wanted: pa.Schema) -> Iterator[pa.Table]:
     """Yield the rows of a task, some at a time, under the names of the source; batches hold rows, or numbers of pieces.
 
     Of a piece no other columns are read than those that are wanted.

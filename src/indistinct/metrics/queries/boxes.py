@@ -11,7 +11,7 @@ import numpy as np
 
 from indistinct.errors import InputError
 from indistinct.machine.arrays import Codes
-from indistinct.metrics.queries.value import All, Compare, Condition, Either, IsMissing, columns_in
+from indistinct.metrics.queries.value import AllConditions, Compare, Condition, Either, IsMissing, columns_in
 from indistinct.metrics.queries.values import EVERY, ColumnValues, LineSet, ValueSet, column_values
 from indistinct.metrics.queries.workload import Workload
 from indistinct.tables.domain import Domain
@@ -34,7 +34,7 @@ def _boxes(condition: Condition, columns: Mapping[str, ColumnValues]) -> list[Bo
             return _drop_empty([{column: columns[column].allowed(condition)}])
         case IsMissing(column, missing):
             return _drop_empty([{column: columns[column].missing(missing)}])
-        case All(parts):
+        case AllConditions(parts):
             found: list[Box] = [{}]
             for part in parts:
                 more = _boxes(part, columns)
@@ -148,9 +148,9 @@ def _about(condition: Condition | None, columns: Mapping[str, ColumnValues]) -> 
     if condition is None or all(name in columns for name in columns_in(condition)):
         return condition
     match condition:
-        case All(parts):
+        case AllConditions(parts):
             both = [part for each in parts if (part := _about(each, columns)) is not None]
-            return All(tuple(both)) if both else None
+            return AllConditions(tuple(both)) if both else None
         case Either(parts):
             either = [_about(each, columns) for each in parts]
             return None if any(part is None for part in either) else Either(tuple(part for part in either if part))

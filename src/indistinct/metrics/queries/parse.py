@@ -5,7 +5,7 @@ from typing import Any
 
 from indistinct.errors import InputError
 from indistinct.metrics.queries.value import (
-    All,
+    AllConditions,
     Compare,
     Condition,
     Constant,
@@ -138,7 +138,7 @@ def _condition(tree: Any, exp: Any) -> Condition:
         case exp.Paren():
             return _condition(tree.this, exp)
         case exp.And():
-            return All(tuple(_flat(tree, exp.And, exp)))
+            return AllConditions(tuple(_flat(tree, exp.And, exp)))
         case exp.Or():
             return Either(tuple(_flat(tree, exp.Or, exp)))
         case exp.Not():

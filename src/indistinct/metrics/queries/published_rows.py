@@ -24,7 +24,7 @@ from indistinct.tables.domain import Kind
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Overlap:
+class ValueOverlap:
     """How much of each published value a set of values allows: an estimated share, all of it, some of it."""
 
     share: Codes
@@ -55,7 +55,7 @@ class Ranges:
 
 
 @dataclass(frozen=True, eq=False)
-class Labels:
+class PublishedLabels:
     """The distinct published values of a column.
 
     Value `i` covers the codes `first[r]` to `last[r]` of each of its runs `indptr[i]:indptr[i + 1]`, among the known
@@ -96,7 +96,7 @@ class Labels:
         """Whether each published value may stand for a missing one."""
         return self._sums((self.first == 0).astype(np.int64)) > 0 if self.missing else np.zeros(len(self), dtype=bool)
 
-    def overlap(self, allowed: ValueSet) -> Overlap:
+    def overlap(self, allowed: ValueSet) -> ValueOverlap:
         """Return how much of each published value a set allows."""
         levels = self._levels(allowed)
         inside, partly = self._sum_weights(levels), self._sum_weights(levels > 0)
@@ -109,7 +109,7 @@ class Labels:
                 certain, possible = self._by_hull(allowed, certain, possible)
             if self.ranges is not None:
                 share = self._by_width(allowed, share)
-        return Overlap(np.where(certain, 1.0, np.where(possible, share, 0.0)), certain, possible)
+        return ValueOverlap(np.where(certain, 1.0, np.where(possible, share, 0.0)), certain, possible)
 
     def clip(self, allowed: ValueSet | None) -> Clipped:
         """Return the numbers that are left of each published value; they mean nothing where none is allowed."""
@@ -237,14 +237,14 @@ def _middle(kept: LineSet, ranges: Ranges) -> Codes:
         return sums / np.where(sizes > 0, sizes, np.nan)
 
 
-def single_values(values: ColumnValues, texts: tuple[str | None, ...], positions: Codes | None) -> Labels:
+def single_values(values: ColumnValues, texts: tuple[str | None, ...], positions: Codes | None) -> PublishedLabels:
     """Return published values that each stand for themselves; `texts` begin with None if some are missing."""
     codes, missing = np.arange(len(texts)), bool(texts) and texts[0] is None
     unknown, indptr = np.zeros(len(texts), dtype=bool), np.arange(len(texts) + 1)
-    return Labels(values, texts, indptr, codes, codes, missing, unknown, positions)
+    return PublishedLabels(values, texts, indptr, codes, codes, missing, unknown, positions)
 
 
-def is_text(labels: Labels) -> bool:
+def is_text(labels: PublishedLabels) -> bool:
     """Return whether a column has neither numbers nor dates."""
     return labels.values.kind is Kind.TEXT
 
@@ -269,7 +269,7 @@ class Slice:
     `units[i]` is the unit that the entry belongs to.
     """
 
-    labels: Mapping[str, Labels]
+    labels: Mapping[str, PublishedLabels]
     values: Mapping[str, Codes]
     counts: Codes
     units: Codes
@@ -306,7 +306,7 @@ class Slice:
     def _projections(self) -> dict[tuple[str, ...], "Slice"]:
         return {}
 
-    def _candidates(self, overlaps: Mapping[str, Overlap]) -> Codes:
+    def _candidates(self, overlaps: Mapping[str, ValueOverlap]) -> Codes:
         """Return the entries that one column leaves, the one that leaves fewest."""
         if not overlaps:
             return np.arange(len(self.counts))
@@ -364,7 +364,7 @@ class PublishedRows:
     attained: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
-    def labels(self) -> dict[str, Labels]:
+    def labels(self) -> dict[str, PublishedLabels]:
         """The columns of all slices."""
         return {name: labels for each in self.slices for name, labels in each.labels.items()}
 

@@ -33,8 +33,8 @@ class _Combined:
 
     __slots__ = ()
 
-    def __and__(self, other: "Condition") -> "All":
-        return All((self, other))  # type: ignore[arg-type]
+    def __and__(self, other: "Condition") -> "AllConditions":
+        return AllConditions((self, other))  # type: ignore[arg-type]
 
     def __or__(self, other: "Condition") -> "Either":
         return Either((self, other))  # type: ignore[arg-type]
@@ -90,13 +90,13 @@ class IsMissing(_Combined):
 
 
 @dataclass(frozen=True, slots=True)
-class All(_Combined):
+class AllConditions(_Combined):
     """Several conditions that all hold."""
 
     parts: tuple["Condition", ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "parts", _flat(self.parts, All))
+        object.__setattr__(self, "parts", _flat(self.parts, AllConditions))
 
     def __str__(self) -> str:
         return " AND ".join(f"({part})" if isinstance(part, Either) else str(part) for part in self.parts)
@@ -115,7 +115,7 @@ class Either(_Combined):
         return " OR ".join(str(part) for part in self.parts)
 
 
-Condition = Compare | IsMissing | All | Either
+Condition = Compare | IsMissing | AllConditions | Either
 
 
 def negate_condition(condition: Condition) -> Condition:
@@ -125,10 +125,10 @@ def negate_condition(condition: Condition) -> Condition:
             return Compare(column, OPPOSITE[operator], constants)
         case IsMissing(column, missing):
             return IsMissing(column, not missing)
-        case All(parts):
+        case AllConditions(parts):
             return Either(tuple(map(negate_condition, parts)))
         case Either(parts):
-            return All(tuple(map(negate_condition, parts)))
+            return AllConditions(tuple(map(negate_condition, parts)))
         case _:
             assert_never(condition)
 
@@ -140,7 +140,7 @@ def columns_in(condition: Condition | None) -> Iterator[str]:
             return
         case Compare(column=column) | IsMissing(column=column):
             yield column
-        case All(parts) | Either(parts):
+        case AllConditions(parts) | Either(parts):
             for part in parts:
                 yield from columns_in(part)
         case _:
@@ -209,7 +209,7 @@ def check_columns(query: Query, names: Sequence[str], *, schema: Schema) -> None
             )
 
 
-def _flat(parts: Iterable[Condition], kind: type[All] | type[Either]) -> tuple[Condition, ...]:
+def _flat(parts: Iterable[Condition], kind: type[AllConditions] | type[Either]) -> tuple[Condition, ...]:
     """Return conditions with those of the same kind inside taken apart: (a AND b) AND c is one chain."""
     return tuple(inner for part in parts for inner in (part.parts if isinstance(part, kind) else (part,)))
 

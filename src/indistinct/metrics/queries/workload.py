@@ -17,7 +17,7 @@ import pyarrow as pa
 from indistinct.errors import IndistinctError, InputError, OutputError, ParameterError, SchemaError
 from indistinct.machine.arrays import Codes
 from indistinct.metrics.queries.parse import EXAMPLE, parse_query
-from indistinct.metrics.queries.value import All, Compare, Constant, Query
+from indistinct.metrics.queries.value import AllConditions, Compare, Constant, Query
 from indistinct.schema import Schema, did_you_mean
 from indistinct.tables import open_table
 from indistinct.tables.domain import Kind, kind_of
@@ -257,7 +257,7 @@ def draw_queries(
     for _ in range(queries):
         chosen = sorted(generator.choice(len(usable), size=attributes, replace=False).tolist())
         parts = [known[usable[index]].condition(usable[index], share, distribution, generator) for index in chosen]
-        found.append(Query(where=parts[0] if len(parts) == 1 else All(tuple(parts))))
+        found.append(Query(where=parts[0] if len(parts) == 1 else AllConditions(tuple(parts))))
     return found
 
 

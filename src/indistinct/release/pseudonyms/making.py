@@ -25,7 +25,7 @@ from indistinct.errors import InputError, ParameterError, SchemaError
 from indistinct.frequencies.encode import encode_column
 from indistinct.machine.arrays import Codes
 from indistinct.machine.randomness import Secret
-from indistinct.recoding.outputs import MAIN, Assignment, Output, OutputTable
+from indistinct.recoding.outputs import MAIN, Assignment, OutputColumn, OutputTable
 from indistinct.schema import Role, Schema, did_you_mean
 from indistinct.tables.domain import Domain
 from indistinct.tables.input_files import read_ordinary
@@ -205,7 +205,7 @@ def _long_enough(content: bytes, what: str) -> bytes:
 
 def with_pseudonyms(assignment: Assignment, names: Iterable[str]) -> Assignment:
     """Return an assignment whose release shows some identifiers, which a sink replaces by pseudonyms."""
-    shown, layout = tuple(Output(name, name) for name in names), assignment.layout
+    shown, layout = tuple(OutputColumn(name, name) for name in names), assignment.layout
     if not shown:
         return assignment
     if layout.buckets is not None:

@@ -14,11 +14,11 @@ from indistinct.frequencies.count import Counted
 from indistinct.frequencies.encode import encode_column, group_rows
 from indistinct.frequencies.population import PopulationByClass
 from indistinct.frequencies.slices import Links
-from indistinct.frequencies.value import PERSON, POPULATION, Classes, Histogram, Key, Labels
+from indistinct.frequencies.value import PERSON, POPULATION, Classes, ClassLabels, Histogram, Key
 from indistinct.machine.arrays import Codes, narrowest
 from indistinct.models.base import Judgement, Model
 from indistinct.models.of_population import no_population
-from indistinct.recoding.outputs import ENDS, Assignment, Buckets, Output
+from indistinct.recoding.outputs import ENDS, Assignment, Buckets, OutputColumn
 from indistinct.release.pseudonyms.linked import Linked
 from indistinct.release.verification.bucket_evidence import BucketEvidence
 from indistinct.schema import BUCKET, COUNT, Schema, where_is
@@ -260,7 +260,7 @@ class Evidence:
         return self._with_population(classes, model) if model.needs_population else classes
 
     @property
-    def labels(self) -> Labels:
+    def labels(self) -> ClassLabels:
         """Return what each class shows of each quasi-identifier, which may be several columns."""
         cells = self.counted.frequencies
         codes = []
@@ -268,7 +268,7 @@ class Evidence:
             own = [cells.vectors[:, cells.names.index(name)] for name in names]
             sizes = [int(column.max(initial=0)) + 1 for column in own]
             codes.append(own[0] if len(own) == 1 else group_rows(own, sizes).group_ids())
-        return Labels(tuple(self.columns), np.stack(codes, axis=1))
+        return ClassLabels(tuple(self.columns), np.stack(codes, axis=1))
 
     def _with_population(self, classes: Classes, model: Model) -> Classes:
         """Return classes beside those of the population, the last of which has who matches no published class."""
@@ -286,7 +286,7 @@ class Evidence:
         wider = classes.regroup(same, len(classes) + 1)
         labels = classes.labels
         if labels is not None:  # the last class has no rows, whatever it shows
-            labels = Labels(labels.names, np.append(labels.codes, np.zeros_like(labels.codes[:1]), axis=0))
+            labels = ClassLabels(labels.names, np.append(labels.codes, np.zeros_like(labels.codes[:1]), axis=0))
         return Classes(wider.sizes, {**wider.histograms, (POPULATION,): others.histogram}, labels)
 
     def histogram(self, key: Key, counted: Histogram | None = None) -> Histogram:
@@ -473,7 +473,7 @@ def _index(columns: Iterable[tuple[Codes, Codes]], *, classes: int) -> Codes:
     return np.asarray(class_of[mine])
 
 
-def _generalized_outputs(assignment: Assignment) -> list[Output]:
+def _generalized_outputs(assignment: Assignment) -> list[OutputColumn]:
     (table,) = assignment.layout.tables.values()
     return [output for output in table.outputs if output.values is not None]
 

@@ -15,7 +15,7 @@ from indistinct.frequencies.singled_out import is_nearly_unique
 from indistinct.frequencies.value import PERSON, Classes, Histogram
 from indistinct.models.arithmetic import per_class
 from indistinct.models.base import Judgement, Model
-from indistinct.release.certificate import About, Certificate, OwnValues, PeopleCounted, Verdict
+from indistinct.release.certificate import About, Certificate, ModelVerdict, OwnValues, PeopleCounted
 from indistinct.release.verification.evidence import Appearance, Evidence, JudgedClasses, merged_readings
 from indistinct.schema import Schema
 
@@ -56,7 +56,7 @@ def verify(
     added = known is not None and evidence.rows > known.frequencies.rows
     broken = {NO_IDENTIFIER: bool(shows.identifiers), ROLES_COMPLETE: bool(shows.unknown)}
     broken |= {OWN_CERTIFICATE: shows.foreign_certificate, NO_ADDED_ROWS: added}
-    verdicts += [Verdict(rule, False, {}, 0, evidence.rows) for rule, is_broken in broken.items() if is_broken]
+    verdicts += [ModelVerdict(rule, False, {}, 0, evidence.rows) for rule, is_broken in broken.items() if is_broken]
     persons = evidence.persons(model)
     people = None if persons is None else people_of(persons, original=evidence.reference)
     buckets = None if evidence.buckets is None else evidence.buckets.buckets
@@ -138,12 +138,12 @@ def _judge(model: Model, evidence: Evidence) -> tuple[Judgement, tuple[str, ...]
     return judged, warnings
 
 
-def _verdict(model: Model, evidence: Evidence, judged: Judgement) -> Verdict:
+def _verdict(model: Model, evidence: Evidence, judged: Judgement) -> ModelVerdict:
     """Return what is certified of what a model says."""
     achieved = {
         key: int(value) if float(value).is_integer() else float(value) for key, value in judged.achieved.items()
     }
-    return Verdict(
+    return ModelVerdict(
         model.spec(),
         judged.holds,
         achieved,
@@ -178,34 +178,34 @@ def _weaker(model: Model, one: Judgement, two: Judgement) -> Judgement:
     return replace(one, achieved=achieved)
 
 
-def _sets_shared(evidence: Evidence, model: Model) -> list[Verdict]:
+def _sets_shared(evidence: Evidence, model: Model) -> list[ModelVerdict]:
     """Return whether the sets of classes that pseudonyms show are shared by as many people as a class must have."""
     linked = evidence.linked
     if linked is None or (linked.problem is None and linked.shared is None):
         return []
     if linked.problem is not None:
-        return [Verdict(SETS_SHARED, False, {}, 0, evidence.rows)]
+        return [ModelVerdict(SETS_SHARED, False, {}, 0, evidence.rows)]
     below, achieved = linked.below(model.smallest), {"k": linked.smallest}
-    return [Verdict(SETS_SHARED, not below, achieved, 0, 0, larger_is_stronger=("k",))]
+    return [ModelVerdict(SETS_SHARED, not below, achieved, 0, 0, larger_is_stronger=("k",))]
 
 
-def _transformed(evidence: Evidence) -> list[Verdict]:
+def _transformed(evidence: Evidence) -> list[ModelVerdict]:
     """Return whether columns show what their transformations make, where some are declared."""
     if not evidence.transformed:
         return []
     strange = evidence.not_transformed
     # Rows of several columns may be the same ones: the largest number is what is known for sure.
     rows = max((each.rows for each in strange), default=0)
-    return [Verdict(TRANSFORMED, not strange, {}, 0, rows)]
+    return [ModelVerdict(TRANSFORMED, not strange, {}, 0, rows)]
 
 
-def _matched(evidence: Evidence) -> list[Verdict]:
+def _matched(evidence: Evidence) -> list[ModelVerdict]:
     """Return whether the rows of a release are rows of its original, where they were compared."""
     compared = evidence.compared
     if compared is None or (compared.skipped is not None and compared.matches):
         return []
     rows = evidence.rows if compared.unknown else compared.rows
-    return [Verdict(MATCHES, compared.matches, {}, compared.classes, rows, needs_original=True)]
+    return [ModelVerdict(MATCHES, compared.matches, {}, compared.classes, rows, needs_original=True)]
 
 
 def _linked_warnings(evidence: Evidence, model: Model, told: About) -> list[str]:
@@ -280,22 +280,26 @@ def nearly_unique(names: Sequence[str], alone: int, rows: int) -> str:
     return f"{what}, and {rows_of_all(alone, rows)} have a {value} of their own: whoever knows it finds the row"
 
 
-def _compared(evidence: Evidence) -> list[Verdict]:
+def _compared(evidence: Evidence) -> list[ModelVerdict]:
     """Return what only the original shows of a release in buckets; generalized values cannot be compared with it."""
     buckets = evidence.buckets
     if buckets is None or buckets.reference is None:
         return []
     changed = buckets.preserved()
-    verdicts = [Verdict(PRESERVED, changed == 0, {}, violating_classes=0, violating_rows=changed, needs_original=True)]
+    verdicts = [
+        ModelVerdict(PRESERVED, changed == 0, {}, violating_classes=0, violating_rows=changed, needs_original=True)
+    ]
     # Only one table has rows: those of two tables, or of multisets, stand beside each other by our own choice.
     if buckets.buckets.form == "sliced" and not buckets.buckets.generalized:
         permuted = buckets.permuted()
         if permuted is not None:
-            verdicts.append(Verdict(BROKEN, permuted, {}, violating_classes=0, violating_rows=0, needs_original=True))
+            verdicts.append(
+                ModelVerdict(BROKEN, permuted, {}, violating_classes=0, violating_rows=0, needs_original=True)
+            )
     return verdicts
 
 
-def _warnings(evidence: Evidence, model: Model, verdicts: list[Verdict]) -> list[str]:
+def _warnings(evidence: Evidence, model: Model, verdicts: list[ModelVerdict]) -> list[str]:
     buckets = evidence.buckets
     told = [part.caution for part in model.parts() if part.caution is not None]
     told += [

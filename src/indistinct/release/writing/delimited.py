@@ -23,7 +23,7 @@ from indistinct.machine.arrays import Codes, workers
 from indistinct.release.writing._delimited_kernels import STEP, spell_rows
 from indistinct.tables.dictionaries import is_text
 from indistinct.tables.domain import Kind, kind_of
-from indistinct.tables.value import Labels
+from indistinct.tables.value import ColumnLabels
 
 MARK = "'"
 """What stands before a text that a spreadsheet would change."""
@@ -62,7 +62,7 @@ class Writing(CheckedArguments):
     bom: bool = False
     spreadsheet: bool = False
     formulas: bool = False
-    labels: Mapping[str, Labels] = field(default_factory=dict, compare=False)
+    labels: Mapping[str, ColumnLabels] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         if self.delimiter is not None and not re.fullmatch(r"[^\w\s\"'.+-]|\t| ", self.delimiter):
@@ -205,7 +205,7 @@ class Fields:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LineFormat:
     """How a field is spelled: what ends it, how many fields a line has, and what the whole file looks like."""
 
     end: str
@@ -229,7 +229,7 @@ def write_delimited(batches: Iterable[pa.Table], place: Path, writing: Writing, 
 def _blocks(table: pa.Table, delimiter: str, writing: Writing) -> Iterator[memoryview]:
     """Yield the rows as text, a block at a time; a few blocks are made ahead, so memory stays bounded."""
     width = table.num_columns
-    lines = [Line(end, width, delimiter, writing) for end in [delimiter] * (width - 1) + ["\n"]]
+    lines = [LineFormat(end, width, delimiter, writing) for end in [delimiter] * (width - 1) + ["\n"]]
     shared = [_shared_fields(column, line) for column, line in zip(table.columns, lines, strict=True)]
 
     def spell(start: int) -> memoryview:
@@ -265,7 +265,7 @@ def _assemble(codes: list[Codes], fields: list[Fields]) -> memoryview:
     return out[:written].data
 
 
-def _shared_fields(column: pa.ChunkedArray, line: Line) -> Fields | None:
+def _shared_fields(column: pa.ChunkedArray, line: LineFormat) -> Fields | None:
     """Return the fields of a column that has one dictionary small enough to go with every block."""
     if not isinstance(column.type, pa.DictionaryType) or column.num_chunks != 1:
         return None
@@ -273,7 +273,7 @@ def _shared_fields(column: pa.ChunkedArray, line: Line) -> Fields | None:
     return _fields(_safe(dictionary, line), line) if len(dictionary) <= BLOCK_ROWS else None
 
 
-def _own_fields(name: str, column: pa.ChunkedArray, line: Line) -> tuple[Codes, Fields]:
+def _own_fields(name: str, column: pa.ChunkedArray, line: LineFormat) -> tuple[Codes, Fields]:
     if isinstance(column.type, pa.DictionaryType):
         column = column.cast(column.type.value_type)
     encoded = column.combine_chunks().dictionary_encode()
@@ -287,7 +287,7 @@ def _own_fields(name: str, column: pa.ChunkedArray, line: Line) -> tuple[Codes, 
     return _codes(pa.chunked_array([encoded])), _fields(spelled, line, numbers=kind_of(column.type) is Kind.NUMBER)
 
 
-def _safe(texts: pa.Array, line: Line, *, kind: pa.DataType = pa.string()) -> pa.Array:  # noqa: B008 (a value)
+def _safe(texts: pa.Array, line: LineFormat, *, kind: pa.DataType = pa.string()) -> pa.Array:  # noqa: B008 (a value)
     """Return spelled values with the decimal mark of the file, and texts so that a spreadsheet leaves them alone."""
     if is_text(kind):
         return marked(texts, line.writing)
@@ -327,7 +327,7 @@ def spell_values(values: pa.Array) -> pa.Array:
     return text
 
 
-def _fields(texts: pa.Array, line: Line, *, numbers: bool = False) -> Fields:
+def _fields(texts: pa.Array, line: LineFormat, *, numbers: bool = False) -> Fields:
     """Return fields with their quotes; numbers beside other fields need them only where they hold the delimiter."""
     bare = numbers and line.width > 1
     marks = re.escape(line.delimiter) if bare else QUOTED.format(re.escape(line.delimiter))
@@ -348,6 +348,6 @@ def _header(names: list[str], delimiter: str, writing: Writing) -> bytes:
             "a spreadsheet takes the name of a column for a formula",
             hint="rename the column, write .xlsx or .parquet, which run no name, or write without the guard",
         )
-    fields = _fields(pa.array(names), Line(delimiter, len(names), delimiter, writing))
+    fields = _fields(pa.array(names), LineFormat(delimiter, len(names), delimiter, writing))
     text = bytes(fields.pool)[: int(fields.lengths[:-1].sum())]
     return text[: -len(delimiter)] + b"\n"

@@ -116,7 +116,7 @@ def _require_no_nul(table: pa.Table, suffix: str) -> None:
             )
 
 
-class Order(TypedDict, total=False):
+class WriteOptions(TypedDict, total=False):
     """What is written with the tables of a release, and how; see `write_release`."""
 
     tables: Sequence[str]

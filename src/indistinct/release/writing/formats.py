@@ -28,7 +28,7 @@ from indistinct.tables.labelled import read_labelled
 from indistinct.tables.row_groups import read_row_groups
 from indistinct.tables.several import LABELLED
 from indistinct.tables.sheets import read_sheet
-from indistinct.tables.value import Labels, Reading, Table
+from indistinct.tables.value import ColumnLabels, Reading, Table
 
 # Rows of a Parquet file that are written together at most, and how often a value must occur there for codes to pay; a
 # few values are always written as codes.
@@ -64,7 +64,7 @@ def _fill(write: Write, batches: Iterable[pa.Table], writing: Writing, place: Pa
         ) from None
 
 
-def publishable(table: pa.Table, labels: Mapping[str, Labels] = MappingProxyType({})) -> pa.Table:
+def publishable(table: pa.Table, labels: Mapping[str, ColumnLabels] = MappingProxyType({})) -> pa.Table:
     """Return a table that holds the published values and no trace of others; categories with an order keep it."""
     columns = spread(_publishable_column, table.columns, rows=len(table))
     for index, name in enumerate(table.column_names):
@@ -124,7 +124,7 @@ def _rows_together(first: pa.Table) -> int:
     return min(max(1 << max(fitting.bit_length() - 1, 0), FEWEST_ROWS), ROW_GROUP)
 
 
-def _row_groups(batches: Iterator[pa.Table], rows: int, labels: Mapping[str, Labels]) -> Iterator[pa.Table]:
+def _row_groups(batches: Iterator[pa.Table], rows: int, labels: Mapping[str, ColumnLabels]) -> Iterator[pa.Table]:
     """Yield a table in groups of so many rows, the last one smaller; one without rows if there are none.
 
     Batches may have any size. As groups they would tell in which parts the table was made.
@@ -143,12 +143,12 @@ def _row_groups(batches: Iterator[pa.Table], rows: int, labels: Mapping[str, Lab
         yield _as_one(parts, labels)
 
 
-def _as_one(parts: Sequence[pa.Table], labels: Mapping[str, Labels]) -> pa.Table:
+def _as_one(parts: Sequence[pa.Table], labels: Mapping[str, ColumnLabels]) -> pa.Table:
     """Return parts of a table as one, with one dictionary for each column of text."""
     return parts[0] if len(parts) == 1 else publishable(pa.concat_tables(parts), labels).cast(parts[0].schema)
 
 
-def _schema_told(schema: pa.Schema, labels: Mapping[str, Labels]) -> pa.Schema | None:
+def _schema_told(schema: pa.Schema, labels: Mapping[str, ColumnLabels]) -> pa.Schema | None:
     """Return the types of columns which Parquet alone does not tell; None where it tells all."""
     fields, special = [], False
     for each in schema:

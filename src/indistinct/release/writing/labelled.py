@@ -19,7 +19,7 @@ from indistinct.errors import IndistinctError, MissingExtraError, OutputError
 from indistinct.release.writing.delimited import Writing, count_texts, spell_values
 from indistinct.tables.dictionaries import is_text
 from indistinct.tables.labelled import EXACT, statistics_package
-from indistinct.tables.value import Labels
+from indistinct.tables.value import ColumnLabels
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ def _check_names(names: list[str], program: Program) -> None:
         )
 
 
-def _column(name: str, column: pa.ChunkedArray, labels: Labels | None, program: Program) -> _Column:
+def _column(name: str, column: pa.ChunkedArray, labels: ColumnLabels | None, program: Program) -> _Column:
     kind = column.type.value_type if isinstance(column.type, pa.DictionaryType) else column.type
     if is_text(column.type):
         texts = column.cast(pa.string()).to_pylist()
@@ -173,7 +173,7 @@ def _column(name: str, column: pa.ChunkedArray, labels: Labels | None, program: 
     return _text(name, spelled.to_pylist(), program)
 
 
-def _coded(texts: list[str | None], labels: Labels | None, program: Program) -> _Column | None:
+def _coded(texts: list[str | None], labels: ColumnLabels | None, program: Program) -> _Column | None:
     """Return a column of labels as their codes; None unless every text is a label of one."""
     occurring = {text for text in texts if text is not None}
     if labels is None or not program.value_labels or not occurring or not occurring <= set(labels.codes):

@@ -23,7 +23,13 @@ from indistinct.recoding.outputs import MAIN
 from indistinct.release.certificate import SMALLEST, Certificate, check_smallest, text_for_others
 from indistinct.release.verification.check import Check
 from indistinct.release.writing.delimited import Writing
-from indistinct.release.writing.files import Order, certificate_path, require_another_file, table_path, write_release
+from indistinct.release.writing.files import (
+    WriteOptions,
+    certificate_path,
+    require_another_file,
+    table_path,
+    write_release,
+)
 from indistinct.release.writing.formats import FORMATS
 from indistinct.release.writing.staging import check_target, publish_before, stage, staging
 from indistinct.tables import addresses, open_table
@@ -68,7 +74,7 @@ class FilePlace:
         """Raise if a release would replace the file that it was made from."""
         require_another_file(self.path, source)
 
-    def write(self, fill: Callable[[Sink], None], check: Check, **order: Unpack[Order]) -> Certificate:
+    def write(self, fill: Callable[[Sink], None], check: Check, **order: Unpack[WriteOptions]) -> Certificate:
         """Let `fill` write the tables of a release, and judge them as written; see `write_release`."""
         return write_release(self.path, fill, check.certify_files, **order)
 
@@ -109,7 +115,7 @@ class DatabasePlace:
     def require_other(self, source: Path | None) -> None:
         """Do nothing: no table of a database is a file."""
 
-    def write(self, fill: Callable[[Sink], None], check: Check, **order: Unpack[Order]) -> Certificate:
+    def write(self, fill: Callable[[Sink], None], check: Check, **order: Unpack[WriteOptions]) -> Certificate:
         """Let `fill` write the tables of a release, and judge them as written: whole, or nothing.
 
         A further table of `clinic.release` that holds `sensitive` values is `clinic.release_sensitive`.

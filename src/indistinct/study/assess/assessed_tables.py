@@ -14,7 +14,7 @@ from indistinct.engines.base import Engine, Source
 from indistinct.errors import InputError, OriginalError, SchemaError
 from indistinct.frequencies.count import Counted, Request, drop_absent_values
 from indistinct.frequencies.encode import group_rows
-from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Key, Labels
+from indistinct.frequencies.value import PERSON, Classes, ClassLabels, FrequencySet, Histogram, Key
 from indistinct.hierarchy import Hierarchy
 from indistinct.hierarchy.binding import ROOT
 from indistinct.hierarchy.builders import declared_order
@@ -89,7 +89,7 @@ class AssessedTable:
         return {name: list(own) for name, own in columns_by_quasi(self.schema, self.shows.quasi).items()}
 
     @property
-    def labels(self) -> Labels:
+    def labels(self) -> ClassLabels:
         """Return what each class shows of each quasi-identifier."""
         return replace(self.evidence, columns=self.columns).labels
 

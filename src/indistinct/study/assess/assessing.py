@@ -45,7 +45,7 @@ from indistinct.study.assess.column_sets import smallest_combinations
 from indistinct.study.assess.identifying_values import identifying_values
 from indistinct.study.assess.individual import IndividualRisk, individual_risk, sums_of_weights, weight_keys
 from indistinct.study.assess.population import KnownPopulation, check_known, known_population
-from indistinct.study.assess.practice import Finding, Shown, findings
+from indistinct.study.assess.practice import PracticeFinding, ShownTable, findings
 from indistinct.study.assess.profiles import Attacker, Profile, parse_profile
 from indistinct.study.assess.published_columns import (
     own_values,
@@ -208,10 +208,10 @@ def attack_figures(attacks: Any) -> list[AttackFigures] | None:
     return [AttackFigures.of(each.to_json()) for each in several]
 
 
-def _practice(table: AssessedTable, risk: TableRisk) -> tuple[Finding, ...]:
+def _practice(table: AssessedTable, risk: TableRisk) -> tuple[PracticeFinding, ...]:
     """Return what rules of practice say."""
     return findings(
-        Shown(table.schema, table.kinds, table.evidence.domains),
+        ShownTable(table.schema, table.kinds, table.evidence.domains),
         smallest=risk.smallest,
         uniques=risk.uniques,
         homogeneous=risk.homogeneous,

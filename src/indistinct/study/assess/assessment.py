@@ -13,7 +13,7 @@ from indistinct.study.assess.attribute_disclosure import AttributeDisclosure
 from indistinct.study.assess.column_contribution import Contribution
 from indistinct.study.assess.column_sets import SmallestCombination
 from indistinct.study.assess.individual import IndividualRisk
-from indistinct.study.assess.practice import Finding
+from indistinct.study.assess.practice import PracticeFinding
 from indistinct.study.assess.profiles import Gate
 from indistinct.study.assess.reidentification import ClassSizes, Reidentification
 from indistinct.study.assess.risk_grids import practice_grid, risk_grid, sensitive_grid
@@ -157,7 +157,7 @@ class Assessment:
     figures: Figures
     verdict: Verdict
     before: TableRisk | None = None
-    practice: tuple[Finding, ...] = ()
+    practice: tuple[PracticeFinding, ...] = ()
     notes: tuple[str, ...] = ()
     form: str | None = None
 

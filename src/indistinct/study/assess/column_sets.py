@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import comb
 
-from indistinct.frequencies.value import Classes, Labels
+from indistinct.frequencies.value import Classes, ClassLabels
 from indistinct.models.subset_anonymity import SubsetAnonymity
 
 # Sets of up to so many columns are counted, as long as classes times sets are no more than this.
@@ -24,11 +24,12 @@ class SmallestCombination:
         return {"size": self.size, "sets": self.sets, "smallest": self.smallest}
 
 
-def smallest_combinations(classes: Classes, labels: Labels) -> tuple[SmallestCombination, ...]:
+def smallest_combinations(classes: Classes, labels: ClassLabels) -> tuple[SmallestCombination, ...]:
     """Return the smallest combination of one column, of two and of three, as far as these are counted in seconds.
 
     >>> import numpy as np
-    >>> found = smallest_combinations(Classes(np.array([2, 3])), Labels(("age", "sex"), np.array([[0, 0], [0, 1]])))
+    >>> labels = ClassLabels(("age", "sex"), np.array([[0, 0], [0, 1]]))
+    >>> found = smallest_combinations(Classes(np.array([2, 3])), labels)
     >>> [(each.size, each.smallest) for each in found]
     [(1, 2), (2, 2)]
     """

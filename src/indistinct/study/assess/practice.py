@@ -48,7 +48,7 @@ _DAYS = re.compile(r"(?<![\d.])\d{4}-(?:0[1-9]|1[0-2])(?!\d)")
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class PracticeFinding:
     """What one rule of practice says of a table: what it asks for, what was found, and who asks for it."""
 
     rule: str
@@ -64,7 +64,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shown:
+class ShownTable:
     """What a table shows: its columns with their kinds, and the values of those that were counted."""
 
     schema: Schema
@@ -73,7 +73,7 @@ class Shown:
 
 
 def findings(
-    shown: Shown,
+    shown: ShownTable,
     *,
     smallest: int,
     uniques: int,
@@ -82,7 +82,7 @@ def findings(
     published: SingledOut | None = None,
     own_values: Mapping[str, int] = NO_VALUES,
     identifying: Mapping[str, PatternShare] = NO_PATTERNS,
-) -> tuple[Finding, ...]:
+) -> tuple[PracticeFinding, ...]:
     """Return what every rule says of a table.
 
     `smallest` is the size of its smallest class, `homogeneous` the largest share of members whose class has a single
@@ -103,7 +103,7 @@ def findings(
     )
 
 
-def _sizes(smallest: int) -> Iterator[Finding]:
+def _sizes(smallest: int) -> Iterator[PracticeFinding]:
     for source, rule in ((EMA, "ema-0.09"), (HEALTH_CANADA, "health-canada-0.09")):
         yield _risk(f"{rule}-strict", Fraction("0.09"), smallest, source, note="1/11 = 0.0909 is above 0.09")
         yield _cell(f"{rule}-rounded", 11, smallest, source, note="1/11 is written 0.09, which allows classes of 11")
@@ -113,18 +113,18 @@ def _sizes(smallest: int) -> Iterator[Finding]:
     yield _cell("cms-cells", 11, smallest, CMS, note="no cell of 1 to 10 people is shown")
 
 
-def _risk(rule: str, limit: Fraction, smallest: int, source: str, *, note: str) -> Finding:
+def _risk(rule: str, limit: Fraction, smallest: int, source: str, *, note: str) -> PracticeFinding:
     passed = not smallest or Fraction(1, smallest) <= limit
     value = 1 / smallest if smallest else 0.0
-    return Finding(rule, f"highest risk at most {float(limit):g}", _status(passed), source, value, note)
+    return PracticeFinding(rule, f"highest risk at most {float(limit):g}", _status(passed), source, value, note)
 
 
-def _cell(rule: str, size: int, smallest: int, source: str, *, note: str) -> Finding:
+def _cell(rule: str, size: int, smallest: int, source: str, *, note: str) -> PracticeFinding:
     passed = not smallest or smallest >= size
-    return Finding(rule, f"classes of at least {size}", _status(passed), source, smallest, note)
+    return PracticeFinding(rule, f"classes of at least {size}", _status(passed), source, smallest, note)
 
 
-def _identifiers(shown: Shown, identifying: Mapping[str, PatternShare]) -> Finding:
+def _identifiers(shown: ShownTable, identifying: Mapping[str, PatternShare]) -> PracticeFinding:
     """Look for columns that point at people, by their role, the words of their names, and their values.
 
     Free text, and what only looks like names, may hold identifiers or none: a person has to read it.
@@ -142,44 +142,44 @@ def _identifiers(shown: Shown, identifying: Mapping[str, PatternShare]) -> Findi
     asks, status = "none of the 18 kinds of identifiers", _status(not told)
     if doubtful and not told:
         status = "not checkable"
-    return Finding("safe-harbor-identifiers", asks, status, SAFE_HARBOR, float(len(told) + len(doubtful)), note)
+    return PracticeFinding("safe-harbor-identifiers", asks, status, SAFE_HARBOR, float(len(told) + len(doubtful)), note)
 
 
-def _ages(shown: Shown) -> Finding:
+def _ages(shown: ShownTable) -> PracticeFinding:
     """Look whether ages over 89 are one category."""
     rule, asks = "safe-harbor-ages", f"ages over {OLDEST} as one category"
     named = [name for name in shown.kinds if "age" in _WORDS.findall(name.lower())]
     known = [name for name in named if name in shown.domains]
     if not known:
         note = "no column is named as ages" if not named else f"the values of {named[0]!r} were not counted"
-        return Finding(rule, asks, "not checkable", SAFE_HARBOR, note=note)
+        return PracticeFinding(rule, asks, "not checkable", SAFE_HARBOR, note=note)
     most = 0
     for name in known:
         texts = [text for text in shown.domains[name].texts() if text is not None]
         most = max(most, sum(any(float(n) > OLDEST for n in _NUMBERS.findall(text)) for text in texts))
     note = f"{most} distinct value(s) of {', '.join(map(repr, known))} speak of ages over {OLDEST}"
-    return Finding(rule, asks, _status(most <= 1), SAFE_HARBOR, float(most), note)
+    return PracticeFinding(rule, asks, _status(most <= 1), SAFE_HARBOR, float(most), note)
 
 
-def _areas(shown: Shown) -> Finding:
+def _areas(shown: ShownTable) -> PracticeFinding:
     """Look whether postal codes show more than three digits; whether their areas are populous nobody can see here."""
     rule, asks = "safe-harbor-areas", "at most three digits of a zip code, of areas with more than 20,000 people"
     words = {"zip", "zipcode", "postal", "postcode", "plz"}
     known = [name for name in shown.domains if words & set(_WORDS.findall(name.lower()))]
     if not known:
         note = "no column that was counted is named as zip codes; smaller areas than states were not looked for"
-        return Finding(rule, asks, "not checkable", SAFE_HARBOR, note=note)
+        return PracticeFinding(rule, asks, "not checkable", SAFE_HARBOR, note=note)
     texts = [text for name in known for text in shown.domains[name].texts() if text is not None]
     finer = sum(sum(mark.isdigit() for mark in text) > ZIP_DIGITS for text in texts)
     which = ", ".join(map(repr, known))
     if finer:
         note = f"{finer} distinct value(s) of {which} show more than three digits"
-        return Finding(rule, asks, "failed", SAFE_HARBOR, float(finer), note)
+        return PracticeFinding(rule, asks, "failed", SAFE_HARBOR, float(finer), note)
     note = f"{which} show(s) three digits or fewer; compare the areas with the census, which is not at hand"
-    return Finding(rule, asks, "not checkable", SAFE_HARBOR, 0.0, note)
+    return PracticeFinding(rule, asks, "not checkable", SAFE_HARBOR, 0.0, note)
 
 
-def _dates(shown: Shown) -> Finding:
+def _dates(shown: ShownTable) -> PracticeFinding:
     """Look for dates finer than years, in columns of dates and in labels: the safe harbor leaves the year alone."""
     rule, asks = "safe-harbor-dates", "no element of a date but its year"
     dated = [name for name, kind in shown.kinds.items() if kind is Kind.DATE and name not in shown.schema.hidden]
@@ -188,10 +188,10 @@ def _dates(shown: Shown) -> Finding:
         if any(text is not None and _DAYS.search(text) for text in texts):
             dated.append(name)
     note = f"{', '.join(map(repr, dated))} show(s) dates" if dated else "judged by kinds of columns and by labels"
-    return Finding(rule, asks, _status(not dated), SAFE_HARBOR, float(len(dated)), note)
+    return PracticeFinding(rule, asks, _status(not dated), SAFE_HARBOR, float(len(dated)), note)
 
 
-def _no_classes(finding: Finding) -> Finding:
+def _no_classes(finding: PracticeFinding) -> PracticeFinding:
     """Return what a rule about classes says of buckets: nothing."""
     note = "buckets are no classes: quasi-identifiers are published as they are, whatever the size of a bucket"
     return replace(finding, status="not checkable", value=None, note=note)
@@ -200,7 +200,9 @@ def _no_classes(finding: Finding) -> Finding:
 SINGLING_OUT, SINGLED_OUT = "wp216-singling-out", "can somebody be singled out?"
 
 
-def _singling_out(uniques: int, published: SingledOut | None, own_values: Mapping[str, int] = NO_VALUES) -> Finding:
+def _singling_out(
+    uniques: int, published: SingledOut | None, own_values: Mapping[str, int] = NO_VALUES
+) -> PracticeFinding:
     """Judge classes and unmodified columns: a member who is unique in a class, or on the columns, is singled out.
 
     An attacker who knows a unique sensitive value finds the member too; whether one knows it, no table says.
@@ -219,30 +221,32 @@ def _singling_out(uniques: int, published: SingledOut | None, own_values: Mappin
     else:
         found, note = _status(True), "members who are alone in their class"
     value = uniques or (0 if published is None else published.least)
-    return Finding(SINGLING_OUT, SINGLED_OUT, found, WP216, float(value), note)
+    return PracticeFinding(SINGLING_OUT, SINGLED_OUT, found, WP216, float(value), note)
 
 
-def _in_buckets(alone: int, published: SingledOut | None) -> Finding:
+def _in_buckets(alone: int, published: SingledOut | None) -> PracticeFinding:
     """Judge what buckets show as it is: a combination of its own singles somebody out; none does not rule it out."""
     note = "rows with a combination of quasi-identifiers of their own, which buckets publish as they are"
     if alone:
-        return Finding(SINGLING_OUT, SINGLED_OUT, "failed", WP216, float(alone), note)
+        return PracticeFinding(SINGLING_OUT, SINGLED_OUT, "failed", WP216, float(alone), note)
     if published is not None and published.least:
         return _singling_out(0, published)
     note = "no slice shows a combination of its own; several slices of a bucket together were not looked at"
-    return Finding(SINGLING_OUT, SINGLED_OUT, "not checkable", WP216, 0.0, note)
+    return PracticeFinding(SINGLING_OUT, SINGLED_OUT, "not checkable", WP216, 0.0, note)
 
 
-def _questions(homogeneous: float | None) -> Iterator[Finding]:
+def _questions(homogeneous: float | None) -> Iterator[PracticeFinding]:
     """Ask the other two questions of WP216, as far as classes answer them."""
     note = "classes do not answer it: run the attack record-linkage with an external table"
-    yield Finding("wp216-linkability", "can records of one person be linked?", "not checkable", WP216, note=note)
+    yield PracticeFinding(
+        "wp216-linkability", "can records of one person be linked?", "not checkable", WP216, note=note
+    )
     rule, asks = "wp216-inference", "can a value be inferred of somebody?"
     if homogeneous is None:
-        yield Finding(rule, asks, "not checkable", WP216, note="no column has the role sensitive")
+        yield PracticeFinding(rule, asks, "not checkable", WP216, note="no column has the role sensitive")
     else:
         note = "the share of members whose class has one sensitive value only; lesser inferences were not judged"
-        yield Finding(rule, asks, _status(homogeneous == 0), WP216, homogeneous, note)
+        yield PracticeFinding(rule, asks, _status(homogeneous == 0), WP216, homogeneous, note)
 
 
 def _status(passed: bool) -> Status:

@@ -25,7 +25,7 @@ from indistinct.study.assess.assessed_tables import AssessedTable
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PublishedRows:
+class RowsOfOriginal:
     """The published rows on which members are counted, with the columns that tell people and classes apart.
 
     Where people have several rows and `source` does not show whose they are, `person` is empty and `rows_each` is the
@@ -39,7 +39,7 @@ class PublishedRows:
     rows_each: int = 1
 
 
-def published_rows(table: AssessedTable, *, original: Source | None = None) -> PublishedRows | None:
+def published_rows(table: AssessedTable, *, original: Source | None = None) -> RowsOfOriginal | None:
     """Return the rows on which members are counted: those of the table or, of hidden people, of the `original`.
 
     None for releases in buckets, which show no rows, and for tables without any.
@@ -49,19 +49,19 @@ def published_rows(table: AssessedTable, *, original: Source | None = None) -> P
         return None
     quasi, person = tuple(name for name in table.shows.quasi if name in source.columns), table.schema.person
     if not table.people:
-        return PublishedRows(source, table.members, (), quasi)
+        return RowsOfOriginal(source, table.members, (), quasi)
     if all(name in source.columns for name in person):
-        return PublishedRows(source, table.members, person, quasi)
+        return RowsOfOriginal(source, table.members, person, quasi)
     shown = tuple(name for name in source.columns if name not in quasi and name not in table.schema.hidden)
     found = None if original is None else _rows_of_original(table, original, shown)
     if found is not None:
-        return PublishedRows(open_source(found)[1], table.members, person, (CLASS,))
+        return RowsOfOriginal(open_source(found)[1], table.members, person, (CLASS,))
     persons = table.classes.histograms[(PERSON,)]
     most = int(np.bincount(persons.codes, weights=persons.counts, minlength=1).max(initial=1))
-    return PublishedRows(source, table.members, (), quasi, max(most, 1))
+    return RowsOfOriginal(source, table.members, (), quasi, max(most, 1))
 
 
-def published_columns(table: AssessedTable, rows: PublishedRows | None) -> SingledOut | None:
+def published_columns(table: AssessedTable, rows: RowsOfOriginal | None) -> SingledOut | None:
     """Return who is alone on unmodified columns and their class; None where there is no such column.
 
     Unmodified are columns with the role insensitive, and those without a role: neither is recoded.
@@ -75,7 +75,7 @@ def published_columns(table: AssessedTable, rows: PublishedRows | None) -> Singl
     return _count_alone(rows, names) if names else None
 
 
-def own_values(table: AssessedTable, rows: PublishedRows | None) -> dict[str, int]:
+def own_values(table: AssessedTable, rows: RowsOfOriginal | None) -> dict[str, int]:
     """Return for each sensitive column how many members are unique on it, at most where only bounds are known."""
     if not table.evidence.rows:
         return {}
@@ -118,7 +118,7 @@ def _rows_of_original(table: AssessedTable, original: Source, names: Sequence[st
     return own.append_column(CLASS, pa.array(found)).filter(pa.array(kept))
 
 
-def _count_alone(rows: PublishedRows, names: tuple[str, ...], *, with_class: bool = True) -> SingledOut:
+def _count_alone(rows: RowsOfOriginal, names: tuple[str, ...], *, with_class: bool = True) -> SingledOut:
     """Return who is alone on columns of published rows: the one count for every role."""
     classes = rows.classes if with_class else ()
     if rows.rows_each > 1:
@@ -131,7 +131,7 @@ def _count_alone(rows: PublishedRows, names: tuple[str, ...], *, with_class: boo
     return found or SingledOut("people" if rows.person else "rows", rows.members, names, 0, rows.members)
 
 
-def _bounds_of_people(rows: PublishedRows, names: tuple[str, ...], classes: tuple[str, ...]) -> SingledOut:
+def _bounds_of_people(rows: RowsOfOriginal, names: tuple[str, ...], classes: tuple[str, ...]) -> SingledOut:
     """Return bounds in people of what is counted in rows.
 
     A combination of one row is one person's, and a person has at most `rows_each` of them. A combination of at most
@@ -144,7 +144,7 @@ def _bounds_of_people(rows: PublishedRows, names: tuple[str, ...], classes: tupl
 
 
 def _count_combinations(
-    rows: PublishedRows, names: tuple[str, ...], classes: tuple[str, ...]
+    rows: RowsOfOriginal, names: tuple[str, ...], classes: tuple[str, ...]
 ) -> tuple[int, int | None]:
     """Return how many combinations of values one row has, and how many as few rows as a person may have.
 
@@ -166,7 +166,7 @@ def _count_combinations(
     return int((sizes == 1).sum()), small
 
 
-def _own_values(table: AssessedTable, rows: PublishedRows | None, name: str) -> int:
+def _own_values(table: AssessedTable, rows: RowsOfOriginal | None, name: str) -> int:
     """Count the members who are unique on a sensitive column, by what was counted of it already where that is known."""
     buckets = table.evidence.buckets
     if buckets is not None:

@@ -114,7 +114,7 @@ def _require_memory(cells: int, width: int, size: int) -> None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Groups:
+class CellGroups:
     """Cells with the same values in some columns: group `g` owns `cells[starts[g]:starts[g + 1]]`."""
 
     cells: Codes
@@ -133,8 +133,8 @@ class _Walk:
         self.own_several = some_repeat(owners)
         # Where most cells are nobody's, groups of such cells alone are worth finding and leaving out.
         self.repeat = self.own_several or 2 * int((owners == SEVERAL).sum()) > len(owners)
-        self.whole = Groups(np.arange(len(owners), dtype=np.int32), starts_of([len(owners)]))
-        self.divided: dict[int, Groups] = {}
+        self.whole = CellGroups(np.arange(len(owners), dtype=np.int32), starts_of([len(owners)]))
+        self.divided: dict[int, CellGroups] = {}
 
     def in_given_order(self, found: UniqueSet) -> UniqueSet:
         """Return a column set with the columns as the caller numbers them."""
@@ -152,7 +152,7 @@ class _Walk:
         return list(self._below(head, groups, known=known, size=size))
 
     def _below(
-        self, prefix: Columns, groups: Groups, *, known: Mapping[Columns, Codes], size: int
+        self, prefix: Columns, groups: CellGroups, *, known: Mapping[Columns, Codes], size: int
     ) -> Iterator[tuple[UniqueSet, Codes]]:
         for column in range(prefix[-1] + 1 if prefix else 0, len(self.codes)):
             columns = (*prefix, column)
@@ -161,13 +161,15 @@ class _Walk:
             else:
                 yield from self._below(columns, self._divide(groups, column), known=known, size=size)
 
-    def _extend_set(self, columns: Columns, groups: Groups, known: Mapping[Columns, Codes]) -> tuple[UniqueSet, Codes]:
+    def _extend_set(
+        self, columns: Columns, groups: CellGroups, known: Mapping[Columns, Codes]
+    ) -> tuple[UniqueSet, Codes]:
         bits, fresh = known[columns[:-1]], self._alone(groups, columns[-1])
         parts = [known[part] for part in combinations(columns, len(columns) - 1) if part and part != columns[:-1]]
         found = _with(bits, fresh)
         return UniqueSet(columns, self._count(found), _drop_known_cells(fresh, parts)), found
 
-    def _divide(self, groups: Groups, column: int) -> Groups:
+    def _divide(self, groups: CellGroups, column: int) -> CellGroups:
         """Return the groups of a further column in which different people meet; those of one column are kept."""
         if groups is not self.whole:
             return self._divide_groups(groups, column)
@@ -175,7 +177,7 @@ class _Walk:
             self.divided[column] = self._divide_groups(groups, column)
         return self.divided[column]
 
-    def _divide_groups(self, groups: Groups, column: int) -> Groups:
+    def _divide_groups(self, groups: CellGroups, column: int) -> CellGroups:
         if not len(groups.cells):
             return groups
         if not self.compiled:
@@ -195,9 +197,9 @@ class _Walk:
             kept,
             starts,
         )
-        return Groups(kept[:filled].copy(), starts[: count + 1].copy())
+        return CellGroups(kept[:filled].copy(), starts[: count + 1].copy())
 
-    def _alone(self, groups: Groups, column: int) -> Codes:
+    def _alone(self, groups: CellGroups, column: int) -> Codes:
         """Return the cells whose owner is alone in their group with their code of a further column."""
         if not len(groups.cells):
             return groups.cells
@@ -216,10 +218,10 @@ class _Walk:
         return count_people(self.owners[np.unpackbits(bits, count=len(self.owners), bitorder="little").view(bool)])
 
 
-def split(groups: Groups, column: Codes, owners: Codes) -> tuple[Codes, Groups]:
+def split(groups: CellGroups, column: Codes, owners: Codes) -> tuple[Codes, CellGroups]:
     """Divide groups by a further column; return the cells whose owner is then alone, and the groups where people meet.
 
-    >>> alone, groups = split(Groups(np.arange(4), np.array([0, 4])), np.array([0, 1, 1, 2]), np.arange(4))
+    >>> alone, groups = split(CellGroups(np.arange(4), np.array([0, 4])), np.array([0, 1, 1, 2]), np.arange(4))
     >>> alone.tolist(), groups.cells.tolist(), groups.starts.tolist()
     ([0, 3], [1, 2], [0, 2])
     """
@@ -231,7 +233,7 @@ def split(groups: Groups, column: Codes, owners: Codes) -> tuple[Codes, Groups]:
     high = np.maximum.reduceat(owners[cells], starts[:-1])
     sizes, meet = np.diff(starts), low != high
     alone = np.repeat(~meet & (low != SEVERAL), sizes)
-    return cells[alone], Groups(cells[np.repeat(meet, sizes)], starts_of(sizes[meet]))
+    return cells[alone], CellGroups(cells[np.repeat(meet, sizes)], starts_of(sizes[meet]))
 
 
 def _drop_known_cells(cells: Codes, sets: Sequence[Codes]) -> Codes:

@@ -27,7 +27,7 @@ TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Column:
+class SensitiveColumn:
     """A sensitive column of the original: its values, and its hierarchy where one is known."""
 
     domain: Domain
@@ -50,7 +50,7 @@ class AttributeAttack(Attack):
         return arguments_of(self).get("sensitive") or None
 
     @abstractmethod
-    def learns(self, known: Belief, own: Codes, column: Column) -> Codes:
+    def learns(self, known: Belief, own: Codes, column: SensitiveColumn) -> Codes:
         """Return of which rows the attacker learns enough, given each row's own value."""
 
     @abstractmethod
@@ -118,10 +118,10 @@ class AttributeAttack(Attack):
         return control.tally(np.ones(len(control), dtype=bool), np.logical_or.reduce(list(learnt.values())))
 
     @staticmethod
-    def _column(target: Target, name: str) -> Column:
+    def _column(target: Target, name: str) -> SensitiveColumn:
         domain = domain_of(target, name)
         hierarchy = target.hierarchies.get(name)
-        return Column(domain, None if hierarchy is None else hierarchy.bind(domain))
+        return SensitiveColumn(domain, None if hierarchy is None else hierarchy.bind(domain))
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ class BackgroundKnowledge(AttributeAttack):
         str, Parameter("Attacked column", "Sensitive column that is attacked; none attacks all of them.")
     ] = ""
 
-    def learns(self, known: Belief, own: Codes, column: Column) -> Codes:
+    def learns(self, known: Belief, own: Codes, column: SensitiveColumn) -> Codes:
         """Return where the own value has the share, once the most frequent other values are ruled out."""
         return own_share_without(known, own, self.excluded) >= self.share - TOLERANCE
 
@@ -207,7 +207,7 @@ class Homogeneity(AttributeAttack):
         str, Parameter("Attacked column", "Sensitive column that is attacked; none attacks all of them.")
     ] = ""
 
-    def learns(self, known: Belief, own: Codes, column: Column) -> Codes:
+    def learns(self, known: Belief, own: Codes, column: SensitiveColumn) -> Codes:
         """Return where the own value has the share."""
         return known.own_shares(own) >= self.share - TOLERANCE
 
@@ -244,7 +244,7 @@ class Skewness(AttributeAttack):
         str, Parameter("Attacked column", "Sensitive column that is attacked; none attacks all of them.")
     ] = ""
 
-    def learns(self, known: Belief, own: Codes, column: Column) -> Codes:
+    def learns(self, known: Belief, own: Codes, column: SensitiveColumn) -> Codes:
         """Return where the own value is so much more likely than before."""
         return (own >= 0) & (known.own_shares(own) - known.prior[own] >= self.gain - TOLERANCE)
 
@@ -300,7 +300,7 @@ class Similarity(AttributeAttack):
         column = self._column(target, name)
         return column.domain.ordered if column.taxonomy is None else column.taxonomy.height > 1
 
-    def learns(self, known: Belief, own: Codes, column: Column) -> Codes:
+    def learns(self, known: Belief, own: Codes, column: SensitiveColumn) -> Codes:
         """Return where all possible values, the own one among them, are alike."""
         if column.taxonomy is not None:
             level = min(self.level, column.taxonomy.height - 1)

@@ -32,7 +32,7 @@ from indistinct.study.attack.crowd import (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class GroupPart:
     """What groups show of columns that stay together: entry `i` says that `groups[i]` shows a vector `counts[i]` times.
 
     `codes` has the vectors, in the codes by which people are known. Groups are parted by what is their `own`, so that
@@ -47,7 +47,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shown:
+class ShownValues:
     """How often each group shows each value of a column, as compressed sparse rows in the codes of the original."""
 
     indptr: Codes
@@ -65,8 +65,8 @@ class Groups:
 
     sizes: Codes
     whole: Codes
-    parts: tuple[Part, ...]
-    shown: Shown | None
+    parts: tuple[GroupPart, ...]
+    shown: ShownValues | None
     class_of_row: Codes | None = None
 
     def __len__(self) -> int:
@@ -88,13 +88,13 @@ def _classes(target: Target, sensitive: str | None) -> Groups:
     published = table_of(target.published.sources[MAIN], "the release")
     if not published.num_rows:
         nothing = np.zeros(0, dtype=np.int64)
-        return Groups(nothing, nothing, (), Shown(np.zeros(1, dtype=np.int64), nothing, nothing), nothing)
+        return Groups(nothing, nothing, (), ShownValues(np.zeros(1, dtype=np.int64), nothing, nothing), nothing)
     columns = columns_known(target)
     class_of_row, covers = target.once("classes", lambda: covered_classes(published, columns, schema=target.schema))
     sizes = np.bincount(class_of_row)
     nothing = np.zeros(0, dtype=np.int64)
     parts = [
-        Part(nothing, {column.name: nothing}, nothing, cover=cover)
+        GroupPart(nothing, {column.name: nothing}, nothing, cover=cover)
         for column, cover in zip(columns, covers, strict=True)
     ]
     shown = None
@@ -104,7 +104,7 @@ def _classes(target: Target, sensitive: str | None) -> Groups:
     return Groups(sizes, sizes, tuple(parts), shown, class_of_row)
 
 
-def _count_values(target: Target, owners: Codes, values: Codes, counts: Codes, size: int, name: str) -> Shown:
+def _count_values(target: Target, owners: Codes, values: Codes, counts: Codes, size: int, name: str) -> ShownValues:
     """Return the histogram of a column; a value that the original does not have cannot come from it.
 
     Only an earlier release, which is about others as well, may show such values.
@@ -118,7 +118,7 @@ def _count_values(target: Target, owners: Codes, values: Codes, counts: Codes, s
     grouping = group_rows([owners, values], [size, int(values.max(initial=0)) + 1])
     first = grouping.first
     sums = np.bincount(grouping.group_ids(), weights=counts, minlength=len(grouping)).astype(np.int64)
-    return Shown(starts_of(np.bincount(owners[first], minlength=size)), values[first], sums)
+    return ShownValues(starts_of(np.bincount(owners[first], minlength=size)), values[first], sums)
 
 
 def evidence_of(target: Target) -> BucketEvidence:
@@ -159,17 +159,17 @@ def _translate_slice(target: Target, evidence: BucketEvidence, each: SliceCounts
     }
 
 
-def _part(each: SliceCounts, codes: Mapping[str, Codes], bucket_of_group: Codes, *, owners: Codes | None) -> Part:
+def _part(each: SliceCounts, codes: Mapping[str, Codes], bucket_of_group: Codes, *, owners: Codes | None) -> GroupPart:
     """Return what groups show of a slice: entries of their own where they come from it, else those of their bucket."""
     buckets, counts = each.buckets, each.counts
     if owners is not None:
-        return Part(owners, codes, counts, own=True)
+        return GroupPart(owners, codes, counts, own=True)
     order = np.argsort(buckets, kind="stable")
     starts = np.searchsorted(buckets[order], np.arange(int(bucket_of_group.max(initial=-1)) + 2))
     lengths = np.diff(starts)[bucket_of_group]
     entries = order[run_entries(starts[bucket_of_group], lengths)]
     groups = np.repeat(np.arange(len(bucket_of_group)), lengths)
-    return Part(groups, {name: each[entries] for name, each in codes.items()}, counts[entries])
+    return GroupPart(groups, {name: each[entries] for name, each in codes.items()}, counts[entries])
 
 
 def one_code(mine: Sequence[Codes], theirs: Sequence[Codes]) -> tuple[Codes, Codes]:
@@ -267,10 +267,10 @@ def match(groups: Groups, crowd: Crowd, progress: Progress | None = None) -> Mat
     return Matches(grouping.group_ids(), indptr, found, weights)
 
 
-_Joined = tuple[Part, Codes, Codes]
+_Joined = tuple[GroupPart, Codes, Codes]
 
 
-def _join_part(part: Part, vectors: dict[str, Codes]) -> _Joined:
+def _join_part(part: GroupPart, vectors: dict[str, Codes]) -> _Joined:
     """Return a part, its entries and the crowd's vectors as one code, by the columns that both have."""
     names = [name for name in part.codes if name in vectors]
     if part.cover is not None:
@@ -331,7 +331,7 @@ def _density(joined: _Joined) -> float:
     return len(entries) / max(len(distinct(entries)), 1)
 
 
-def _lookup(part: Part, entries: Codes, size: int, *, values: int) -> Callable[[Codes, Codes], Codes]:
+def _lookup(part: GroupPart, entries: Codes, size: int, *, values: int) -> Callable[[Codes, Codes], Codes]:
     """Return a test whether a group covers a value; no group covers -1."""
     if part.cover is not None:
         return part.cover.holds
@@ -361,7 +361,7 @@ def _expand_rows(indptr: Codes, rows: Codes) -> tuple[Codes, Codes]:
     return owners, run_entries(indptr[rows], lengths)
 
 
-def _counts(part: Part, entries: Codes, wanted: Codes, groups: Codes, size: int) -> Codes:
+def _counts(part: GroupPart, entries: Codes, wanted: Codes, groups: Codes, size: int) -> Codes:
     """Return how often each group shows the vector of a part that is wanted of it."""
     kept = entries >= 0
     keys, places = distinct_with_places((entries * size + part.groups)[kept])

@@ -13,7 +13,7 @@ from indistinct.study.attack.matching import groups_of, matches_of
 
 
 @dataclass(frozen=True, slots=True)
-class Membership(Attack):
+class MembershipAttack(Attack):
     """An attacker who says which of two people was in the table: the one whose quasi-identifiers a label covers.
 
     It needs a control: people of the same kind who were not in the table. Each is paired with somebody of the table;

@@ -11,7 +11,7 @@ from indistinct.study.attack.combinatorial_refinement import CombinatorialRefine
 from indistinct.study.attack.definetti import DeFinetti
 from indistinct.study.attack.downcoding import Downcoding
 from indistinct.study.attack.intersection import Intersection
-from indistinct.study.attack.membership import Membership
+from indistinct.study.attack.membership import MembershipAttack
 from indistinct.study.attack.minimality import Minimality
 from indistinct.study.attack.predictable_seed import PredictableSeed
 from indistinct.study.attack.record_linkage import RecordLinkage
@@ -24,7 +24,7 @@ _KINDS: tuple[type[Attack], ...] = (
     BackgroundKnowledge,
     Skewness,
     Similarity,
-    Membership,
+    MembershipAttack,
     UnsortedMatching,
     Intersection,
     DeFinetti,

@@ -14,7 +14,7 @@ from indistinct.job.job import Job
 from indistinct.job.policy import predicted_column
 from indistinct.machine import arrays
 from indistinct.schema import Schema, did_you_mean, require_schema
-from indistinct.study.compare.folder import Kept, private_folder
+from indistinct.study.compare.folder import KeptTrials, private_folder
 from indistinct.study.compare.trials import (
     Algorithms,
     Budgets,
@@ -183,7 +183,7 @@ def compare(
     source = open_table(table)
     job = Job(source, schema, hierarchies=dict(hierarchies or {}), target=wanted, population=population)
     compared = ComparedJob(job, chosen)
-    kept = None if folder is None else Kept(private_folder(Path(folder)), compared)
+    kept = None if folder is None else KeptTrials(private_folder(Path(folder)), compared)
     found: dict[Point, Trial] = {}
     report = progress or (lambda _share: None)
 

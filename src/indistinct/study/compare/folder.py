@@ -46,7 +46,7 @@ def write_private(path: Path, text: str) -> None:
     write_atomically(path, filled(text), overwrite=True, private=True)
 
 
-class Kept:
+class KeptTrials:
     """The trials that a folder keeps of one job; of another table, or other roles, nothing is found."""
 
     def __init__(self, folder: Path, compared: ComparedJob) -> None:

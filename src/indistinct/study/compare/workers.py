@@ -32,7 +32,7 @@ def try_points(compared: ComparedJob, points: Sequence[Point], *, workers: int, 
     for point in points:
         ahead.put(point)
     sent, threads = _pickle_job(compared), max(1, arrays.workers() // count)
-    team = [Worker(sent, threads=threads) for _ in range(count)]
+    team = [TrialWorker(sent, threads=threads) for _ in range(count)]
     try:
         with ThreadPoolExecutor(count) as pool:
             running: set[Future[None]] = {pool.submit(worker.work, ahead, found) for worker in team}
@@ -68,7 +68,7 @@ def _pickle_job(compared: ComparedJob) -> bytes:
         ) from None
 
 
-class Worker:
+class TrialWorker:
     """A process that tries points; it is started when it is first needed, and again where it died."""
 
     def __init__(self, job: bytes, *, threads: int) -> None:

@@ -40,7 +40,7 @@ from indistinct.tables import Table, open_table
 from indistinct.tables.dictionaries import share_dictionaries
 from indistinct.tables.domain import Domain, Kind, kind_of
 from indistinct.tables.proposals import Proposal, propose
-from indistinct.tables.value import Labels
+from indistinct.tables.value import ColumnLabels
 
 # Distinct texts that tell whether a column holds dates.
 LOOKED_AT = 200
@@ -137,7 +137,7 @@ def inspect_as_read(
     columns = tuple(
         replace(each, label=said.text, value_labels=said.spelled_codes())
         for each in _columns(table.data, encoded, findings)
-        for said in [table.labels.get(each.name, Labels())]
+        for said in [table.labels.get(each.name, ColumnLabels())]
     )
     quasi = [column.name for column in columns if column.role is Role.QUASI]
     codes = [encoded[name][1] for name in quasi] or [np.zeros(table.rows, dtype=np.int32)]

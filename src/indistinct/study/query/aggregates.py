@@ -66,7 +66,7 @@ class Numbers:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Aggregate:
     """An aggregate: its estimate, its bounds and the standard deviation of the estimate; None where nothing is."""
 
     value: float | None
@@ -76,37 +76,37 @@ class Found:
     error: float | None = 0.0
 
 
-NOTHING = Found(None, None, None, exact=True)
+NOTHING = Aggregate(None, None, None, exact=True)
 
 
-def sum_of(numbers: Numbers) -> Found:
+def sum_of(numbers: Numbers) -> Aggregate:
     """Return the sum of the chosen numbers; as in SQL, nothing if none was chosen."""
     if not numbers.possible:
         return NOTHING
     if numbers.certain:
         value = _least_sum(numbers)
-        return Found(value, value, value, exact=True)
+        return Aggregate(value, value, value, exact=True)
     value = float(numbers.weights @ numbers.mean)
     low, high = _least_sum(numbers), -_least_sum(numbers.negate())
-    return Found(_clip(value, low, high), low, high, exact=False, error=_deviation(numbers, 0.0))
+    return Aggregate(_clip(value, low, high), low, high, exact=False, error=_deviation(numbers, 0.0))
 
 
-def mean_of(numbers: Numbers) -> Found:
+def mean_of(numbers: Numbers) -> Aggregate:
     """Return the mean of the chosen numbers."""
     if not numbers.possible:
         return NOTHING
     if numbers.certain:
         settled = _least_sum(numbers) / int(numbers.high.sum())
-        return Found(settled, settled, settled, exact=True)
+        return Aggregate(settled, settled, settled, exact=True)
     total = float(numbers.weights.sum())
     value = float(numbers.weights @ numbers.mean) / total if total > 0 else None
     low, high = _least_mean(numbers), -_least_mean(numbers.negate())
     if value is None or not np.isfinite(value):
-        return Found(_between(low, high), low, high, exact=False, error=None)
-    return Found(_clip(value, low, high), low, high, exact=False, error=_deviation(numbers, value) / total)
+        return Aggregate(_between(low, high), low, high, exact=False, error=None)
+    return Aggregate(_clip(value, low, high), low, high, exact=False, error=_deviation(numbers, value) / total)
 
 
-def least_of(numbers: Numbers) -> Found:
+def least_of(numbers: Numbers) -> Aggregate:
     """Return the least of the chosen numbers."""
     if not numbers.possible:
         return NOTHING
@@ -119,18 +119,18 @@ def least_of(numbers: Numbers) -> Found:
         low = min(low, numbers.limits[0])
         high = high if numbers.sure else max(high, numbers.limits[1])
     if low == high:
-        return Found(low, low, high, exact=numbers.sure, error=0.0 if numbers.sure else None)
+        return Aggregate(low, low, high, exact=numbers.sure, error=0.0 if numbers.sure else None)
     value, error = _guessed_least(numbers)
-    return Found(_clip(value, low, high), low, high, exact=False, error=error)
+    return Aggregate(_clip(value, low, high), low, high, exact=False, error=error)
 
 
-def largest_of(numbers: Numbers) -> Found:
+def largest_of(numbers: Numbers) -> Aggregate:
     """Return the largest of the chosen numbers."""
     found = least_of(numbers.negate())
     if found.low is None or found.high is None:
         return found
     value = None if found.value is None else -found.value
-    return Found(value, -found.high, -found.low, found.exact, found.error)
+    return Aggregate(value, -found.high, -found.low, found.exact, found.error)
 
 
 def _least_sum(numbers: Numbers) -> float:

@@ -14,10 +14,10 @@ from indistinct.frequencies.encode import group_rows
 from indistinct.machine.arrays import Codes
 from indistinct.markup import ABSENT, Grid, Result, grid
 from indistinct.metrics.queries.boxes import Box, boxes_of
-from indistinct.metrics.queries.published_rows import Labels, Pool, PublishedRows, Slice
+from indistinct.metrics.queries.published_rows import Pool, PublishedLabels, PublishedRows, Slice
 from indistinct.metrics.queries.value import Query
 from indistinct.metrics.queries.values import EVERY, NONE, LineSet, TextSet, ValueSet
-from indistinct.study.query.aggregates import Found, Numbers, largest_of, least_of, mean_of, sum_of
+from indistinct.study.query.aggregates import Aggregate, Numbers, largest_of, least_of, mean_of, sum_of
 from indistinct.tables.domain import Kind
 
 Number = float | date | datetime
@@ -125,7 +125,7 @@ def _boxes(rows: PublishedRows, query: Query) -> tuple[Box, ...]:
     return boxes_of(query.rows, {name: each.values for name, each in labels.items()})
 
 
-def _require_numbers(labels: Labels, query: Query) -> None:
+def _require_numbers(labels: PublishedLabels, query: Query) -> None:
     kind = labels.values.kind
     if kind is Kind.TEXT:
         raise InputError(
@@ -258,7 +258,7 @@ def _met(one: Box, other: Box) -> Box | None:
     return None if any(values.empty for values in both.values()) else both
 
 
-def _covered_sets(labels: Labels) -> list[tuple[str | None, ValueSet]]:
+def _covered_sets(labels: PublishedLabels) -> list[tuple[str | None, ValueSet]]:
     """Return each distinct published text of a column, and the values that it covers."""
     found: dict[str | None, ValueSet] = {}
     for index, text in enumerate(labels.texts):
@@ -267,7 +267,7 @@ def _covered_sets(labels: Labels) -> list[tuple[str | None, ValueSet]]:
     return sorted(found.items(), key=lambda item: (item[0] is not None, item[0] or ""))
 
 
-def _set_of(labels: Labels, index: int) -> ValueSet:
+def _set_of(labels: PublishedLabels, index: int) -> ValueSet:
     runs = slice(int(labels.indptr[index]), int(labels.indptr[index + 1]))
     pairs = list(zip(labels.first[runs].tolist(), labels.last[runs].tolist(), strict=True))
     missing = bool(labels.absent[index])
@@ -302,7 +302,7 @@ def _perhaps_none(found: Answer) -> bool:
     return found.query.aggregate != "COUNT" and found.low is not None and not found.exact and found.low == found.high
 
 
-def _answer_date(query: Query, found: Found, rows: PublishedRows) -> Answer:
+def _answer_date(query: Query, found: Aggregate, rows: PublishedRows) -> Answer:
     days = [each for each in (found.low, found.high) if each is not None and math.isfinite(each)]
     whole = all(each == int(each) for each in days)
     estimate = math.floor(found.value) if whole and found.value is not None else found.value

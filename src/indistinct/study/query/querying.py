@@ -22,8 +22,8 @@ from indistinct.hierarchy import Hierarchy
 from indistinct.machine.arrays import Codes
 from indistinct.machine.memory import needs_memory
 from indistinct.metrics.queries.parse import parse_query
-from indistinct.metrics.queries.published_rows import Labels, PublishedRows, Slice
-from indistinct.metrics.queries.value import All, Compare, Condition, Either, Query, check_columns
+from indistinct.metrics.queries.published_rows import PublishedLabels, PublishedRows, Slice
+from indistinct.metrics.queries.value import AllConditions, Compare, Condition, Either, Query, check_columns
 from indistinct.metrics.queries.workload import Workload
 from indistinct.recoding.assign import domains_of
 from indistinct.recoding.columns import QuasiColumn, columns_of
@@ -88,7 +88,7 @@ _MEANS_ALONE = re.compile(r"[:,]numeric=mean(?:,|$)")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Background:
+class QueryContext:
     """What is known besides the published tables: values before publishing, hierarchies, suppressed rows, algorithm.
 
     `columns` are those of which the original values are known, and `limits` the ends of others. `recoded` are
@@ -114,7 +114,7 @@ def rows_of_published(published: Published, queries: Sequence[Query]) -> Publish
     return published_rows(published.tables, published.schema, queries, about=about)
 
 
-def _background_of(published: Published) -> Background:
+def _background_of(published: Published) -> QueryContext:
     """Return what the certificate and the recoding of a release tell, and the values that a release was made of."""
     certificate, hierarchies = published.certificate, published.hierarchies
     algorithm, suppressed = certificate.get("algorithm"), certificate.get("suppressed_rows")
@@ -129,7 +129,7 @@ def _background_of(published: Published) -> Background:
             columns |= _columns(domains_of(part), {**hierarchies, **part.hierarchies})
     trusted = not certificate or _are_of_classes(algorithm or "", suppressed)
     searched = published.certified_algorithm
-    about = Background(columns, hierarchies, {}, suppressed, algorithm, trusted_means=trusted)
+    about = QueryContext(columns, hierarchies, {}, suppressed, algorithm, trusted_means=trusted)
     return replace(about, searched=searched, recoded=recoded)
 
 
@@ -151,7 +151,7 @@ def rows_of_original(table: Any, schema: Schema, queries: Sequence[Query], *, or
 
 
 def published_rows(
-    published: OpenedTables, schema: Schema, queries: Sequence[Query], *, about: Background
+    published: OpenedTables, schema: Schema, queries: Sequence[Query], *, about: QueryContext
 ) -> PublishedRows:
     """Return the rows of opened tables, in classes or in buckets."""
     notes = (NOT_TOLD,) if about.suppressed is None else ()
@@ -177,7 +177,7 @@ def published_rows(
     return _in_classes(read, table.num_rows, replace(empty, attained=_attained(names, schema, about)))
 
 
-def _attained(names: Sequence[str], schema: Schema, about: Background) -> dict[str, tuple[str, ...]]:
+def _attained(names: Sequence[str], schema: Schema, about: QueryContext) -> dict[str, tuple[str, ...]]:
     """Return the columns whose ranges end at values that occur, and what rows show alike among which they do.
 
     That is so where a search on this table published the ranges of its own rows and suppressed none of them. A node of
@@ -193,8 +193,8 @@ def _attained(names: Sequence[str], schema: Schema, about: Background) -> dict[s
 
 
 def _quasi(
-    table: pa.Table, name: str, schema: Schema, about: Background, constants: Iterable[str]
-) -> tuple[Labels, Codes]:
+    table: pa.Table, name: str, schema: Schema, about: QueryContext, constants: Iterable[str]
+) -> tuple[PublishedLabels, Codes]:
     column = about.columns.get(name)
     number = column is None or column.domain.kind is not Kind.TEXT
     if about.algorithm and number and _MEANS_ALONE.search(about.algorithm) and name in table.column_names:
@@ -212,7 +212,7 @@ def _quasi(
         return quasi_labels(table, name, schema, known=wider, hierarchy=hierarchy, constants=constants)
 
 
-def _in_classes(read: Mapping[str, tuple[Labels, Codes]], rows: int, base: PublishedRows) -> PublishedRows:
+def _in_classes(read: Mapping[str, tuple[PublishedLabels, Codes]], rows: int, base: PublishedRows) -> PublishedRows:
     """Return rows of which everything belongs together: equal ones are one entry."""
     if not read or not rows:
         counts = np.array([rows] if rows else [], dtype=np.int64)
@@ -232,7 +232,7 @@ def _in_buckets(
     schema: Schema,
     queries: Sequence[Query],
     *,
-    about: Background,
+    about: QueryContext,
     base: PublishedRows,
 ) -> PublishedRows:
     evidence = published.in_buckets(schema, light=False)
@@ -252,8 +252,8 @@ def _in_buckets(
 
 
 def _bucket_column(
-    name: str, domain: Domain, codes: Codes, buckets: Buckets, schema: Schema, about: Background
-) -> tuple[Labels, Codes]:
+    name: str, domain: Domain, codes: Codes, buckets: Buckets, schema: Schema, about: QueryContext
+) -> tuple[PublishedLabels, Codes]:
     """Return the values of an attribute in buckets: as they are, or labels where it was recoded before."""
     if name in buckets.generalized:
         table = pa.table({name: pa.array(domain.texts(), pa.string())})
@@ -286,7 +286,7 @@ def _read_types(domain: Domain) -> Domain:
     return domain
 
 
-def _with_original(about: Background, published: Published, queries: Sequence[Query]) -> Background:
+def _with_original(about: QueryContext, published: Published, queries: Sequence[Query]) -> QueryContext:
     """Return what the original tells: its values and how many rows are missing."""
     engine, source = open_source(published.original)
     schema = published.schema
@@ -348,7 +348,7 @@ def _constants(queries: Sequence[Query], name: str) -> list[str]:
         match condition:
             case Compare(column, _, constants) if column == name:
                 found.update((str(each), None) for each in constants)
-            case All(parts) | Either(parts):
+            case AllConditions(parts) | Either(parts):
                 for part in parts:
                     visit(part)
             case _:

@@ -18,7 +18,7 @@ from indistinct.hierarchy.builders import Order, declared_order
 from indistinct.hierarchy.explicit import Explicit
 from indistinct.machine.arrays import Codes
 from indistinct.metrics.published_ranges import ranges_of
-from indistinct.metrics.queries.published_rows import Labels, single_values
+from indistinct.metrics.queries.published_rows import PublishedLabels, single_values
 from indistinct.metrics.queries.values import column_values, positions_of
 from indistinct.recoding.columns import QuasiColumn, columns_of
 from indistinct.recoding.label_spans import (
@@ -40,14 +40,16 @@ from indistinct.schema import Schema
 from indistinct.tables.domain import Domain, Kind, kind_of
 
 
-def plain_labels(name: str, column: pa.ChunkedArray, *, hierarchy: Hierarchy | None = None) -> tuple[Labels, Codes]:
+def plain_labels(
+    name: str, column: pa.ChunkedArray, *, hierarchy: Hierarchy | None = None
+) -> tuple[PublishedLabels, Codes]:
     """Return the values of a column that is published as it is, and the place of every row's among them."""
     order = declared_order(hierarchy)
     encoded = encode_column(name, column, order=order, required=False)
     return labels_of_domain(encoded.domain, hierarchy), encoded.codes
 
 
-def labels_of_domain(domain: Domain, hierarchy: Hierarchy | None = None) -> Labels:
+def labels_of_domain(domain: Domain, hierarchy: Hierarchy | None = None) -> PublishedLabels:
     """Return the values of a domain, each standing for itself."""
     return single_values(column_values(domain, _order(hierarchy)), domain.texts(), positions_of(domain))
 
@@ -64,7 +66,7 @@ def quasi_labels(
     known: QuasiColumn | None,
     hierarchy: Hierarchy | None = None,
     constants: Iterable[str] = (),
-) -> tuple[Labels, Codes]:
+) -> tuple[PublishedLabels, Codes]:
     """Return the published values of a quasi-identifier, and the place of every row's among them.
 
     `known` is the column as it was before, where that is known; `constants` are texts that queries compare with.
@@ -101,13 +103,15 @@ def _refuse_means(table: pa.Table, names: list[str], column: QuasiColumn) -> Non
         )
 
 
-def _labels(column: QuasiColumn, meanings: list[Meaning], shown: list[Texts], hierarchy: Hierarchy | None) -> Labels:
+def _labels(
+    column: QuasiColumn, meanings: list[Meaning], shown: list[Texts], hierarchy: Hierarchy | None
+) -> PublishedLabels:
     domain = column.domain
     covered = covered_by(column, meanings)
     positions = positions_of(domain)
     texts = tuple(text[0] if len(text) == 1 else f"[{text[0]} .. {text[1]}]" for text in shown)
     unknown = np.zeros(len(meanings), dtype=bool)
-    labels = Labels(
+    labels = PublishedLabels(
         column_values(domain, _order(hierarchy)),
         texts,
         covered.indptr,
@@ -123,7 +127,7 @@ def _labels(column: QuasiColumn, meanings: list[Meaning], shown: list[Texts], hi
     return replace(labels, ranges=ranges_of(shown, labels.values.kind, line), limits=(float(line[0]), float(line[-1])))
 
 
-def _incomplete(labels: Labels, shown: list[Texts]) -> Labels:
+def _incomplete(labels: PublishedLabels, shown: list[Texts]) -> PublishedLabels:
     """Return what is known of values that were read without the original: between ends that are not open."""
     if labels.values.kind is Kind.TEXT:
         ranges = [text[0] is not None and text[0].startswith("[") and " .. " in text[0] for text in shown]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from indistinct.errors import InputError
 from indistinct.figures import plural
-from indistinct.study.scan.base import Check, Finding, Part, Severity, Subject, unused_ranges
+from indistinct.study.scan.base import FilePart, Finding, ScanCheck, ScannedFile, Severity, unused_ranges
 
 END, END_64, LOCATOR_64, DESCRIPTOR = b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07", b"PK\x07\x08"
 LOCAL_SIZE, CENTRAL_SIZE, END_SIZE, LOCATOR_SIZE = 30, 46, 22, 20
@@ -30,9 +30,9 @@ class Strays:
     bytes_in: dict[str, bytes]
     repeated: int
 
-    def part(self) -> Part:
+    def part(self) -> FilePart:
         """Return all these bytes, to be searched."""
-        return Part("the bytes outside the entries", b"\n".join(self.bytes_in.values()))
+        return FilePart("the bytes outside the entries", b"\n".join(self.bytes_in.values()))
 
 
 BEFORE, BETWEEN, BEHIND = "before the first entry", "between the entries", "behind the end of the archive"
@@ -138,7 +138,7 @@ def _strange_fields(extra: bytes) -> bytes:
     return b"".join((*strange, extra.strip(b"\0")))
 
 
-def _check_strays(subject: Subject) -> Iterator[Finding]:
+def _check_strays(subject: ScannedFile) -> Iterator[Finding]:
     strays: Strays | None = subject.file.strays
     if strays is None:
         return
@@ -163,4 +163,6 @@ def _check_strays(subject: Subject) -> Iterator[Finding]:
         )
 
 
-CHECKS = (Check("archive-bytes", "bytes of an archive that belong to no entry", _check_strays, (), ("excel", "zip")),)
+CHECKS = (
+    ScanCheck("archive-bytes", "bytes of an archive that belong to no entry", _check_strays, (), ("excel", "zip")),
+)

@@ -13,12 +13,12 @@ from indistinct.errors import InputError
 from indistinct.figures import plural
 from indistinct.study.scan.base import (
     STORED,
-    Check,
+    FilePart,
     Finding,
     NotChecked,
     Opened,
-    Part,
-    Subject,
+    ScanCheck,
+    ScannedFile,
     bytes_behind,
     leak,
     note,
@@ -47,7 +47,7 @@ TOLD_BY_TOOLS = {
 OF_FIELDS = {b"PARQUET:field_id", b"_PL_CATEGORICAL2"}
 
 
-def _index(subject: Subject) -> Iterator[Finding]:
+def _index(subject: ScannedFile) -> Iterator[Finding]:
     described = _pandas(metadata_of(subject).get(b"pandas"))
     if described is None:
         return
@@ -72,7 +72,7 @@ def _index(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def _index_of_frame(subject: Subject, name: str) -> Finding:
+def _index_of_frame(subject: ScannedFile, name: str) -> Finding:
     return leak(
         subject.called(name) if name in subject.columns else "metadata",
         subject.table.num_rows,
@@ -87,7 +87,7 @@ def _is_plain(index: Mapping[str, Any], *, rows: int) -> bool:
     return start == 0 and step == 1 and stop == rows
 
 
-def _pairs(subject: Subject) -> Iterator[Finding]:
+def _pairs(subject: ScannedFile) -> Iterator[Finding]:
     pairs = metadata_of(subject)
     foreign = [key for key in pairs if key not in TOLD_BY_TOOLS]
     if foreign:
@@ -120,7 +120,7 @@ def _pairs(subject: Subject) -> Iterator[Finding]:
             )
 
 
-def _attributes(subject: Subject) -> Iterator[Finding]:
+def _attributes(subject: ScannedFile) -> Iterator[Finding]:
     frame = subject.file.inside
     if not frame:
         return
@@ -135,7 +135,7 @@ def _attributes(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def metadata_of(subject: Subject) -> dict[bytes, bytes]:
+def metadata_of(subject: ScannedFile) -> dict[bytes, bytes]:
     """Return the key-value pairs of a file: those of its Arrow schema and those of a Parquet file itself."""
     own = dict(subject.table.schema.metadata or {})
     if subject.file.kind == "parquet":
@@ -166,7 +166,7 @@ def _list(described: Mapping[str, Any], key: str) -> list[Any]:
 FEWEST_VALUES = 7
 
 
-def _unused_categories(subject: Subject) -> Iterator[Finding | NotChecked]:
+def _unused_categories(subject: ScannedFile) -> Iterator[Finding | NotChecked]:
     if subject.file.rows is not None:
         yield NotChecked("values in a dictionary that no row has", "not all rows were read: others may have them")
         return
@@ -197,7 +197,7 @@ def _unused_values(column: pa.ChunkedArray) -> int:
     return len(pc.drop_null(listed.unique())) - len(pc.drop_null(used.unique()))
 
 
-def _category_order(subject: Subject) -> Iterator[Finding]:
+def _category_order(subject: ScannedFile) -> Iterator[Finding]:
     if subject.original is None:
         return
     for place, name in enumerate(subject.columns):
@@ -226,7 +226,7 @@ def _texts(values: pa.Array) -> list[str]:
     return [str(value) for value in values.to_pylist() if value is not None]
 
 
-def _stored_behind_missing(subject: Subject) -> Iterator[Finding]:
+def _stored_behind_missing(subject: ScannedFile) -> Iterator[Finding]:
     for place, name in enumerate(subject.columns):
         kept = sum(_kept_behind(chunk) for chunk in subject.file.inside.stored.column(place).chunks)
         if kept:
@@ -301,7 +301,7 @@ def open_arrow(content: bytes, name: str) -> Opened:
             f"{name} cannot be read as an Arrow IPC file",
             hint="check that the file is complete and its suffix is right",
         ) from None
-    parts = (Part("the metadata", metadata_text(table.schema)), Part("the file", content, words=False))
+    parts = (FilePart("the metadata", metadata_text(table.schema)), FilePart("the file", content, words=False))
     return Opened("arrow", table, parts, ArrowFile(table, behind))
 
 
@@ -318,7 +318,7 @@ def open_frame(frame: Any) -> Opened:
         "index": index is not None and not _counts(index, len(frame)),
         "attributes": len(attributes) if isinstance(attributes, dict) else 0,
     }
-    return Opened("frame", table, (Part("the metadata", metadata_text(table.schema)),), inside)
+    return Opened("frame", table, (FilePart("the metadata", metadata_text(table.schema)),), inside)
 
 
 def _counts(index: Any, rows: int) -> bool:
@@ -327,24 +327,24 @@ def _counts(index: Any, rows: int) -> bool:
     return is_range and (index.start, index.step, len(index)) == (0, 1, rows)
 
 
-def _stray_bytes(subject: Subject) -> Iterator[Finding]:
+def _stray_bytes(subject: ScannedFile) -> Iterator[Finding]:
     yield from bytes_behind(subject.file.inside.behind, "Arrow file")
 
 
 CHECKS = (
-    Check("unused-categories", "values in a dictionary that no row has", _unused_categories, ("table",)),
-    Check(
+    ScanCheck("unused-categories", "values in a dictionary that no row has", _unused_categories, ("table",)),
+    ScanCheck(
         "category-order", "dictionaries in the order of the original", _category_order, ("table", "original"), STORED
     ),
-    Check(
+    ScanCheck(
         "values-behind-missing",
         "values that are stored behind missing cells",
         _stored_behind_missing,
         ("table",),
         ("arrow",),
     ),
-    Check("pandas-index", "the index of a pandas frame in the metadata", _index, ("table",), STORED),
-    Check("frame-index", "an index or attributes that a frame has beside its columns", _attributes, (), ("frame",)),
-    Check("key-value-metadata", "key-value pairs beside the columns", _pairs, ("table",), STORED),
-    Check("arrow-stray-bytes", "bytes behind the end of an Arrow file", _stray_bytes, (), ("arrow",)),
+    ScanCheck("pandas-index", "the index of a pandas frame in the metadata", _index, ("table",), STORED),
+    ScanCheck("frame-index", "an index or attributes that a frame has beside its columns", _attributes, (), ("frame",)),
+    ScanCheck("key-value-metadata", "key-value pairs beside the columns", _pairs, ("table",), STORED),
+    ScanCheck("arrow-stray-bytes", "bytes behind the end of an Arrow file", _stray_bytes, (), ("arrow",)),
 )

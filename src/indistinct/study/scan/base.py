@@ -104,7 +104,7 @@ class NotChecked:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class FilePart:
     """Bytes of a file, decompressed; in `words`, which are text and no packed cells, short values can be told."""
 
     place: str
@@ -124,7 +124,7 @@ class Opened:
 
     kind: Kind
     table: pa.Table | None
-    parts: tuple[Part, ...] = ()
+    parts: tuple[FilePart, ...] = ()
     inside: Any = None
     gzip: Any = None
     strays: Any = None
@@ -134,7 +134,7 @@ class Opened:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Subject:
+class ScannedFile:
     """A published file under scan, and what is known beside it: its original, the roles there, the hierarchies.
 
     `transformed` is the original with its columns transformed as in the release, where that is known. `suggested` are
@@ -203,7 +203,7 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class ScanCheck:
     """One thing that can be wrong with a published file.
 
     `needs` names the parts of a subject without which nothing can be said: `table`, `original`, `schema`, `roles`.
@@ -213,19 +213,19 @@ class Check:
 
     name: str
     purpose: str
-    run: Callable[[Subject], Iterable[Finding | NotChecked]]
+    run: Callable[[ScannedFile], Iterable[Finding | NotChecked]]
     needs: tuple[str, ...] = ()
     kinds: tuple[Kind, ...] = ()
 
-    def applies(self, subject: Subject) -> bool:
+    def applies(self, subject: ScannedFile) -> bool:
         """Return whether the check looks at files of this kind."""
         return not self.kinds or subject.file.kind in self.kinds
 
-    def missing(self, subject: Subject) -> tuple[str, ...]:
+    def missing(self, subject: ScannedFile) -> tuple[str, ...]:
         """Return what the check needs and is not there; without cells, nothing else helps."""
         missing = tuple(name for name in self.needs if _is_absent(subject, name))
         return ("table",) if "table" in missing else missing
 
 
-def _is_absent(subject: Subject, name: str) -> bool:
+def _is_absent(subject: ScannedFile, name: str) -> bool:
     return (subject.file.table if name == "table" else getattr(subject, name)) is None

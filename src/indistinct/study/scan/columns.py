@@ -13,7 +13,7 @@ from indistinct.machine.arrays import Codes
 from indistinct.release.pseudonyms.making import are_pseudonyms
 from indistinct.release.pseudonyms.unkeyed import HASHES, holds_unkeyed
 from indistinct.schema import BUCKET, COUNT
-from indistinct.study.scan.base import NAMELESS, Check, Finding, Severity, Subject, leak, suspicion
+from indistinct.study.scan.base import NAMELESS, Finding, ScanCheck, ScannedFile, Severity, leak, suspicion
 from indistinct.study.scan.compared import spell_values
 
 # Names that tools give to the numbers of rows which they write beside a table.
@@ -30,7 +30,7 @@ FIRST_CELLS = 1_000
 DENSE = 0.5
 
 
-def _find_invented_columns(subject: Subject) -> Iterator[Finding]:
+def _find_invented_columns(subject: ScannedFile) -> Iterator[Finding]:
     is_known = subject.schema is not None or subject.original is not None
     rows = subject.table.num_rows
     for place, name in enumerate(subject.columns):
@@ -69,7 +69,7 @@ def _find_invented_columns(subject: Subject) -> Iterator[Finding]:
             )
 
 
-def _find_identifiers(subject: Subject) -> Iterator[Finding]:
+def _find_identifiers(subject: ScannedFile) -> Iterator[Finding]:
     hidden = {name.strip().casefold() for name in subject.hidden}
     for place, name in enumerate(subject.columns):
         column = subject.table.column(place)
@@ -87,7 +87,7 @@ def _find_identifiers(subject: Subject) -> Iterator[Finding]:
         yield Finding(severity, called, subject.table.num_rows, f"{called} {sentence}", remedy)
 
 
-def _judge_identifier(subject: Subject, name: str, column: pa.ChunkedArray) -> tuple[Severity, str, str]:
+def _judge_identifier(subject: ScannedFile, name: str, column: pa.ChunkedArray) -> tuple[Severity, str, str]:
     """Return what a published identifier is: itself, a hash that anybody can compute, or perhaps a pseudonym."""
     if _are_hashes(subject, column):
         return Severity.LEAK, HASHES, "drop it, or use a key"
@@ -99,7 +99,7 @@ def _judge_identifier(subject: Subject, name: str, column: pa.ChunkedArray) -> t
     return Severity.NOTE, "shows pseudonyms, which link rows", "verify the release with them (--pseudonym)"
 
 
-def _are_hashes(subject: Subject, column: pa.ChunkedArray) -> bool:
+def _are_hashes(subject: ScannedFile, column: pa.ChunkedArray) -> bool:
     """Return whether a column shows hashes without a key of any column of the original that points at people."""
     before = () if subject.original is None else subject.original.columns
     texts = spell_values(column).to_pylist() if any(name in before for name in subject.hidden) else []
@@ -110,7 +110,7 @@ def _are_hashes(subject: Subject, column: pa.ChunkedArray) -> bool:
     )
 
 
-def _find_row_numbers(subject: Subject) -> Iterator[Finding]:
+def _find_row_numbers(subject: ScannedFile) -> Iterator[Finding]:
     declared = () if subject.schema is None else subject.schema.published
     for place, name in enumerate(subject.columns):
         if name in subject.hidden or (ROW_NAMES.fullmatch(name) and name not in subject.expected_columns):
@@ -131,7 +131,7 @@ def _find_row_numbers(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def _find_unique_columns(subject: Subject) -> Iterator[Finding]:
+def _find_unique_columns(subject: ScannedFile) -> Iterator[Finding]:
     rows = subject.table.num_rows
     for place, name in enumerate(subject.columns):
         if name in subject.hidden or (ROW_NAMES.fullmatch(name) and name not in subject.expected_columns):
@@ -210,13 +210,15 @@ def _distinct(column: pa.ChunkedArray) -> int:
 
 
 CHECKS = (
-    Check(
+    ScanCheck(
         "invented-columns",
         "columns that the original does not have: an index, row numbers",
         _find_invented_columns,
         ("table",),
     ),
-    Check("identifiers", "columns that point at people", _find_identifiers, ("table",)),
-    Check("row-numbers", "columns of consecutive numbers", _find_row_numbers, ("table",)),
-    Check("unique-columns", "columns in which most rows have a value of their own", _find_unique_columns, ("table",)),
+    ScanCheck("identifiers", "columns that point at people", _find_identifiers, ("table",)),
+    ScanCheck("row-numbers", "columns of consecutive numbers", _find_row_numbers, ("table",)),
+    ScanCheck(
+        "unique-columns", "columns in which most rows have a value of their own", _find_unique_columns, ("table",)
+    ),
 )

@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.study.scan.base import Subject
+from indistinct.study.scan.base import ScannedFile
 
 
-def published_as_is(subject: Subject) -> Mapping[str, tuple[pa.ChunkedArray, pa.ChunkedArray]]:
+def published_as_is(subject: ScannedFile) -> Mapping[str, tuple[pa.ChunkedArray, pa.ChunkedArray]]:
     """Return the columns that were published as they are: as published, and as they were.
 
     No value is there more often than in the original: coarse ages such as 20 and 40 are ages too, but far more often.

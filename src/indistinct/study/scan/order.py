@@ -20,7 +20,7 @@ from indistinct.machine.arrays import Codes
 from indistinct.release.verification.evidence import published_schema
 from indistinct.study.attack.attacking import target_of
 from indistinct.study.attack.row_order import RowOrder, row_orders
-from indistinct.study.scan.base import Check, Finding, Subject, leak
+from indistinct.study.scan.base import Finding, ScanCheck, ScannedFile, leak
 from indistinct.study.scan.columns import codes_of
 from indistinct.study.scan.compared import plain, published_as_is
 
@@ -56,7 +56,7 @@ class _Matched:
         return replace(self, classes=self.classes[rows], blocks=self.blocks[rows], kinds=self.kinds[rows])
 
 
-def _order(subject: Subject) -> Iterator[Finding]:
+def _order(subject: ScannedFile) -> Iterator[Finding]:
     matched = _match_classes(subject) or _match_rows(subject)
     if matched is None or len(matched.kinds) < FEWEST_ROWS:
         return
@@ -166,7 +166,7 @@ def _expected_places(matched: _Matched) -> Codes:
     return np.where((there == 1)[matched.kinds] & (here == 1)[matched.kinds], means, np.nan)
 
 
-def _match_classes(subject: Subject) -> _Matched | None:
+def _match_classes(subject: ScannedFile) -> _Matched | None:
     """Match published rows with the original by their class and unmodified columns; None where labels are unreadable.
 
     The attack `unsorted-matching` matches rows in the same way.
@@ -203,7 +203,7 @@ def _stand_apart(classes: Codes) -> bool:
     return runs > len(np.unique(classes))
 
 
-def _match_rows(subject: Subject) -> _Matched | None:
+def _match_rows(subject: ScannedFile) -> _Matched | None:
     """Match published rows with the original by the columns that were published unmodified alone."""
     same = published_as_is(subject)
     rows = min(subject.table.num_rows, MOST_ROWS)
@@ -223,7 +223,7 @@ def _match_rows(subject: Subject) -> _Matched | None:
     return _Matched(classes, classes, shown, original, by_class=False)
 
 
-def _classes(subject: Subject, rows: int, same: Mapping[str, pa.ChunkedArray]) -> Codes:
+def _classes(subject: ScannedFile, rows: int, same: Mapping[str, pa.ChunkedArray]) -> Codes:
     """Return groups of rows inside which nothing but chance may decide the order.
 
     They publish equal quasi-identifiers, and equal values wherever the file is sorted or grouped by a column.
@@ -271,4 +271,4 @@ def _join_keys(key: Codes, codes: Codes) -> Codes:
     return ids.reshape(-1)
 
 
-CHECKS = (Check("row-order", "whether rows stand as those of the original do", _order, ("table", "original")),)
+CHECKS = (ScanCheck("row-order", "whether rows stand as those of the original do", _order, ("table", "original")),)

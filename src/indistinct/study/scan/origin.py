@@ -13,7 +13,7 @@ from indistinct.frequencies.count import Request
 from indistinct.recoding.columns import QuasiColumn, columns_of
 from indistinct.recoding.labels import written_multiset
 from indistinct.recoding.read_back import cover_of
-from indistinct.study.scan.base import Check, Finding, Severity, Subject, note
+from indistinct.study.scan.base import Finding, ScanCheck, ScannedFile, Severity, note
 from indistinct.study.scan.compared import in_type, plain
 from indistinct.tables import Table
 
@@ -21,7 +21,7 @@ from indistinct.tables import Table
 HARDLY = 0.1
 
 
-def _find_another_original(subject: Subject) -> Iterator[Finding]:
+def _find_another_original(subject: ScannedFile) -> Iterator[Finding]:
     original = subject.compared
     if original is None:
         raise AssertionError("the check needs the original")
@@ -58,7 +58,7 @@ def _count_shared(column: pa.ChunkedArray, original: Table, name: str) -> tuple[
     return int(pc.sum(pc.is_in(values, value_set=before.unique())).as_py() or 0), len(values)
 
 
-def _find_outside_labels(subject: Subject) -> Iterator[Finding]:
+def _find_outside_labels(subject: ScannedFile) -> Iterator[Finding]:
     if subject.schema is None or subject.original is None or not subject.table.num_rows:
         return
     engine, whole = open_source(subject.original)
@@ -100,10 +100,10 @@ def _distinct_values(table: pa.Table, name: str) -> pa.Table:
 
 
 CHECKS = (
-    Check(
+    ScanCheck(
         "another-original", "whether the original is that of this file", _find_another_original, ("table", "original")
     ),
-    Check(
+    ScanCheck(
         "labels-outside-hierarchy",
         "values that no recoding of the original gives",
         _find_outside_labels,

@@ -16,12 +16,12 @@ from indistinct.figures import plural
 from indistinct.machine.memory import MEGABYTE, Allowance, needed_for, rows_words
 from indistinct.study.scan.arrow import metadata_text
 from indistinct.study.scan.base import (
-    Check,
+    FilePart,
     Finding,
     NotChecked,
     Opened,
-    Part,
-    Subject,
+    ScanCheck,
+    ScannedFile,
     bytes_behind,
     leak,
     note,
@@ -88,7 +88,7 @@ def open_parquet(content: bytes, name: str, allowance: Allowance) -> Opened:
         ) from None
     table = table.replace_schema_metadata(schema.metadata)
     inside = ParquetFile(metadata, groups, content[end:], _count_strays(metadata, content[:end]))
-    parts = (Part("the metadata", metadata_text(schema) + b"\n" + told), Part("the file", content, words=False))
+    parts = (FilePart("the metadata", metadata_text(schema) + b"\n" + told), FilePart("the file", content, words=False))
     opened = Opened("parquet", table, parts, inside, not_checked=_not_read(schema, metadata))
     if len(table) == rows:
         return opened
@@ -163,7 +163,7 @@ def _count_strays(metadata: Any, content: bytes) -> int:
     return sum(len(content[start:end].strip(b"\0")) for start, end in unused_ranges(used, footer))  # zeros are padding
 
 
-def _statistics(subject: Subject) -> Iterator[Finding | NotChecked]:
+def _statistics(subject: ScannedFile) -> Iterator[Finding | NotChecked]:
     inside = subject.file.inside
     wrong: dict[str, int] = {}
     unread: set[str] = set()
@@ -251,7 +251,7 @@ def _cut(told: Any, value: str, *, last: bool) -> int:
     return int(not (shown and value.startswith(shown)))
 
 
-def _strays(subject: Subject) -> Iterator[Finding]:
+def _strays(subject: ScannedFile) -> Iterator[Finding]:
     inside = subject.file.inside
     yield from bytes_behind(len(inside.behind), "Parquet file")
     if inside.between:
@@ -270,7 +270,7 @@ def _has_indexes(metadata: Any) -> bool:
     return any(part.has_column_index or part.has_offset_index or part.bloom_filter_offset for part in parts)
 
 
-def _writer(subject: Subject) -> Iterator[Finding]:
+def _writer(subject: ScannedFile) -> Iterator[Finding]:
     metadata = subject.file.inside.metadata
     if metadata.created_by:
         yield note(
@@ -290,7 +290,7 @@ def _writer(subject: Subject) -> Iterator[Finding]:
 
 
 CHECKS = (
-    Check("parquet-statistics", "statistics that show values of no row", _statistics, ("table",), ("parquet",)),
-    Check("parquet-stray-bytes", "bytes that belong to no column", _strays, (), ("parquet",)),
-    Check("parquet-writer", "the writer of a Parquet file, and its row groups", _writer, (), ("parquet",)),
+    ScanCheck("parquet-statistics", "statistics that show values of no row", _statistics, ("table",), ("parquet",)),
+    ScanCheck("parquet-stray-bytes", "bytes that belong to no column", _strays, (), ("parquet",)),
+    ScanCheck("parquet-writer", "the writer of a Parquet file, and its row groups", _writer, (), ("parquet",)),
 )

@@ -7,7 +7,17 @@ from dataclasses import dataclass
 
 from indistinct.errors import InputError
 from indistinct.figures import plural
-from indistinct.study.scan.base import Check, Finding, NotChecked, Opened, Part, Subject, bytes_behind, leak, suspicion
+from indistinct.study.scan.base import (
+    FilePart,
+    Finding,
+    NotChecked,
+    Opened,
+    ScanCheck,
+    ScannedFile,
+    bytes_behind,
+    leak,
+    suspicion,
+)
 
 # Instructions that are looked at: a larger pickle is scanned up to here.
 MOST_INSTRUCTIONS = 5_000_000
@@ -61,7 +71,10 @@ def open_pickle(content: bytes, name: str) -> Opened:
     never_run = "a pickle is not run, and its cells are known only then: publish CSV or Parquet"
     reason = f"only the first {MOST_INSTRUCTIONS:,} instructions of the pickle are read"
     unseen = () if whole else (NotChecked("the rest of the pickle", reason),)
-    parts = (Part("the texts", "\n".join(read.texts).encode(errors="replace")), Part("the file", content, words=False))
+    parts = (
+        FilePart("the texts", "\n".join(read.texts).encode(errors="replace")),
+        FilePart("the file", content, words=False),
+    )
     return Opened("pickle", None, parts, read, not_checked=unseen, unread=(NotChecked("the cells", never_run),))
 
 
@@ -100,7 +113,7 @@ def _read(content: bytes) -> tuple[Pickle, bool]:
     return Pickle(tuple(imports), tuple(texts), calls, tuple(sorted(ranges)), behind), whole
 
 
-def _code(subject: Subject) -> Iterator[Finding]:
+def _code(subject: ScannedFile) -> Iterator[Finding]:
     read: Pickle = subject.file.inside
     foreign = [name for name in read.imports if not _is_frame_code(name)]
     if foreign == ["builtins.getattr"] and "zoneinfo.ZoneInfo" in read.imports and "_unpickle" in read.texts:
@@ -134,7 +147,7 @@ def _is_frame_code(name: str) -> bool:
     return module.partition(".")[0] in FRAMES and (own.startswith("_") or own[:1].isupper() or own in REBUILDS)
 
 
-def _index(subject: Subject) -> Iterator[Finding]:
+def _index(subject: ScannedFile) -> Iterator[Finding]:
     read: Pickle = subject.file.inside
     if not any(name.endswith(".DataFrame") for name in read.imports):
         return
@@ -151,6 +164,6 @@ def _index(subject: Subject) -> Iterator[Finding]:
 
 
 CHECKS = (
-    Check("pickle-code", "what a pickle runs when it is opened", _code, (), ("pickle",)),
-    Check("pickle-index", "the index of a pickled frame", _index, (), ("pickle",)),
+    ScanCheck("pickle-code", "what a pickle runs when it is opened", _code, (), ("pickle",)),
+    ScanCheck("pickle-index", "the index of a pickled frame", _index, (), ("pickle",)),
 )

@@ -33,7 +33,7 @@ from indistinct.study.scan import (
     workbook_entries,
     workbooks,
 )
-from indistinct.study.scan.base import Check, Finding, NotChecked, Opened, Severity, Subject
+from indistinct.study.scan.base import Finding, NotChecked, Opened, ScanCheck, ScannedFile, Severity
 from indistinct.study.scan.compared import in_plain_types
 from indistinct.study.scan.suggested import Suggestion, suggest_roles, with_suggested_roles
 from indistinct.tables import Table, open_table
@@ -46,7 +46,9 @@ _FAMILIES = (
     *(columns, origin, order, values, arrow, parquet, text, archives, workbooks, workbook_entries),
     *(statistics, pickles),
 )
-CHECKS: Mapping[str, Check] = MappingProxyType({check.name: check for family in _FAMILIES for check in family.CHECKS})
+CHECKS: Mapping[str, ScanCheck] = MappingProxyType(
+    {check.name: check for family in _FAMILIES for check in family.CHECKS}
+)
 """Every check of a published file by its name. Being registered is being tested."""
 
 MOST_BYTES = 2 << 30
@@ -68,7 +70,7 @@ WANTED = {
 }
 
 
-class Verdict(StrEnum):
+class ScanVerdict(StrEnum):
     """What a scan says of a file: it leaks, it was not all scanned, or no leak was found in it."""
 
     LEAK = "leak"
@@ -121,16 +123,16 @@ class Scan(Result):
         return tuple(finding for finding in self.findings if finding.severity is Severity.SUSPICION)
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> ScanVerdict:
         """Return what the scan says of the file: cells that were not read are never said to be without a leak."""
         if self.leaks:
-            return Verdict.LEAK
-        return Verdict.NOT_SCANNED if self.unread else Verdict.NO_LEAK
+            return ScanVerdict.LEAK
+        return ScanVerdict.NOT_SCANNED if self.unread else ScanVerdict.NO_LEAK
 
     @property
     def clean(self) -> bool:
         """Whether all cells were read and no leak was found; suspicions and notes may be there."""
-        return self.verdict is Verdict.NO_LEAK
+        return self.verdict is ScanVerdict.NO_LEAK
 
     @property
     def cells_read(self) -> bool:
@@ -205,7 +207,7 @@ def scan(
         file = arrow.open_frame(published) if path is None else open_file(path, reading or Reading(), memory=allowed)
         if file.table is not None:
             file = replace(file, table=in_plain_types(file.table))
-        subject = Subject(file, path, whole, schema, dict(hierarchies or {}), transformed=as_published)
+        subject = ScannedFile(file, path, whole, schema, dict(hierarchies or {}), transformed=as_published)
         return _run_checks(with_suggested_roles(subject, of_original))
 
     if files is None or len(files) == 1:
@@ -255,7 +257,7 @@ def _unite(scans: Mapping[Path, Scan], folder: Path | None) -> Scan:
     )
 
 
-def _run_checks(subject: Subject) -> Scan:
+def _run_checks(subject: ScannedFile) -> Scan:
     """Run every check that looks at files of this kind, and collect findings and what was not checked."""
     file = subject.file
     findings: list[Finding] = []

@@ -15,14 +15,14 @@ import pyarrow as pa
 from indistinct.errors import InputError
 from indistinct.figures import plural
 from indistinct.study.scan.base import (
-    Check,
+    FilePart,
     Finding,
     Kind,
     NotChecked,
     Opened,
-    Part,
+    ScanCheck,
+    ScannedFile,
     Severity,
-    Subject,
     bytes_behind,
     leak,
     note,
@@ -96,12 +96,12 @@ def open_statistics(content: bytes, name: str, suffix: str, reading: Reading) ->
         titles=sum(map(bool, metadata.column_labels or ())),
         texts=tuple(_texts_of(metadata)),
     )
-    words = Part("the labels and notes", "\n".join(inside.texts).encode(errors="replace"))
+    words = FilePart("the labels and notes", "\n".join(inside.texts).encode(errors="replace"))
     unread = _unread_tables(content) if suffix == ".xpt" else ()
     return Opened(
         "statistics",
         table,
-        (words, Part("the file", content, words=False)),
+        (words, FilePart("the file", content, words=False)),
         inside,
         not_checked=_not_shown(content, suffix),
         unread=unread,
@@ -200,7 +200,7 @@ def _not_shown(content: bytes, suffix: str) -> tuple[NotChecked, ...]:
     return ()
 
 
-def _labels(subject: Subject) -> Iterator[Finding]:
+def _labels(subject: ScannedFile) -> Iterator[Finding]:
     inside: StatisticsFile = subject.file.inside
     for column, texts in inside.unused.items():
         called, severity = subject.called(column), Severity.SUSPICION
@@ -226,7 +226,7 @@ def _labels(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def _missing(subject: Subject) -> Iterator[Finding]:
+def _missing(subject: ScannedFile) -> Iterator[Finding]:
     for column, count in subject.file.inside.in_missing.items():
         called = subject.called(column)
         yield suspicion(
@@ -238,7 +238,7 @@ def _missing(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def _notes(subject: Subject) -> Iterator[Finding]:
+def _notes(subject: ScannedFile) -> Iterator[Finding]:
     inside: StatisticsFile = subject.file.inside
     metadata = inside.metadata
     noted = {
@@ -269,7 +269,7 @@ def _notes(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def _times(subject: Subject) -> Iterator[Finding]:
+def _times(subject: ScannedFile) -> Iterator[Finding]:
     metadata = subject.file.inside.metadata
     if metadata.creation_time or metadata.modification_time:
         yield note(
@@ -280,7 +280,7 @@ def _times(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def _hidden(subject: Subject) -> Iterator[Finding]:
+def _hidden(subject: ScannedFile) -> Iterator[Finding]:
     inside: StatisticsFile = subject.file.inside
     if inside.uncounted:
         yield leak(
@@ -295,9 +295,9 @@ def _hidden(subject: Subject) -> Iterator[Finding]:
 
 ONLY: tuple[Kind, ...] = ("statistics",)
 CHECKS = (
-    Check("value-labels", "labels of codes that no row has", _labels, ("table",), ONLY),
-    Check("declared-missing", "values that are declared missing and still stored", _missing, ("table",), ONLY),
-    Check("file-notes", "labels, notes and attributes of a statistics program", _notes, (), ONLY),
-    Check("file-times", "when a statistics program made the file", _times, (), ONLY),
-    Check("hidden-rows", "rows and bytes behind the last row that is shown", _hidden, (), ONLY),
+    ScanCheck("value-labels", "labels of codes that no row has", _labels, ("table",), ONLY),
+    ScanCheck("declared-missing", "values that are declared missing and still stored", _missing, ("table",), ONLY),
+    ScanCheck("file-notes", "labels, notes and attributes of a statistics program", _notes, (), ONLY),
+    ScanCheck("file-times", "when a statistics program made the file", _times, (), ONLY),
+    ScanCheck("hidden-rows", "rows and bytes behind the last row that is shown", _hidden, (), ONLY),
 )

@@ -12,7 +12,7 @@ from indistinct.hierarchy import Hierarchy
 from indistinct.schema import Role, Schema
 from indistinct.study.inspect import ColumnProfile, inspect
 from indistinct.study.inspect.roles import NEARLY_ALL_UNIQUE, NUMBERS_ROWS
-from indistinct.study.scan.base import Subject
+from indistinct.study.scan.base import ScannedFile
 from indistinct.study.scan.columns import ROW_NAMES, number_rows
 from indistinct.tables.inference import KINDS, convert_values
 
@@ -46,7 +46,7 @@ def suggest_roles(table: pa.Table) -> Suggestion:
     return Suggestion(found.schema, hierarchies, pointing)
 
 
-def with_suggested_roles(subject: Subject, of_original: Suggestion) -> Subject:
+def with_suggested_roles(subject: ScannedFile, of_original: Suggestion) -> ScannedFile:
     """Return a subject with suggested roles for the columns that have none.
 
     A column of the original is judged by its values there, and any other by its published values.

@@ -15,7 +15,17 @@ from indistinct.figures import plural
 from indistinct.machine.memory import Allowance
 from indistinct.release.writing.delimited import is_formula
 from indistinct.study.scan.archives import find_strays
-from indistinct.study.scan.base import Check, Finding, NotChecked, Opened, Part, Subject, bytes_behind, note, suspicion
+from indistinct.study.scan.base import (
+    FilePart,
+    Finding,
+    NotChecked,
+    Opened,
+    ScanCheck,
+    ScannedFile,
+    bytes_behind,
+    note,
+    suspicion,
+)
 from indistinct.study.scan.compared import spell_values
 from indistinct.study.scan.parquet import encrypted_error
 from indistinct.tables.delimited import read_cells
@@ -27,10 +37,10 @@ def open_delimited(path: Path, content: bytes, reading: Reading) -> Opened:
     """Read delimited text as text, cell by cell; `content` is decompressed."""
     table, encoding = read_cells(path, reading)
     plain = content if encoding == "utf-8" else content.decode(encoding, errors="replace").encode()
-    return Opened("delimited", table, (Part("the text", plain),), content)
+    return Opened("delimited", table, (FilePart("the text", plain),), content)
 
 
-def _find_formulas(subject: Subject) -> Iterator[Finding]:
+def _find_formulas(subject: ScannedFile) -> Iterator[Finding]:
     for place, name in enumerate(subject.columns):
         texts = spell_values(subject.table.column(place))
         count = int(pc.sum(is_formula(texts)).as_py() or 0) + bool(re.match(r"[=@+\t\r]", name))
@@ -45,7 +55,7 @@ def _find_formulas(subject: Subject) -> Iterator[Finding]:
             )
 
 
-def _find_marks(subject: Subject) -> Iterator[Finding]:
+def _find_marks(subject: ScannedFile) -> Iterator[Finding]:
     content: bytes = subject.file.inside
     marked = next((mark for mark, _ in MARKS if content.startswith(mark)), None)
     if marked is not None:
@@ -163,7 +173,7 @@ def open_zip(archive: zipfile.ZipFile, content: bytes, name: str) -> Opened:
     return Opened("zip", None, (strays.part(),), archive, unread=unread, strays=strays)
 
 
-def _check_gzip(subject: Subject) -> Iterator[Finding]:
+def _check_gzip(subject: ScannedFile) -> Iterator[Finding]:
     header: GzipHeader | None = subject.file.gzip
     if header is None:
         return
@@ -187,7 +197,7 @@ def _check_gzip(subject: Subject) -> Iterator[Finding]:
     yield from bytes_behind(header.behind, "compressed table")
 
 
-def _check_archive(subject: Subject) -> Iterator[Finding]:
+def _check_archive(subject: ScannedFile) -> Iterator[Finding]:
     archive: zipfile.ZipFile = subject.file.inside
     names = [entry.filename for entry in archive.infolist()]
     elsewhere = sum(bool(_ELSEWHERE.search(name)) for name in names)
@@ -215,8 +225,8 @@ def _check_archive(subject: Subject) -> Iterator[Finding]:
 
 
 CHECKS = (
-    Check("formula-cells", "cells that a spreadsheet would run", _find_formulas, ("table",), ("delimited",)),
-    Check("text-marks", "bytes before and behind the rows of a text file", _find_marks, (), ("delimited",)),
-    Check("gzip-header", "a name, a time and a comment in the header of gzip", _check_gzip),
-    Check("zip-entries", "paths and hidden files in a zip archive", _check_archive, (), ("zip",)),
+    ScanCheck("formula-cells", "cells that a spreadsheet would run", _find_formulas, ("table",), ("delimited",)),
+    ScanCheck("text-marks", "bytes before and behind the rows of a text file", _find_marks, (), ("delimited",)),
+    ScanCheck("gzip-header", "a name, a time and a comment in the header of gzip", _check_gzip),
+    ScanCheck("zip-entries", "paths and hidden files in a zip archive", _check_archive, (), ("zip",)),
 )

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from indistinct.figures import plural
 from indistinct.machine.arrays import Codes
-from indistinct.study.scan.base import Check, Finding, NotChecked, Severity, Subject, leak
+from indistinct.study.scan.base import Finding, NotChecked, ScanCheck, ScannedFile, Severity, leak
 from indistinct.study.scan.compared import spell_values
 
 # Bytes of a value that is searched among packed cells, and of one in text; digits of a number.
@@ -35,7 +35,7 @@ OWN_WORDS = frozenset(
 _DATE = re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}([ T].*)?")
 
 
-def _search_values(subject: Subject) -> Iterator[Finding | NotChecked]:
+def _search_values(subject: ScannedFile) -> Iterator[Finding | NotChecked]:
     if subject.original is None:
         return
     cells = b"" if subject.file.table is None else _cells(subject.file.table)
@@ -74,7 +74,7 @@ def _search_values(subject: Subject) -> Iterator[Finding | NotChecked]:
                 )
 
 
-def _find_ids(subject: Subject) -> Iterator[Finding]:
+def _find_ids(subject: ScannedFile) -> Iterator[Finding]:
     """Find identifiers in published cells: in a column that was renamed, or inside texts."""
     if subject.original is None:
         return
@@ -136,8 +136,10 @@ def _join_texts(texts: Sequence[pa.Array]) -> bytes:
 
 
 CHECKS = (
-    Check("values-in-the-bytes", "values of the original that no published cell shows", _search_values, ("original",)),
-    Check("identifier-values", "published cells that hold identifiers", _find_ids, ("table", "original", "roles")),
+    ScanCheck(
+        "values-in-the-bytes", "values of the original that no published cell shows", _search_values, ("original",)
+    ),
+    ScanCheck("identifier-values", "published cells that hold identifiers", _find_ids, ("table", "original", "roles")),
 )
 
 # Values are told by their first bytes, as many of these as they have.

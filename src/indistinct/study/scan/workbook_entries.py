@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from xml.etree import ElementTree
 
 from indistinct.figures import plural
-from indistinct.study.scan.base import Check, Finding, Severity, Subject, leak, suspicion
+from indistinct.study.scan.base import Finding, ScanCheck, ScannedFile, Severity, leak, suspicion
 from indistinct.study.scan.workbooks import XML, Workbook, local, parse_xml, read_elements
 from indistinct.tables.sheets import CONTENT
 
@@ -62,7 +62,7 @@ HEADINGS = re.compile(rb"<(?:\w+:)?(?:odd|even|first)(?:Header|Footer)>|<style:(
 NEW_FILE = "save the table alone in a new file"
 
 
-def _find_entries(subject: Subject) -> Iterator[Finding]:
+def _find_entries(subject: ScannedFile) -> Iterator[Finding]:
     book: Workbook = subject.file.inside
     for pattern, severity, what in OTHER_ENTRIES:
         count = sum(bool(re.fullmatch(pattern, name)) for name in book.names)
@@ -99,7 +99,7 @@ def _find_texts_in_xml(book: Workbook) -> Iterator[Finding]:
             yield suspicion("the entries of the file", count, f"the workbook holds {what}", NEW_FILE)
 
 
-def _find_unused_entries(subject: Subject) -> Iterator[Finding]:
+def _find_unused_entries(subject: ScannedFile) -> Iterator[Finding]:
     book: Workbook = subject.file.inside
     names = [name for name in dict.fromkeys(book.names) if not name.endswith("/")]
     used = _listed_in_manifest(book) if MANIFEST in book.entries else _reached_by_links(book)
@@ -182,6 +182,8 @@ def _listed_in_manifest(book: Workbook) -> set[str]:
 
 
 CHECKS = (
-    Check("workbook-entries", "pivot caches, comments, links, pictures, names", _find_entries, (), ("excel",)),
-    Check("workbook-unused-entries", "entries that no part of a workbook uses", _find_unused_entries, (), ("excel",)),
+    ScanCheck("workbook-entries", "pivot caches, comments, links, pictures, names", _find_entries, (), ("excel",)),
+    ScanCheck(
+        "workbook-unused-entries", "entries that no part of a workbook uses", _find_unused_entries, (), ("excel",)
+    ),
 )

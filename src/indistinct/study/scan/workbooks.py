@@ -19,12 +19,12 @@ from indistinct.figures import plural
 from indistinct.machine.memory import Allowance
 from indistinct.study.scan.archives import find_strays
 from indistinct.study.scan.base import (
-    Check,
+    FilePart,
     Finding,
     NotChecked,
     Opened,
-    Part,
-    Subject,
+    ScanCheck,
+    ScannedFile,
     leak,
     note,
     suspicion,
@@ -54,7 +54,7 @@ _CELL = re.compile(r"([A-Z]{1,3})([0-9]{1,7})")
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class ScannedSheet:
     """A sheet of a workbook: whether people see it, its cells, and what in it is hidden or computed."""
 
     number: int
@@ -71,7 +71,7 @@ class Sheet:
 class Workbook:
     """A workbook: its sheets, its shared texts, the content of every entry, and the names of all entries."""
 
-    sheets: tuple[Sheet, ...]
+    sheets: tuple[ScannedSheet, ...]
     strings: tuple[str, ...]
     entries: Mapping[str, bytes]
     names: tuple[str, ...]
@@ -95,7 +95,7 @@ def is_workbook(archive: zipfile.ZipFile, name: str, allowance: Allowance) -> bo
 def open_workbook(archive: zipfile.ZipFile, content: bytes, name: str, allowance: Allowance) -> Opened:
     """Read a workbook; its first sheet that people see is the published table, with names in its first row."""
     entries: dict[str, bytes] = {}
-    hidden: list[Part] = []
+    hidden: list[FilePart] = []
     taken = 0
     for entry in archive.infolist():
         if entry.filename in entries:
@@ -123,7 +123,7 @@ def open_workbook(archive: zipfile.ZipFile, content: bytes, name: str, allowance
     return Opened("excel", table, parts, book, not_checked=not_shown, unread=_unread(shown), strays=strays)
 
 
-def _unread(shown: list[Sheet]) -> tuple[NotChecked, ...]:
+def _unread(shown: list[ScannedSheet]) -> tuple[NotChecked, ...]:
     """Return the cells that people see and the scan does not read: those of every sheet but the first."""
     if not shown:
         return (NotChecked("the cells", "no sheet that people see has any"),)
@@ -145,7 +145,7 @@ def local(element: ElementTree.Element) -> str:
     return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
 
 
-def _sheets(entries: Mapping[str, bytes], strings: tuple[str, ...], name: str) -> Iterator[Sheet]:
+def _sheets(entries: Mapping[str, bytes], strings: tuple[str, ...], name: str) -> Iterator[ScannedSheet]:
     targets = {
         link.get("Id", ""): link.get("Target", "")
         for link in (parse_xml(entries[LINKS], name) if LINKS in entries else ())
@@ -170,13 +170,15 @@ def read_shared_texts(entries: Mapping[str, bytes]) -> Iterator[str]:
             yield read_wide_text(payload, 1)[0]
 
 
-def _binary_sheets(archive: zipfile.ZipFile, entries: Mapping[str, bytes], strings: tuple[str, ...]) -> Iterator[Sheet]:
+def _binary_sheets(
+    archive: zipfile.ZipFile, entries: Mapping[str, bytes], strings: tuple[str, ...]
+) -> Iterator[ScannedSheet]:
     for number, listed in enumerate(list_sheets(archive), start=1):
         if listed.entry in entries:
             yield _binary_sheet(entries[listed.entry], number, strings, hidden=listed.hidden)
 
 
-def _binary_sheet(content: bytes, number: int, strings: tuple[str, ...], *, hidden: bool) -> Sheet:
+def _binary_sheet(content: bytes, number: int, strings: tuple[str, ...], *, hidden: bool) -> ScannedSheet:
     cells: dict[int, dict[int, str]] = {}
     used: set[int] = set()
     counts = {"hidden_rows": 0, "hidden_columns": 0, "formulas": 0, "rules": 0}
@@ -198,7 +200,7 @@ def _binary_sheet(content: bytes, number: int, strings: tuple[str, ...], *, hidd
             text = _binary_cell(kind, payload[8:], strings, used)
             if text is not None:
                 cells.setdefault(row, {})[column] = text
-    return Sheet(number, hidden, cells, frozenset(used), **counts)
+    return ScannedSheet(number, hidden, cells, frozenset(used), **counts)
 
 
 def _binary_cell(kind: int, payload: bytes, strings: tuple[str, ...], used: set[int]) -> str | None:
@@ -228,7 +230,7 @@ def _spell_number(number: float) -> str:
     return str(int(number)) if number.is_integer() and abs(number) < EXACT else str(number)
 
 
-def _open_sheets(content: bytes, document: bytes, name: str) -> Iterator[Sheet]:
+def _open_sheets(content: bytes, document: bytes, name: str) -> Iterator[ScannedSheet]:
     """Yield the sheets of an open document; formulas and hidden rows are counted for all of them with the first."""
     counts = {
         "hidden_rows": len(re.findall(rb'table:visibility="(?:collapse|filter)"', document)),
@@ -245,10 +247,10 @@ def _open_sheets(content: bytes, document: bytes, name: str) -> Iterator[Sheet]:
             mine = counts if number == 1 else dict.fromkeys(counts, 0)
             filled = {place: row for place, row in cells.items() if row}
             hidden = told.visible != type(told.visible).Visible
-            yield Sheet(number, hidden, filled, frozenset(), hidden_columns=0, **mine)
+            yield ScannedSheet(number, hidden, filled, frozenset(), hidden_columns=0, **mine)
 
 
-def _sheet(root: ElementTree.Element, number: int, strings: tuple[str, ...], *, hidden: bool) -> Sheet:
+def _sheet(root: ElementTree.Element, number: int, strings: tuple[str, ...], *, hidden: bool) -> ScannedSheet:
     cells: dict[int, dict[int, str]] = {}
     used: set[int] = set()
     counts = {"hidden_rows": 0, "hidden_columns": 0, "formulas": 0, "rules": 0}
@@ -271,7 +273,7 @@ def _sheet(root: ElementTree.Element, number: int, strings: tuple[str, ...], *, 
                     cells.setdefault(row, {})[column] = text
             case "dataValidation" | "cfRule":
                 counts["rules"] += 1
-    return Sheet(number, hidden, cells, frozenset(used), **counts)
+    return ScannedSheet(number, hidden, cells, frozenset(used), **counts)
 
 
 def _cell(element: ElementTree.Element, strings: tuple[str, ...], used: set[int]) -> str | None:
@@ -310,7 +312,7 @@ def _texts(content: bytes, name: str) -> Iterator[str]:
             yield "".join(part.text or "" for part in element.iter() if local(part) == "t")
 
 
-def _table(sheet: Sheet, name: str) -> pa.Table:
+def _table(sheet: ScannedSheet, name: str) -> pa.Table:
     """Return the cells of a sheet as text; the first row has the names."""
     first, *rows = sorted(sheet.cells)
     width = max(max(cells) for cells in sheet.cells.values())
@@ -323,15 +325,15 @@ def _table(sheet: Sheet, name: str) -> pa.Table:
     return pa.table([pa.array(column, pa.string()) for column in columns], names=names)
 
 
-def _searched_part(entry: str, content: bytes) -> Part:
+def _searched_part(entry: str, content: bytes) -> FilePart:
     """Return what of an entry is searched: the text of XML, and of binary records what was UTF-16, as UTF-8."""
     place = f"the entry {entry}"
     if entry.endswith(XML):
-        return Part(place, _words(content))
+        return FilePart(place, _words(content))
     if not entry.endswith(".bin"):
-        return Part(place, content, words=False)
+        return FilePart(place, content, words=False)
     even, odd = (content[start:].decode("utf-16-le", errors="ignore") for start in (0, 1))
-    return Part(place, (even + "\n" + odd).encode(errors="ignore"), words=False)
+    return FilePart(place, (even + "\n" + odd).encode(errors="ignore"), words=False)
 
 
 def _words(content: bytes) -> bytes:
@@ -353,7 +355,7 @@ PROPERTIES = ("docProps/core.xml", "docProps/app.xml", "meta.xml")
 CUSTOM = "docProps/custom.xml"
 
 
-def _properties(subject: Subject) -> Iterator[Finding]:
+def _properties(subject: ScannedFile) -> Iterator[Finding]:
     book: Workbook = subject.file.inside
     found = [element for entry in PROPERTIES for element in read_elements(book, entry)]
     people = [element for element in found if local(element) in PEOPLE and (element.text or "").strip()]
@@ -382,7 +384,7 @@ def _properties(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def _hidden(subject: Subject) -> Iterator[Finding]:
+def _hidden(subject: ScannedFile) -> Iterator[Finding]:
     book: Workbook = subject.file.inside
     for sheet in book.sheets:
         hidden = {"rows": sheet.hidden_rows, "columns": sheet.hidden_columns}
@@ -407,7 +409,7 @@ def _hidden(subject: Subject) -> Iterator[Finding]:
             )
 
 
-def _strings(subject: Subject) -> Iterator[Finding]:
+def _strings(subject: ScannedFile) -> Iterator[Finding]:
     book: Workbook = subject.file.inside
     used = frozenset[int]().union(*(sheet.strings for sheet in book.sheets))
     shown = {book.strings[place] for place in used}
@@ -431,7 +433,7 @@ def read_elements(book: Workbook, entry: str) -> Iterator[ElementTree.Element]:
 
 
 CHECKS = (
-    Check("workbook-properties", "who made a workbook, and when", _properties, (), ("excel",)),
-    Check("workbook-hidden", "hidden sheets, rows and columns, formulas", _hidden, (), ("excel",)),
-    Check("workbook-strings", "texts that a workbook stores and no cell has", _strings, (), ("excel",)),
+    ScanCheck("workbook-properties", "who made a workbook, and when", _properties, (), ("excel",)),
+    ScanCheck("workbook-hidden", "hidden sheets, rows and columns, formulas", _hidden, (), ("excel",)),
+    ScanCheck("workbook-strings", "texts that a workbook stores and no cell has", _strings, (), ("excel",)),
 )

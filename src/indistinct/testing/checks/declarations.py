@@ -8,7 +8,7 @@ import numpy as np
 
 from indistinct.algorithms.full_domain.node import ChosenNode
 from indistinct.frequencies.population import with_population
-from indistinct.frequencies.value import Classes, FrequencySet, Labels
+from indistinct.frequencies.value import Classes, ClassLabels, FrequencySet
 from indistinct.job.publishing import anonymize
 from indistinct.machine.arrays import Codes
 from indistinct.metrics import Metric
@@ -82,7 +82,7 @@ def _shown_as(cells: FrequencySet, codes: Codes) -> Classes:
     """Return the classes of cells that show some codes."""
     values, ids = np.unique(codes, axis=0, return_inverse=True)
     merged = cells.classes.regroup(ids.reshape(-1).astype(np.int32), len(values))
-    return replace(merged, labels=Labels(cells.names, values))
+    return replace(merged, labels=ClassLabels(cells.names, values))
 
 
 def _check_dropping(model: Model, classes: Classes, merged: Codes) -> None:

@@ -15,7 +15,7 @@ from indistinct.web.parameters import parse_whole
 from indistinct.web.picking import Entry, Pick, pickable, table_html
 from indistinct.web.steps.publishing import take_change
 from indistinct.web.steps.solutions import spell_metric
-from indistinct.web.tasks.exploring import Grid, compare_grid, explored_job, plain_trials
+from indistinct.web.tasks.exploring import AlgorithmGrid, compare_grid, explored_job, plain_trials
 from indistinct.web.worker import TaskError
 
 COMPARED = "grid"
@@ -59,7 +59,7 @@ async def draw_grid(screen: Screen) -> None:
         hint="Several, with commas between them: 2, 5, 10. Whatever else was asked for stays.",
     )
     with parts.tag("div", classes="actions"):
-        found: Grid | None = session.result(COMPARED)
+        found: AlgorithmGrid | None = session.result(COMPARED)
         screen.button(
             "Compare",
             lambda: begin_comparing(screen),
@@ -136,7 +136,7 @@ def begin_comparing(screen: Screen) -> None:
             hint=f"compare at most {MOST_POINTS} at once",
         )
 
-    def then(found: Grid) -> None:
+    def then(found: AlgorithmGrid) -> None:
         session.keep(COMPARED, found, rests_on=grid_job(policy))
 
     session.begin("Comparing algorithms", compare_grid, policy, algorithms, sizes, then=then, action=SIZES)
@@ -147,7 +147,7 @@ def grid_job(policy: Policy) -> Policy | None:
     return explored_job(replace(policy, models=with_size(policy.models, 2), metrics=()))
 
 
-def _draw_found(screen: Screen, found: Grid) -> None:
+def _draw_found(screen: Screen, found: AlgorithmGrid) -> None:
     fresh = screen.session.is_fresh(COMPARED, grid_job(screen.policy))
     if not fresh:
         parts.notice("The job was changed since: these figures are those of before.", kind="warning")
@@ -186,7 +186,7 @@ def _draw_found(screen: Screen, found: Grid) -> None:
                 parts.picture(found.pictures[name])
 
 
-def choose(screen: Screen, found: Grid, place: int) -> None:
+def choose(screen: Screen, found: AlgorithmGrid, place: int) -> None:
     """Take an algorithm and a k for the job, and publish by them."""
     trial, policy = plain_trials(found)[place], screen.policy
     if trial["state"] != "done" or not screen.session.is_fresh(COMPARED, grid_job(policy)):

@@ -27,7 +27,7 @@ from indistinct.web.steps.column_publishing import draw_publishing
 from indistinct.web.steps.opening import STARTER
 from indistinct.web.steps.publishing import begin_search
 from indistinct.web.steps.verdict_box import draw_findings
-from indistinct.web.tasks.columns import Standing, pictures, standing_out
+from indistinct.web.tasks.columns import UniquenessCounts, pictures, standing_out
 from indistinct.web.worker import TaskError
 
 SHOWN, MOST_LISTED = 24, 30
@@ -204,7 +204,7 @@ def _standing(screen: Screen) -> None:
     ui.timer(0.01, count, once=True)
 
 
-def _risk(found: Standing, quasi: Sequence[str]) -> None:
+def _risk(found: UniquenessCounts, quasi: Sequence[str]) -> None:
     """Draw who stands out under the roles as they are now."""
     share = found.alone / found.members if found.members else 0.0
     told = f"Whoever knows {_together(quasi)} of somebody finds "

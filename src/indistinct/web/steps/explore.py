@@ -20,7 +20,7 @@ from indistinct.web.steps.before_after import draw_column, draw_rows
 from indistinct.web.steps.publishing import take_change
 from indistinct.web.steps.solutions import SOME_ROWS, draw_lattice_view
 from indistinct.web.steps.verdict_box import draw_verdict, link_to_release, release_of
-from indistinct.web.tasks.exploring import LEFT_OUT, Solution, Solutions, arrow, key_of_solutions
+from indistinct.web.tasks.exploring import LEFT_OUT, ShownSolution, Solutions, arrow, key_of_solutions
 
 PLACE, EXPERT, COLUMN = "solution-place", "expert", "one-column"
 SPEAK = "it.setAttribute('aria-valuetext', JSON.parse(it.dataset.words)[it.value]);"
@@ -163,7 +163,7 @@ def show_row(before: Sequence[str], after: Sequence[str]) -> list[str]:
     ]
 
 
-def with_solution(policy: Any, solution: Solution) -> Any:
+def with_solution(policy: Any, solution: ShownSolution) -> Any:
     """Return a policy that publishes a solution: its levels, or its k by the algorithm that found it."""
     if solution.node is not None:
         return replace(policy, algorithm=ChosenNode(solution.node))
@@ -171,7 +171,7 @@ def with_solution(policy: Any, solution: Solution) -> Any:
     return replace(policy, models=models, algorithm=parse_algorithm(solution.algorithm))
 
 
-def _weaker(screen: Screen, found: Solutions, chosen: Solution) -> str:
+def _weaker(screen: Screen, found: Solutions, chosen: ShownSolution) -> str:
     """Return what to know of a solution that asks for less than was asked so far."""
     asked = max(sizes_asked(screen.policy.models), default=0)
     if found.kind != "sizes" or chosen.size >= asked:
@@ -181,7 +181,7 @@ def _weaker(screen: Screen, found: Solutions, chosen: Solution) -> str:
     return f"It guarantees less than was asked so far: classes of {chosen.size} instead of {asked}{by}."
 
 
-def solution_in_words(solution: Solution, unit: str) -> str:
+def solution_in_words(solution: ShownSolution, unit: str) -> str:
     """Return what a solution is, and what it costs, in a sentence."""
     gone = f"{plural(solution.left_out, 'row')} suppressed" if solution.left_out else ""
     if gone and unit == "people":
@@ -195,10 +195,10 @@ def solution_in_words(solution: Solution, unit: str) -> str:
     return f"{words}: {', '.join(told)}"
 
 
-def compare_in_words(solution: Solution, own: Solution | None, unit: str) -> str:
+def compare_in_words(solution: ShownSolution, own: ShownSolution | None, unit: str) -> str:
     """Return what a solution is beside the one that was published.
 
-    >>> one, two = (Solution(f"classes of at least {k}", k, 1 / k, k / 100, 0, 9, ()) for k in (10, 20))
+    >>> one, two = (ShownSolution(f"classes of at least {k}", k, 1 / k, k / 100, 0, 9, ()) for k in (10, 20))
     >>> compare_in_words(two, one, "rows")
     'Classes of at least 20: 20 % of detail lost, highest risk 5 %. Your release loses 10 %, with a risk of 10 %.'
     """

@@ -22,8 +22,8 @@ from indistinct.web.tasks.columns import warm
 from indistinct.web.tasks.looking import (
     Allowed,
     Look,
+    MissingTable,
     Sheets,
-    Wanted,
     look,
     look_at_invented,
     look_by_policy,
@@ -284,8 +284,8 @@ def begin_policy(
     """
     allowed = Allowed(session.settings.folder.resolve(), (session.folder / UPLOADED / "table").resolve())
 
-    async def then(found: Look | Wanted) -> None:
-        if isinstance(found, Wanted):
+    async def then(found: Look | MissingTable) -> None:
+        if isinstance(found, MissingTable):
             waiting = {"policy": path, "table": found.table, "told": told, "title": title or path.name, "key": key}
             session.keep(WAITING, waiting)
         else:

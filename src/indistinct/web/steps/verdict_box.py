@@ -8,7 +8,7 @@ from indistinct.study.verdict import STATES, words_of
 from indistinct.web import parts
 from indistinct.web.background import about_seconds
 from indistinct.web.blocks import draw_list
-from indistinct.web.findings import Finding, find_in_verdict
+from indistinct.web.findings import PageFinding, find_in_verdict
 from indistinct.web.following import chores_for, follow, fresh_release
 from indistinct.web.frame import Screen
 from indistinct.web.sessions import Session
@@ -82,7 +82,7 @@ def release_of(screen: Screen) -> Any:
     return None
 
 
-def draw_findings(screen: Screen, findings: Sequence[Finding], *, name: str) -> None:
+def draw_findings(screen: Screen, findings: Sequence[PageFinding], *, name: str) -> None:
     """Draw findings under each other, each with its buttons; a click changes the job, and Undo takes it back."""
     if not findings:
         return

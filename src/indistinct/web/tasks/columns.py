@@ -90,7 +90,7 @@ def bars_of(column: CountedColumn, kind: Kind) -> Bars | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class UniquenessCounts:
     """How members, people or rows, stand out on the quasi-identifiers together, before anything is recoded.
 
     `alone` are those with values that nobody else has, `few` those in a class smaller than `k`.
@@ -105,12 +105,12 @@ class Standing:
     k: int
 
 
-def standing_out(desk: Desk, policy: Policy, *, k: int) -> Standing:
+def standing_out(desk: Desk, policy: Policy, *, k: int) -> UniquenessCounts:
     """Return how many people, or rows, stand out under the roles of a policy."""
     table = table_of(desk, policy)
     key = ("standing", id(table), tuple(policy.schema.quasi), tuple(policy.schema.person), k)
 
-    def count() -> Standing:
+    def count() -> UniquenessCounts:
         quasi = [count_column(desk, table, name) for name in policy.schema.quasi]
         people = _people(desk, table, policy.schema.person)
         if people is not None and not len(people):
@@ -119,7 +119,7 @@ def standing_out(desk: Desk, policy: Policy, *, k: int) -> Standing:
             return standing_of_rows(_group_columns(quasi, table.rows).counts, k=k)
         return standing_of_people(_group_columns(quasi, table.rows).group_ids(), people, k=k)
 
-    found: Standing = desk.keep(key, count, most=50)
+    found: UniquenessCounts = desk.keep(key, count, most=50)
     return found
 
 
@@ -143,17 +143,17 @@ def _group_columns(columns: Sequence[CountedColumn], rows: int) -> Grouping:
     return group_rows([each.codes for each in columns], [each.size for each in columns])
 
 
-def standing_of_rows(sizes: Codes, *, k: int) -> Standing:
+def standing_of_rows(sizes: Codes, *, k: int) -> UniquenessCounts:
     """Return how rows stand out in classes of some sizes.
 
     >>> standing_of_rows(np.array([2, 1, 1]), k=2).alone
     2
     """
     alone, few = int((sizes == 1).sum()), int(sizes[sizes < k].sum())
-    return Standing("rows", int(sizes.sum()), len(sizes), int(sizes.min()), alone, few, k)
+    return UniquenessCounts("rows", int(sizes.sum()), len(sizes), int(sizes.min()), alone, few, k)
 
 
-def standing_of_people(classes: Codes, people: Codes, *, k: int) -> Standing:
+def standing_of_people(classes: Codes, people: Codes, *, k: int) -> UniquenessCounts:
     """Return how people stand out: the class of each row, and whom it is about.
 
     Somebody in several classes counts once, where they stand out most.
@@ -167,7 +167,7 @@ def standing_of_people(classes: Codes, people: Codes, *, k: int) -> Standing:
     smallest = np.full(int(people.max()) + 1, len(people) + 1, dtype=np.int64)
     np.minimum.at(smallest, owners, sizes[own])
     alone, few = int((smallest == 1).sum()), int((smallest < k).sum())
-    return Standing("people", len(smallest), len(sizes), int(sizes.min()), alone, few, k)
+    return UniquenessCounts("people", len(smallest), len(sizes), int(sizes.min()), alone, few, k)
 
 
 def check_transformed(desk: Desk, policy: Policy, name: str) -> dict[str, int]:

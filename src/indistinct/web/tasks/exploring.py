@@ -146,7 +146,7 @@ def _samples(table: Table, policy: Policy) -> Samples:
 
 
 @dataclass(frozen=True, slots=True)
-class Solution:
+class ShownSolution:
     """One of several solutions: what it is in words, its figures, and some rows as it would publish them.
 
     `node` are its levels where it is one choice of levels for all rows; else `size` is its k, for an `algorithm`. The
@@ -177,7 +177,7 @@ class Solutions:
     unit: str
     columns: tuple[str, ...]
     before: tuple[tuple[str, ...], ...]
-    solutions: tuple[Solution, ...]
+    solutions: tuple[ShownSolution, ...]
     others: tuple[tuple[float, float], ...] = ()
 
     @property
@@ -217,7 +217,7 @@ def _solve_by_levels(desk: Desk, table: Table, policy: Policy, made: Mapping[str
     front = [row for row in found.pareto("loss") if row["node"] != own]
     front += [] if own is None else [found.node(own)]
     solutions = [
-        Solution(
+        ShownSolution(
             levels_in_words(found, row["node"]),
             row["smallest_class"],
             row["risk"],
@@ -325,20 +325,20 @@ def _without_refining(algorithm: Algorithm) -> Algorithm:
     return algorithm if not isinstance(start, str) or start == BEST else parse_algorithm(start)
 
 
-def _own_solution(desk: Desk, policy: Policy, made: Mapping[str, Any], k: int, rows: Codes) -> Solution:
+def _own_solution(desk: Desk, policy: Policy, made: Mapping[str, Any], k: int, rows: Codes) -> ShownSolution:
     after = _labels_of(sorted_rows(desk, policy, made["files"]), rows)
     gone = made["suppressed_rows"] if made["suppressed_people"] is None else made["suppressed_people"]
-    return Solution(
+    return ShownSolution(
         f"classes of at least {k}", k, 1 / made["k"] if made["k"] else 0.0, made["loss"] or 0.0, gone or 0,
         made["classes"], after, algorithm=made["algorithm"], own=True,
     )  # fmt: skip
 
 
-def _solution_for(policy: Policy, table: Table, k: int, rows: Codes) -> Solution:
+def _solution_for(policy: Policy, table: Table, k: int, rows: Codes) -> ShownSolution:
     release = run_job(job_of_policy(policy, table=table, output=None))
     told, losses = release.certificate, losses_of(release)
     gone = told.suppressed_rows if told.people is None else told.people.suppressed
-    return Solution(
+    return ShownSolution(
         f"classes of at least {k}", k, 1 / told.smallest_class if told.smallest_class else 0.0,
         sum(losses.values()) / len(losses) if losses else 0.0, gone or 0, told.classes,
         _labels_of(by_class(table, policy, release.recoding), rows), algorithm=spell(policy.algorithm),
@@ -358,7 +358,7 @@ def _labels_of(found: Sorted, rows: Codes) -> tuple[tuple[str, ...], ...]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Grid:
+class AlgorithmGrid:
     """What algorithms give for several k: the comparison, its pictures by name, and the k of each trial."""
 
     comparison: Comparison
@@ -366,7 +366,7 @@ class Grid:
     sizes: tuple[int, ...]
 
 
-def compare_grid(desk: Desk, policy: Policy, algorithms: Sequence[str], sizes: Sequence[int]) -> Grid:
+def compare_grid(desk: Desk, policy: Policy, algorithms: Sequence[str], sizes: Sequence[int]) -> AlgorithmGrid:
     """Return what each algorithm gives for each k: releases that are made, measured and thrown away."""
     desk.enter("reading")
     table = table_of(desk, policy)
@@ -380,10 +380,12 @@ def compare_grid(desk: Desk, policy: Policy, algorithms: Sequence[str], sizes: S
         workers=1,
         progress=desk.report,
     )
-    return Grid(found, draw_comparison(found), tuple(by_spec[str(trial.point.model)] for trial in found.trials))
+    return AlgorithmGrid(
+        found, draw_comparison(found), tuple(by_spec[str(trial.point.model)] for trial in found.trials)
+    )
 
 
-def plain_trials(grid: Grid) -> list[dict[str, Any]]:
+def plain_trials(grid: AlgorithmGrid) -> list[dict[str, Any]]:
     """Return one row a trial: algorithm, k, what became of it, and its figures."""
     front = {id(trial) for trial in grid.comparison.pareto()} if grid.comparison.counts["done"] else set()
     return [

@@ -36,7 +36,7 @@ FIRST_CUTS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class HierarchyFit:
     """How a hierarchy fits a column: how many labels each level has, or what is wrong with it.
 
     `uncovered` counts the values that it does not know, of which `strangers` are the first.
@@ -58,7 +58,7 @@ class Outline:
     `now` and `advised` are that value and its label on each level, as declared and as suggested.
     """
 
-    fit: Fit
+    fit: HierarchyFit
     advice: Hierarchy
     now: tuple[str, ...]
     advised: tuple[str, ...]
@@ -87,12 +87,12 @@ class Imported:
 class _Bound:
     """A hierarchy over those values of a domain that it covers; `codes` are the nodes' rows of each value, or -1."""
 
-    fit: Fit
+    fit: HierarchyFit
     taxonomy: Taxonomy | None
     codes: Codes
 
 
-def survey(desk: Desk, policy: Policy, columns: Sequence[str]) -> dict[str, Fit]:
+def survey(desk: Desk, policy: Policy, columns: Sequence[str]) -> dict[str, HierarchyFit]:
     """Return how the hierarchies of some columns fit; a column without one has its values and nothing else."""
     return {name: _fit_column(desk, policy, name, policy.hierarchies.get(name)).fit for name in columns}
 
@@ -158,7 +158,7 @@ def begin_hierarchy(desk: Desk, policy: Policy, column: str, *, kind: str) -> Hi
         case _:
             made = Hierarchy.suppression()
     taxonomy = made.bind(domain)
-    laid = _Bound(Fit(str(domain.kind), len(domain), _sizes(taxonomy)), taxonomy, np.arange(len(domain)))
+    laid = _Bound(HierarchyFit(str(domain.kind), len(domain), _sizes(taxonomy)), taxonomy, np.arange(len(domain)))
     desk.keep(_key_of_fit(policy, column, made), lambda: laid, most=_most_kept(policy))  # it is shown next
     return made
 
@@ -232,12 +232,12 @@ def _fit_domain(hierarchy: Hierarchy | None, domain: Domain) -> _Bound:
     codes = np.arange(len(domain))
     kind, size = str(domain.kind), len(domain)
     if hierarchy is None:
-        return _Bound(Fit(kind, size), None, codes)
+        return _Bound(HierarchyFit(kind, size), None, codes)
     try:
         taxonomy = hierarchy.bind(domain)
-        return _Bound(Fit(kind, size, _sizes(taxonomy)), taxonomy, codes)
+        return _Bound(HierarchyFit(kind, size, _sizes(taxonomy)), taxonomy, codes)
     except HierarchyError as error:
-        wrong = Fit(kind, size, message=error.message, hint=error.hint)
+        wrong = HierarchyFit(kind, size, message=error.message, hint=error.hint)
         strange = {str(value) for value in error.values}
     known = np.array([text is None or text not in strange for text in domain.texts()], dtype=bool)
     missing = int(domain.missing)
@@ -246,14 +246,16 @@ def _fit_domain(hierarchy: Hierarchy | None, domain: Domain) -> _Bound:
         if strange and not known.all():
             taxonomy = hierarchy.bind(part)
             strangers = tuple(text or "" for text, is_known in zip(domain.texts(), known, strict=True) if not is_known)
-            fit = Fit(kind, size, _sizes(taxonomy), wrong.message, wrong.hint, len(strangers), strangers)
+            fit = HierarchyFit(kind, size, _sizes(taxonomy), wrong.message, wrong.hint, len(strangers), strangers)
             fit = _shorten(fit)
             return _Bound(fit, taxonomy, np.where(known, np.cumsum(known) - 1, -1))
     return _Bound(wrong, None, codes)
 
 
-def _shorten(fit: Fit) -> Fit:
-    return Fit(fit.kind, fit.distinct, fit.sizes, fit.message, fit.hint, fit.uncovered, fit.strangers[:MOST_STRANGERS])
+def _shorten(fit: HierarchyFit) -> HierarchyFit:
+    return HierarchyFit(
+        fit.kind, fit.distinct, fit.sizes, fit.message, fit.hint, fit.uncovered, fit.strangers[:MOST_STRANGERS]
+    )
 
 
 def _sizes(taxonomy: Taxonomy) -> tuple[int, ...]:

@@ -56,7 +56,7 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class MissingTable:
     """A policy was read whose table is not there: the name of the file that must be uploaded."""
 
     table: str
@@ -125,7 +125,7 @@ def layout_shown(error: InputError, reading: Reading) -> Reading | None:
     return None
 
 
-def look_by_policy(desk: Desk, path: Path, allowed: Allowed) -> Look | Wanted:
+def look_by_policy(desk: Desk, path: Path, allowed: Allowed) -> Look | MissingTable:
     """Read a policy and inspect its table as it says; or say which table must be uploaded first."""
     desk.enter("reading the policy")
     with without_folder(path):
@@ -137,7 +137,7 @@ def look_by_policy(desk: Desk, path: Path, allowed: Allowed) -> Look | Wanted:
                 hint="run it on the command line with `indistinct anonymize`, or save the table in a file",
             )
         if not allowed.has(table_path) or not (table_path.is_file() or kind_of_lake(table_path)):
-            return Wanted(table_path.name)
+            return MissingTable(table_path.name)
     with without_folder(table_path):
         desk.enter("reading")
         table = open_kept(desk, table_path, policy.input.reading)

@@ -27,7 +27,7 @@ from indistinct.web.steps.hierarchies.declarations import (
 from indistinct.web.steps.hierarchies.editor import draw_tree
 from indistinct.web.steps.hierarchies.fields import COLUMN, decide, draw_fields
 from indistinct.web.tasks.hierarchies import (
-    Fit,
+    HierarchyFit,
     Imported,
     Outline,
     Preview,
@@ -172,7 +172,7 @@ async def _draw_column(screen: Screen, column: str, about: Outline) -> None:
         draw_tree(screen, column, table)
 
 
-def _draw_builder(screen: Screen, column: str, fit: Fit) -> None:
+def _draw_builder(screen: Screen, column: str, fit: HierarchyFit) -> None:
     hierarchy = screen.policy.hierarchies.get(column)
     chosen = builder_of(hierarchy)
     screen.choice(
@@ -223,7 +223,7 @@ async def _begin(screen: Screen, column: str, kind: str) -> None:
     decide(screen, column, made)
 
 
-def _draw_preview(shown: Preview, fit: Fit, *, suggested: bool) -> None:
+def _draw_preview(shown: Preview, fit: HierarchyFit, *, suggested: bool) -> None:
     """Draw what becomes of some values, or would become of them as suggested."""
     headings = [
         "Value",
@@ -245,7 +245,7 @@ def _draw_preview(shown: Preview, fit: Fit, *, suggested: bool) -> None:
     parts.table(f"{does} {plural(fit.distinct, 'value')}{some}", headings, rows, right=["Rows"])
 
 
-def _draw_wrong(screen: Screen, column: str, fit: Fit) -> None:
+def _draw_wrong(screen: Screen, column: str, fit: HierarchyFit) -> None:
     with parts.notice(fit.message, kind="bad", hint=fit.hint) as box:
         box.props["id"] = "fit-error"
         if fit.strangers:
