@@ -242,7 +242,7 @@ BAD = {
     "attribute twice": ("slicing:l=2,columns=age+sex|zipcode+disease|cost+age|admitted", 2, "repeated: 'age'"),
     "attribute misspelt": ("slicing:l=2,columns=ages+sex|zipcode+disease|cost|admitted", 2, "did you mean 'age'"),
     "no l": ("slicing", 2, "needs l"),
-    "l of zero": ("anatomy:l=0", 1, "from 1"),
+    "l of zero": ("anatomy:l=0", 1, "at least 1"),
 }
 
 

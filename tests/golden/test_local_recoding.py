@@ -102,7 +102,7 @@ def test_fewer_rows_than_k_is_an_error():
 def test_parts_smaller_than_k_are_an_error():
     with pytest.raises(ind.ParameterError, match="at least 3"):
         publish("top-down-kaca:part=2", "k-anonymity:k=3")
-    with pytest.raises(ind.ParameterError, match="positive"):
+    with pytest.raises(ind.ParameterError, match="at least 1"):
         ind.TopDownKACA(part=0)
 
 

@@ -63,7 +63,7 @@ def classes_of(space, node):
     """Return the cells of a node, each with the intervals of head and tail in place of its ranks."""
     intervals = space.intervals(node.status != OUT)
     ranks = np.stack([own[node.cells.ranks[:, j]] for j, own in enumerate(intervals)], axis=1)
-    return optimal_cuts.Cells(ranks, node.cells.classes)
+    return optimal_cuts.RankedCells(ranks, node.cells.classes)
 
 
 @quick

@@ -68,7 +68,7 @@ class GroupedSource(Protocol):
 
 
 def groups_of(source: Any, columns: Sequence[str]) -> ValueGroups:
-    """Return the groups of some columns of any source."""
+    """Return the groups of some columns of any source; each row is one where values have no order, such as NaN."""
     whole = source.in_memory
     if whole is None:
         found: ValueGroups = source.groups(columns)
@@ -76,7 +76,10 @@ def groups_of(source: Any, columns: Sequence[str]) -> ValueGroups:
     table = whole.select(list(columns))
     if not table.num_rows or not columns:
         return ValueGroups(table, np.ones(table.num_rows, dtype=np.int64))
-    grouping, _ = group_encoded([encode_column(name, table[name], required=False) for name in columns])
+    try:
+        grouping, _ = group_encoded([encode_column(name, table[name], required=False) for name in columns])
+    except (InputError, pa.ArrowException):
+        return ValueGroups(table, np.ones(table.num_rows, dtype=np.int64))
     return ValueGroups(table.take(pa.array(grouping.first)), grouping.counts)
 
 

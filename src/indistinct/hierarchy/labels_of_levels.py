@@ -67,9 +67,10 @@ def are_labels(hierarchy: Hierarchy, texts: Sequence[str], *, level: int) -> Cod
 
 
 def _find_masks(hierarchy: Masking, texts: Sequence[str], level: int) -> Codes:
-    """Return which texts are masks: a mask that is masked again stays as it is.
+    """Return which texts are masks: each has one masked character for each level, and a character that is kept.
 
-    Where no length is declared the longest text has it, unless all are the root, which has none.
+    Where no length is declared the longest text has it, unless all are the root, which has none. The empty text is not
+    masked.
     """
     if hierarchy.length is None and set(texts) <= {ROOT}:
         return np.ones(len(texts), dtype=bool)
@@ -77,8 +78,14 @@ def _find_masks(hierarchy: Masking, texts: Sequence[str], level: int) -> Codes:
     known = replace(hierarchy, length=longest)
     if level >= _height(known):
         return _mark_texts(lambda text: level == _height(known) and text == ROOT, texts)
-    fitting = sorted({text for text in texts if len(text) <= longest})
-    return _same(known, fitting, pa.array(fitting, pa.string()), texts, level)
+    mask, right = hierarchy.char * level, hierarchy.side == "right"
+    return _mark_texts(
+        lambda text: (
+            not text
+            or (level < len(text) <= longest and (text.endswith(mask) if right else text.startswith(mask)))
+        ),
+        texts,
+    )
 
 
 def _height(hierarchy: Masking) -> int:

@@ -208,7 +208,7 @@ def test_a_column_with_the_name_of_an_added_one_is_refused(name, place):
 @pytest.mark.parametrize("l", [0, -1, True, 2.0, "2", None])
 @pytest.mark.parametrize("algorithm", [Anatomy, Multiset])
 def test_l_is_a_whole_number_from_one(algorithm, l):
-    with pytest.raises(ParameterError, match=r"`l` of (Anatomy|Multiset) must be a whole number"):
+    with pytest.raises(ParameterError, match=r"`l` of (Anatomy|Multiset) must be (a whole number|at least 1)"):
         algorithm(l=l)
 
 
@@ -219,7 +219,7 @@ def test_l_is_needed(spelled):
 
 
 def test_the_form_is_one_of_two():
-    with pytest.raises(ParameterError, match="tables or permuted") as caught:
+    with pytest.raises(ParameterError, match="one of tables, permuted") as caught:
         ind.anonymize(table_of(list("ab")), SCHEMA, algorithm="anatomy:l=2,form=sliced")
     assert "permuted" in caught.value.hint
 

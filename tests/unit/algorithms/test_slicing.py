@@ -230,7 +230,7 @@ REFUSED = [
     ("slicing:l=2,columns=1", ParameterError, "must be at least 2; got 1"),
     ("slicing:l=2,columns=0", ParameterError, "must be at least 2; got 0"),
     ("slicing:l=2,columns=5", ParameterError, "at most the number of attributes, 4"),
-    ("slicing:l=0", ParameterError, "`l` of Slicing must be a whole number from 1; got 0"),
+    ("slicing:l=0", ParameterError, "`l` of Slicing must be at least 1; got 0"),
     ("slicing:l=2,size=0", ParameterError, "`size` of Slicing"),
     ("slicing:l=2,generalize=0", ParameterError, "`generalize` of Slicing"),
     ("slicing:l=2,alpha=0", ParameterError, "`alpha` of Slicing"),

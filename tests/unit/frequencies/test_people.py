@@ -49,7 +49,7 @@ def test_rows_about_nobody_are_refused():
 def test_a_column_has_one_role():
     with pytest.raises(ind.SchemaError, match="named twice: who"):
         ind.Schema(person=["who"], identifiers=["who"], quasi=["age"])
-    with pytest.raises(TypeError):
+    with pytest.raises(ind.ParameterError, match="4 arguments without a name"):
         ind.Schema([], ["age"], [], [], ["who"])
 
 

@@ -183,7 +183,7 @@ def test_distortion_refuses_what_it_does_not_know() -> None:
         Distortion("hight")  # type: ignore[arg-type]
     assert caught.value.hint == "did you mean 'height'?"
     for beta in (0.5, math.nan):
-        with pytest.raises(ParameterError, match="`beta` must be at least 1"):
+        with pytest.raises(ParameterError, match="`beta` of Distortion must be"):
             Distortion("height", beta=beta)
 
 

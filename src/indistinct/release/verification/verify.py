@@ -50,8 +50,7 @@ def verify(
     told, shows = about or About(), appearance or Appearance()
     judged = evidence.judged or judge_classes(evidence, model)
     verdicts = [_verdict(part, evidence, each) for part, (each, _) in zip(model.parts(), judged.parts, strict=True)]
-    verdicts += [*_compared(evidence), *_sets_shared(evidence, model), *_transformed(evidence)]
-    verdicts += _matched(evidence)
+    verdicts += [*_compared(evidence), *_sets_shared(evidence, model), *_transformed(evidence), *_matched(evidence)]
     known = evidence.reference
     added = known is not None and evidence.rows > known.frequencies.rows
     broken = {NO_IDENTIFIER: bool(shows.identifiers), ROLES_COMPLETE: bool(shows.unknown)}
