@@ -1,5 +1,7 @@
 """What the engine duckdb opens: files, relations, tables of its databases, and what is in memory already."""
 
+import glob
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -123,7 +125,7 @@ def open_written(file: Path, name: Path, schema: pa.Schema, *, memory: int) -> D
     mark = "\t" if name.suffix.lower() == ".tsv" else ","
     connection = _connect(duckdb, memory)
     relation = connection.read_csv(
-        str(file),
+        _without_pattern(file),
         header=True,
         delimiter=mark,
         quotechar='"',
@@ -198,24 +200,36 @@ def _parquet(
         rows += head.rows
         check_alike(files[0], schemas[0], path, schemas[-1])
     connection = _connect(duckdb, memory)
-    paths = [str(path) for path in files]
     if partitions is None:
+        paths = list(map(_without_pattern, files))
         relation = connection.read_parquet(paths, union_by_name=len(files) > 1, hive_partitioning=False)
         return DuckTable(connection, relation, schemas[0], rows, files, reading)
     whole = pa.schema([*schemas[0], *partitions.schema])
     schema = pa.schema([whole.field(name) for name in choose(whole.names, columns)])
     # DuckDB joins the values of folders to the rows; its own reading of them has other types.
-    return DuckTable(connection, _join_partitions(connection, paths, partitions), schema, rows, reading=reading)
+    return DuckTable(connection, _join_partitions(connection, files, partitions), schema, rows, reading=reading)
 
 
-def _join_partitions(connection: Any, paths: Sequence[str], partitions: HivePartitions) -> Any:
+def _without_pattern(path: Path) -> str:
+    """Return a path as DuckDB takes it for the name of this file alone: it reads `*`, `?` and `[` as a pattern."""
+    text = str(path)
+    if os.sep != "\\" and "\\" in text and glob.has_magic(text):
+        raise InputError(
+            f"the engine duckdb cannot read {path}: a path with a backslash and one of * ? [ is a pattern for DuckDB",
+            hint="rename the file or its folder, or use the engine memory",
+        )
+    return re.sub(r"([*?[])", r"[\1]", text)
+
+
+def _join_partitions(connection: Any, files: Sequence[Path], partitions: HivePartitions) -> Any:
     """Return the rows of files with the columns that their folders name."""
+    paths = pa.array(list(map(str, files)))
     cells = zip(*partitions.values.values(), strict=True)
     columns = [pa.array(values, field.type) for values, field in zip(cells, partitions.schema, strict=True)]
-    connection.register(PARTITIONS, pa.table([pa.array(paths), *columns], names=[FILE, *partitions.schema.names]))
+    connection.register(PARTITIONS, pa.table([paths, *columns], names=[FILE, *partitions.schema.names]))
     rows = f"read_parquet($1, union_by_name = true, hive_partitioning = false, filename = '{FILE}')"
     joined = f"SELECT * EXCLUDE ({FILE}) FROM {rows} JOIN {PARTITIONS} USING ({FILE})"  # noqa: S608
-    return connection.sql(joined, params=[paths])
+    return connection.sql(joined, params=[list(map(_without_pattern, files))])
 
 
 def draw_duck(table: DuckTable, share: float, *, person: Sequence[str], memory: int) -> DuckTable:
