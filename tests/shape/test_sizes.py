@@ -88,9 +88,24 @@ def test_public_names_are_exact(both_packages):
 def test_everything_public_is_listed():
     names = [name for name in indistinct.__all__ if not name.startswith("_")]
     assert {"Schema", "Mondrian", "KAnonymity", "anonymize", "apply", "measure", "open", "verify"} <= set(names)
-    assert set(names) <= set(dir(indistinct))
+    assert dir(indistinct) == sorted([*names, "__version__"])
     with pytest.raises(AttributeError):
         _ = indistinct.no_such_name
+
+
+def test_the_stub_lists_the_public_names_and_their_modules():
+    """Type checkers read the stub, Python reads the table: both name the same module for every name."""
+    stub = ast.parse(Path(indistinct.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+    imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
+    listed = [(alias.asname, node.module) for node in imports for alias in node.names]
+    assert all(alias.name == alias.asname and node.level == 1 for node in imports for alias in node.names)
+    assert sorted(listed) == sorted(indistinct._MODULE_OF.items())
+
+
+@pytest.mark.parametrize("name", indistinct.__all__)
+def test_a_public_name_is_the_object_of_its_module(name):
+    module = importlib.import_module(f"indistinct.{indistinct._MODULE_OF[name]}")
+    assert getattr(indistinct, name) is getattr(module, name)
 
 
 def test_randomness_has_no_module_level_state(both_packages):

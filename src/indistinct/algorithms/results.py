@@ -7,12 +7,14 @@ import numpy as np
 from indistinct.algorithms.base import Problem
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.partition.layout import ranks_of, summarize
+from indistinct.machine.arguments import with_checked_arguments
 from indistinct.machine.arrays import Codes
 from indistinct.machine.ordering import distinct_with_places
 from indistinct.recoding.kinds import ByCell, ByColumn
 from indistinct.recoding.summary import Style
 
 
+@with_checked_arguments
 def recode_levels(problem: Problem, levels: Mapping[str, int]) -> ByColumn:
     """Return the recoding that publishes every column on one level of its hierarchy, the raw values being level 0.
 
@@ -22,6 +24,7 @@ def recode_levels(problem: Problem, levels: Mapping[str, int]) -> ByColumn:
     return space.recoding(tuple(levels[column.name] for column in space.columns))
 
 
+@with_checked_arguments
 def recode_classes(problem: Problem, class_ids: Codes) -> ByCell:
     """Return the recoding that sends every cell to a class, where a negative one suppresses it.
 

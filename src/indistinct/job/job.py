@@ -18,6 +18,7 @@ from indistinct.frequencies.population import with_population
 from indistinct.frequencies.value import PERSON, Key
 from indistinct.hierarchy import Hierarchy
 from indistinct.job.policy.value import Policy
+from indistinct.machine.arguments import with_checked_arguments
 from indistinct.metrics.importance import NO_IMPORTANCE, Importance
 from indistinct.models import Model
 from indistinct.models.of_people import people_as_rows
@@ -267,6 +268,7 @@ def problem_of(
     return Problem(cells, columns, judge, suppression=allowed, unit=unit, with_absent=everywhere)
 
 
+@with_checked_arguments
 @closes_sources
 def problem(
     table: Any,

@@ -7,6 +7,7 @@ from typing import Any, Unpack, overload
 from indistinct.engines import lives_elsewhere, open_source
 from indistinct.engines.base import transform_source
 from indistinct.hierarchy import Hierarchy
+from indistinct.machine.arguments import with_checked_arguments
 from indistinct.recoding.transformations import Transformation
 from indistinct.schema import Schema
 from indistinct.tables import Reading, Table, open_table
@@ -30,6 +31,7 @@ def open(  # noqa: A001
     memory: str | int | None = None,
     **options: Any,
 ) -> Any: ...
+@with_checked_arguments
 def open(  # noqa: A001
     source: Any,
     *,
@@ -60,6 +62,7 @@ def open(  # noqa: A001
     return open_source(source, reading, engine=engine or "auto", memory=memory, table=table, query=query)[1]
 
 
+@with_checked_arguments
 def transform(
     table: Any,
     schema: Schema,

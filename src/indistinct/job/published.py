@@ -9,6 +9,7 @@ from indistinct.engines import open_source
 from indistinct.errors import InputError, ParameterError
 from indistinct.job.policy.reading import read_policy
 from indistinct.job.policy.value import Policy
+from indistinct.machine.arguments import with_checked_arguments
 from indistinct.recoding.outputs import MAIN
 from indistinct.release.published import Knowledge, Published, describe_release, is_given
 from indistinct.release.verification.population import read_population
@@ -18,6 +19,7 @@ from indistinct.tables.domain import Kind
 from indistinct.tables.value import Reading
 
 
+@with_checked_arguments
 def published(
     release: Any, schema: Schema | None = None, *, policy: Policy | str | Path | None = None, **known: Unpack[Knowledge]
 ) -> Published:

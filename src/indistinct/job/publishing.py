@@ -12,6 +12,7 @@ from indistinct.job.job import Changes, Job, job_of_policy
 from indistinct.job.policy.reading import read_policy
 from indistinct.job.policy.value import Policy
 from indistinct.job.running import run_job
+from indistinct.machine.arguments import with_checked_arguments
 from indistinct.metrics.importance import importance_of
 from indistinct.models import Model
 from indistinct.recoding.kinds import Recoding
@@ -30,6 +31,7 @@ from indistinct.release.writing.places import Destination, Place
 from indistinct.schema import Schema, require_schema
 
 
+@with_checked_arguments
 def anonymize(
     table: Any,
     schema: Schema,
@@ -110,6 +112,7 @@ def anonymize(
     )
 
 
+@with_checked_arguments
 def apply(
     recoding: Recoding | str | Path,
     table: Any,
@@ -166,6 +169,7 @@ def apply(
     )
 
 
+@with_checked_arguments
 def run(
     policy: Policy | str | Path,
     *,

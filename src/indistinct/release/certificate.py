@@ -10,6 +10,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from indistinct.errors import ParameterError
 from indistinct.figures import counts_of, hide_counts, short, unit_of
+from indistinct.machine.arguments import with_checked_arguments
 from indistinct.markup import Cell, Document, Grid, grid, piece
 
 WHOLE = "the whole"
@@ -329,6 +330,7 @@ def text_for_others(certificate: Certificate, *, smallest: int = SMALLEST) -> st
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
+@with_checked_arguments
 def for_others(certificate: Certificate, *, smallest: int = SMALLEST) -> dict[str, Any]:
     """Return a certificate as JSON values without small counts; `hidden` names what is null for that reason.
 

@@ -8,6 +8,7 @@ from typing import Any, Unpack
 
 from indistinct.engines import closes_sources
 from indistinct.job.policy.value import Policy
+from indistinct.machine.arguments import with_checked_arguments
 from indistinct.machine.memory import needs_memory
 from indistinct.release.published import Knowledge
 from indistinct.release.writing.files import write_atomically
@@ -61,6 +62,7 @@ class Report:
         }
 
 
+@with_checked_arguments
 @closes_sources
 @needs_memory("reporting")
 def report(

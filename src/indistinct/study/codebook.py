@@ -9,6 +9,7 @@ import pyarrow.csv
 
 from indistinct.engines import closes_sources
 from indistinct.errors import ParameterError
+from indistinct.machine.arguments import with_checked_arguments
 from indistinct.machine.memory import needs_memory
 from indistinct.recoding.codebook import Codebook, codebook_of
 from indistinct.release.published import Knowledge, Published, describe_release, is_release
@@ -17,6 +18,7 @@ from indistinct.tables import open_table
 from indistinct.tables.frames import is_frame
 
 
+@with_checked_arguments
 @closes_sources
 @needs_memory("reading labels")
 def intervals(release: Any, schema: Schema | None = None, **known: Unpack[Knowledge]) -> Codebook:

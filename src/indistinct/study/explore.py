@@ -21,6 +21,7 @@ from indistinct.figures import number, plural, share_above
 from indistinct.frequencies.lattice import Lattice, Node, RolledUp
 from indistinct.hierarchy import Hierarchy
 from indistinct.job.job import count_for_search, problem_of
+from indistinct.machine.arguments import with_checked_arguments
 from indistinct.machine.arrays import Codes
 from indistinct.markup import grid, piece
 from indistinct.metrics import Metric, parse_metric
@@ -227,6 +228,7 @@ class Exploration:
         return int(np.ravel_multi_index(node, Lattice(self.heights).shape))
 
 
+@with_checked_arguments
 @closes_sources
 def explore(
     table: Any,

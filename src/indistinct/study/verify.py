@@ -5,6 +5,7 @@ from typing import Any, Unpack
 
 from indistinct.engines import closes_sources, open_source
 from indistinct.errors import ParameterError
+from indistinct.machine.arguments import with_checked_arguments
 from indistinct.models import Model
 from indistinct.release.certificate import About, Certificate
 from indistinct.release.pseudonyms.unkeyed import without_hashes
@@ -26,6 +27,7 @@ SAMPLE_SHOWN = (
 )
 
 
+@with_checked_arguments
 @closes_sources
 def verify(
     table: Any,

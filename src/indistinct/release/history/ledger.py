@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from indistinct.errors import IndistinctError, InputError, OutputError, ParameterError
+from indistinct.machine.arguments import with_checked_arguments
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.machine.locks import UNFOLLOWED, turn
 from indistinct.models.registry import parse_model
@@ -198,11 +199,13 @@ def standings(ledger: Ledger) -> list[Standing]:
         return [_standing(form, about, content) for about, content in rows]
 
 
+@with_checked_arguments
 def read_ledger(path: str | Path) -> tuple[LedgerEntry, ...]:
     """Return the releases that a ledger remembers: number, time, digests, how many people and classes; no values."""
     return open_ledger(path).entries
 
 
+@with_checked_arguments
 def forget_release(path: str | Path, number: int) -> LedgerEntry:
     """Take a release out of a ledger, so that later ones are not compared with it; return what it was.
 

@@ -13,6 +13,7 @@ from indistinct.errors import ParameterError, SchemaError
 from indistinct.frequencies.value import Classes
 from indistinct.hierarchy import Hierarchy
 from indistinct.hierarchy.value import Taxonomy
+from indistinct.machine.arguments import with_checked_arguments
 from indistinct.machine.arrays import Codes
 from indistinct.machine.memory import needs_memory
 from indistinct.metrics.buckets import rows_alone
@@ -102,6 +103,7 @@ class Wanted:
     progress: Progress | None = None
 
 
+@with_checked_arguments
 @closes_sources
 @needs_memory("assessing the risk")
 def assess(

@@ -20,6 +20,7 @@ from indistinct.errors import InputError, OutOfMemoryError, ParameterError
 from indistinct.figures import percent
 from indistinct.frequencies.count import Request
 from indistinct.frequencies.encode import group_rows, pack
+from indistinct.machine.arguments import with_checked_arguments
 from indistinct.machine.arrays import Codes, run_starts, starts_of
 from indistinct.machine.ordering import distinct, distinct_with_places, sort_words
 from indistinct.recoding.columns import columns_of
@@ -339,6 +340,7 @@ def _histogram(matching: Codes, weights: Codes | None = None) -> Histogram:
     return tuple((label, count) for (_, label), count in zip(GROUPS, counts, strict=True))
 
 
+@with_checked_arguments
 def membership_of(
     published: Any,
     schema: Schema | None = None,

@@ -10,6 +10,7 @@ from indistinct.engines.base import Source
 from indistinct.errors import InputError, ParameterError
 from indistinct.figures import plural
 from indistinct.frequencies.count import Request
+from indistinct.machine.arguments import with_checked_arguments
 from indistinct.markup import Grid, Result, grid
 from indistinct.release.published import Knowledge, Published, describe_release
 from indistinct.release.verification.bucket_evidence import require_in_original
@@ -110,6 +111,7 @@ def attack(
 ) -> Outcome: ...
 
 
+@with_checked_arguments
 @closes_sources
 def attack(
     attack: Attack | str,
@@ -154,6 +156,7 @@ def _one(chosen: Attack, target: Target) -> Outcome:
     return chosen.run(target)
 
 
+@with_checked_arguments
 @closes_sources
 def attack_all(
     release: Any,

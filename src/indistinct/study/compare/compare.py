@@ -13,6 +13,7 @@ from indistinct.hierarchy import Hierarchy
 from indistinct.job.job import Job
 from indistinct.job.policy import predicted_column
 from indistinct.machine import arrays
+from indistinct.machine.arguments import with_checked_arguments
 from indistinct.schema import Schema, did_you_mean, require_schema
 from indistinct.study.compare.folder import KeptTrials, private_folder
 from indistinct.study.compare.trials import (
@@ -149,6 +150,7 @@ def _risk(trial: Trial, risk: Risk) -> float | None:
     return trial.highest_risk if risk == "highest" else trial.average_risk
 
 
+@with_checked_arguments
 def compare(
     table: Any,
     schema: Schema,

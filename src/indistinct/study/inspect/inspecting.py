@@ -18,6 +18,7 @@ from indistinct.errors import InputError, ParameterError
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.person_columns import CodedColumn, likely_person
 from indistinct.hierarchy import Hierarchy, suggest
+from indistinct.machine.arguments import with_checked_arguments
 from indistinct.machine.arrays import Codes
 from indistinct.schema import Role
 from indistinct.study.inspect.combinations import SIZE, Combinations, risky_combinations
@@ -57,6 +58,7 @@ FOR_ROWS, TIMES, CELL = 0.6, 2, 24
 EncodedColumn = tuple[pa.Array, Codes]
 
 
+@with_checked_arguments
 def inspect(table: Any, *, unique_sets: int = SIZE, memory: str | int | None = None) -> Inspection:
     """Return the profile of a table, with suggested roles and hierarchies: a path, a frame, whatever `open` takes.
 

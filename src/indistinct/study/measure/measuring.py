@@ -14,6 +14,7 @@ from indistinct.frequencies.count import drop_absent_values
 from indistinct.frequencies.encode import Encoded
 from indistinct.frequencies.value import PERSON, Key
 from indistinct.job.job import check_job
+from indistinct.machine.arguments import with_checked_arguments
 from indistinct.machine.arrays import Codes
 from indistinct.machine.memory import needs_memory
 from indistinct.metrics import AverageClassSize, Loss, Measurements, Metric, measure_all, metric_of, standard_metrics
@@ -33,6 +34,7 @@ from indistinct.tables import open_table
 NOT_TOLD = "it does not tell where each row came from"
 
 
+@with_checked_arguments
 @needs_memory("measuring")
 def measure(
     release: Release | Published, metrics: Sequence[Metric | str] | None = None, *, target: str | None = None
@@ -50,6 +52,7 @@ def measure(
     return _measure(describe_release(release), metrics, target=target)
 
 
+@with_checked_arguments
 @closes_sources
 @needs_memory("measuring")
 def measure_table(
@@ -182,6 +185,7 @@ def column_losses(assignment: Assignment) -> dict[str, float]:
     return dict(zip((column.column for column in assignment.columns), totals.tolist(), strict=True))
 
 
+@with_checked_arguments
 @closes_sources
 @needs_memory("measuring")
 def distributions(

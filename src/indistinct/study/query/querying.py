@@ -19,6 +19,7 @@ from indistinct.errors import InputError, ParameterError
 from indistinct.frequencies.count import Request, drop_absent_values
 from indistinct.frequencies.encode import group_rows
 from indistinct.hierarchy import Hierarchy
+from indistinct.machine.arguments import with_checked_arguments
 from indistinct.machine.arrays import Codes
 from indistinct.machine.memory import needs_memory
 from indistinct.metrics.queries.parse import parse_query
@@ -41,6 +42,7 @@ from indistinct.tables import open_table
 from indistinct.tables.domain import Domain, Kind
 
 
+@with_checked_arguments
 @closes_sources
 @needs_memory("answering a query")
 def query(release: Any, asked: Query | str, schema: Schema | None = None, **known: Unpack[Knowledge]) -> Answer:
@@ -55,6 +57,7 @@ def query(release: Any, asked: Query | str, schema: Schema | None = None, **know
     return answer(rows_of_published(describe_release(release, schema, **known), (wanted,)), wanted)
 
 
+@with_checked_arguments
 @closes_sources
 @needs_memory("answering a workload")
 def workload_error(

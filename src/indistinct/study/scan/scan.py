@@ -12,6 +12,7 @@ from indistinct.engines.base import transformed_source
 from indistinct.errors import InputError
 from indistinct.figures import plural
 from indistinct.hierarchy import Hierarchy
+from indistinct.machine.arguments import with_checked_arguments
 from indistinct.machine.memory import Allowance, needs_memory
 from indistinct.markup import Cell, Document, Grid, Result, grid
 from indistinct.recoding.outputs import SENSITIVE
@@ -154,6 +155,7 @@ class Scan(Result):
         }
 
 
+@with_checked_arguments
 @needs_memory("scanning")
 def scan(
     published: Any,

@@ -18,6 +18,7 @@ from indistinct.errors import IndistinctError, InputError, ParameterError, Schem
 from indistinct.frequencies.encode import Encoded, encode_column, group_rows
 from indistinct.hierarchy import Hierarchy
 from indistinct.job.publishing import anonymize
+from indistinct.machine.arguments import with_checked_arguments
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.machine.memory import needs_memory
 from indistinct.metrics import ClassificationMetric
@@ -70,6 +71,7 @@ RECODED = (
 )
 
 
+@with_checked_arguments
 @needs_memory("learning")
 def classify(
     table: Any,
