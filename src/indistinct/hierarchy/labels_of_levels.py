@@ -81,8 +81,7 @@ def _find_masks(hierarchy: Masking, texts: Sequence[str], level: int) -> Codes:
     mask, right = hierarchy.char * level, hierarchy.side == "right"
     return _mark_texts(
         lambda text: (
-            not text
-            or (level < len(text) <= longest and (text.endswith(mask) if right else text.startswith(mask)))
+            not text or (level < len(text) <= longest and (text.endswith(mask) if right else text.startswith(mask)))
         ),
         texts,
     )
