@@ -1,4 +1,4 @@
-"""Means and ranges that an algorithm makes are no foreign labels; numbers and dates outside the original's range are."""
+"""Means and ranges that an algorithm makes are no foreign labels; values outside the original's range are."""
 
 import datetime
 
