@@ -24,6 +24,11 @@ Result = TypeVar("Result")
 MEGABYTE = 1 << 20
 # Libraries of compiled code are mapped whole, and every thread has its stack: below, some of them end the process.
 LIBRARIES, PER_CORE = 900 * MEGABYTE, 80 * MEGABYTE
+# What libraries say that get no memory or no thread, and what they say too where few addresses are allowed.
+SHORT_OF_MEMORY = (
+    "cannot allocate memory", "can't start new thread", "failed to map segment", "failed to launch worker thread",
+)  # fmt: skip
+SHORT_OF_ADDRESSES = ("resource temporarily unavailable", "load shared object", "out of memory", "failed to allocate")
 # The files of a control group: its limit, what is used, and what of it is cached; of the second and the first version.
 GROUP = ("memory.max", "memory.current", "inactive_file")
 OLD_GROUP = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
@@ -135,7 +140,7 @@ def needs_memory(step: str) -> Callable[[Callable[Arguments, Result]], Callable[
                 return function(*arguments, **options)
             except OutOfMemoryError:
                 raise
-            except (MemoryError, OSError, RuntimeError, SystemError) as error:
+            except (MemoryError, OSError, RuntimeError, SystemError, ImportError) as error:
                 if not is_memory(error):
                     raise
                 wanted, size = wanted_bytes(error), _size_of((*arguments, *options.values()))
@@ -152,7 +157,9 @@ def is_memory(error: BaseException) -> bool:
     if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
         return True
     text = str(error).lower()
-    return any(words in text for words in ("cannot allocate memory", "can't start new thread", "failed to map segment"))
+    if any(words in text for words in SHORT_OF_MEMORY):
+        return True
+    return address_space() is not None and any(words in text for words in SHORT_OF_ADDRESSES)
 
 
 def wanted_bytes(error: BaseException) -> int | None:

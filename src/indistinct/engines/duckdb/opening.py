@@ -18,6 +18,7 @@ from indistinct.engines.duckdb.source import BATCH, SOURCE, DuckTable, quote_nam
 from indistinct.engines.sampling import draw_of, drawn_rows
 from indistinct.errors import InputError, MissingExtraError, ParameterError
 from indistinct.machine.arrays import workers
+from indistinct.machine.memory import is_memory, out_of_memory
 from indistinct.machine.spill import create_nameless, directory_of_process
 from indistinct.schema import did_you_mean
 from indistinct.tables import open_table
@@ -315,7 +316,9 @@ def _start_database(duckdb: Any, memory: int) -> Any:
 def _import_duckdb() -> Any:
     try:
         import duckdb
-    except ImportError:
+    except ImportError as error:
+        if is_memory(error):
+            raise out_of_memory("loading DuckDB") from None
         raise MissingExtraError("duckdb", extra="duckdb", purpose="tables larger than memory") from None
     return duckdb
 

@@ -1,5 +1,6 @@
 """Whether published cells can come from the table that is given as the original, by any recoding."""
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,11 +12,13 @@ from indistinct.errors import InputError
 from indistinct.figures import plural
 from indistinct.frequencies.count import Request
 from indistinct.recoding.columns import QuasiColumn, columns_of
+from indistinct.recoding.label_spans import parse_value, place_on_line
 from indistinct.recoding.labels import written_multiset
 from indistinct.recoding.read_back import cover_of
 from indistinct.study.scan.base import Finding, ScanCheck, ScannedFile, Severity, note
 from indistinct.study.scan.compared import in_type, plain
 from indistinct.tables import Table
+from indistinct.tables.domain import Kind
 
 # Where a smaller share of a column's values is in the original, it holds hardly any of them.
 HARDLY = 0.1
@@ -73,7 +76,9 @@ def _find_outside_labels(subject: ScannedFile) -> Iterator[Finding]:
         try:
             cover_of(_distinct_values(subject.table, column.name), [column], schema=subject.schema)
         except InputError as error:
-            strangers = [value for value in error.values if not _is_multiset(value, column)]
+            strangers = [
+                value for value in error.values if not _is_multiset(value, column) and not _is_between(value, column)
+            ]
             if error.details.get("column") != column.name or not strangers:
                 continue
             yield Finding(
@@ -90,6 +95,19 @@ def _is_multiset(text: Any, column: QuasiColumn) -> bool:
     """Return whether a text is a multiset of the column's values, as a release in buckets shows them."""
     written = written_multiset(text) if isinstance(text, str) else None
     return written is not None and {value for value, _ in written} <= set(column.domain.texts())
+
+
+def _is_between(text: Any, column: QuasiColumn) -> bool:
+    """Return whether a text is a number or a date inside the column's range, such as the mean of a class."""
+    domain = column.domain
+    value = parse_value(text, domain.kind) if isinstance(text, str) else None
+    if value is None or not len(domain.values):
+        return False
+    known = column.positions[int(domain.missing) :]
+    low, high = float(known.min()), float(known.max())
+    # The mean of times is published as its day.
+    first = math.floor(low) if domain.kind is Kind.DATE else low
+    return bool(first <= place_on_line(value) <= high)
 
 
 def _distinct_values(table: pa.Table, name: str) -> pa.Table:
