@@ -135,14 +135,17 @@ def _search_locally() -> None:
 
 
 def _run_commands() -> None:
-    """Run the commands from a file to a release, in a folder of their own."""
+    """Run the commands from a file to a release, as small and as large tables are run, in a folder of their own."""
     from indistinct.cli import main
 
     kernel_files.own_folder()  # a relative NUMBA_CACHE_DIR is meant from here, and it is looked for once
     lines = FROM_FILE_TO_RELEASE.replace("\\\n", " ").strip().splitlines()
-    with tempfile.TemporaryDirectory() as folder, chdir(folder), redirect_stdout(io.StringIO()):
-        for line in lines:
-            main(shlex.split(line))
+    usual = arrays.LARGE
+    for arrays.LARGE in (usual, 1):
+        with tempfile.TemporaryDirectory() as folder, chdir(folder), redirect_stdout(io.StringIO()):
+            for line in lines:
+                main(shlex.split(line))
+    arrays.LARGE = usual
 
 
 def compile_kernels(name: str) -> None:
