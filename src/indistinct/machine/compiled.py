@@ -10,7 +10,7 @@ import pickle
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import cache, partial, wraps
 from types import ModuleType
 from typing import Any
 
@@ -24,6 +24,7 @@ from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
 from indistinct.machine import kernel_files, stages
+from indistinct.machine.arrays import Codes
 from indistinct.machine.locks import turn
 
 KERNELS: list[Any] = []
@@ -31,13 +32,17 @@ KERNELS: list[Any] = []
 
 # The processor that every machine of a family understands, and the features that it has beyond those: none.
 GENERIC = ("generic", "")
+# Compiled code computes with integers of this width.
+WIDE_BYTES = 8
 CONSTANTS = (bool, int, float, str, tuple, np.generic)
 
 
 def jit(function: Any = None, **options: Any) -> Any:
-    """Compile a function when it is first called, without the interpreter's lock."""
+    """Compile a function when it is first called, without the interpreter's lock; `NUMBA_DISABLE_JIT=1`: never."""
     if function is None:
         return partial(jit, **options)
+    if numba.config.DISABLE_JIT:
+        return _interpret(function)
     kernel = numba.njit(nogil=True, **options)(function)
     kernel._cache = _Kept(function)
     kernel.compile = partial(_compile_once, kernel, kernel.compile)
@@ -50,6 +55,49 @@ def inner(function: Any = None, **options: Any) -> Any:
     if function is None:
         return partial(inner, **options)
     return numba.njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)(function)
+
+
+def _interpret(function: Any) -> Any:
+    """Return a kernel that Python runs, for `NUMBA_DISABLE_JIT=1`: a debugger steps through it.
+
+    Compiled code computes with integers of 64 bits, which wrap around. NumPy computes with those of an array's type, so
+    that a kernel gets wide copies of narrow arrays, and what it writes is copied back.
+    """
+
+    @wraps(function)
+    def kernel(*arguments: Any) -> Any:
+        copies: dict[int, _WideCopy] = {}
+        with np.errstate(over="ignore"):
+            result = function(*(_widen(each, copies) for each in arguments))
+        for copy in copies.values():
+            copy.write_back()
+        return result
+
+    return kernel
+
+
+class _WideCopy:
+    """A narrow array of integers, and its copy of 64 bits."""
+
+    def __init__(self, narrow: Codes) -> None:
+        self.narrow, self.before, self.wide = narrow, narrow.astype(np.int64), narrow.astype(np.int64)
+
+    def write_back(self) -> None:
+        changed = self.wide != self.before
+        if changed.any():
+            self.narrow[changed] = self.wide[changed].astype(self.narrow.dtype)
+
+
+def _widen(argument: Any, copies: dict[int, _WideCopy]) -> Any:
+    """Return an argument of a kernel with wide copies of its narrow arrays, each of which is copied once."""
+    if isinstance(argument, np.ndarray) and argument.dtype.kind in "iu" and argument.itemsize < WIDE_BYTES:
+        return copies.setdefault(id(argument), _WideCopy(argument)).wide
+    if isinstance(argument, tuple):
+        items = (_widen(each, copies) for each in argument)
+        return argument._make(items) if hasattr(argument, "_make") else tuple(items)
+    if isinstance(argument, np.integer) and argument.itemsize < WIDE_BYTES:
+        return np.int64(argument)
+    return argument
 
 
 def _compile_once(kernel: Any, compile_kernel: Any, signature: Any) -> Any:
