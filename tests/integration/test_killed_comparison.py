@@ -13,7 +13,7 @@ SCHEMA = ind.Schema(quasi=["age", "sex", "zipcode"], sensitive=["disease"])
 def test_a_process_that_dies_takes_its_point_along_and_no_other():
     patients = generate_patients(300, seed=1).select(["age", "sex", "zipcode", "disease"])
     job = ComparedJob(Job(open_table(patients), SCHEMA), metrics_of(None))
-    worker = workers.Worker(workers._pickle_job(job), threads=1)
+    worker = workers.TrialWorker(workers._pickle_job(job), threads=1)
     try:
         worker._running().kill()
         assert "signal 9" in str(worker.ask(Point("mondrian", "k-anonymity:k=5")).reason)

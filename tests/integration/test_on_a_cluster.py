@@ -272,10 +272,10 @@ def test_parts_ascend_with_classes_and_are_of_one_size():
     words = rng.integers(0, worker.WORDS, len(places))
     keys = worker.keys_of(places, words)
     order = np.argsort(keys)
-    found = worker.Places(np.arange(4), starts, 10, whole=False).part(places, words)[order]
+    found = worker.ClassPlaces(np.arange(4), starts, 10, whole=False).part(places, words)[order]
     assert (np.diff(found) >= 0).all()
     assert np.abs(np.bincount(found, minlength=10) - 10_000).max() < 1_000
-    whole = worker.Places(np.arange(4), starts, 10, whole=True).part(places, words)
+    whole = worker.ClassPlaces(np.arange(4), starts, 10, whole=True).part(places, words)
     assert all(len(set(whole[places == place])) == 1 for place in range(4))
 
 

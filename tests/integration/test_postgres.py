@@ -121,8 +121,8 @@ def test_blanks_behind_a_text_of_fixed_length_mean_nothing(server):
 
 def test_rows_that_fit_are_read_once_and_let_go_when_they_are_published(server, visits, monkeypatch):
     statements = []
-    query = session.Session.batches
-    monkeypatch.setattr(session.Session, "batches", lambda own, sql: statements.append(sql) or query(own, sql))
+    query = session.DatabaseSession.batches
+    monkeypatch.setattr(session.DatabaseSession, "batches", lambda own, sql: statements.append(sql) or query(own, sql))
     made = []
     for share in (0.1, 0.0):
         monkeypatch.setattr("indistinct.engines.postgres.FOR_ROWS", share)

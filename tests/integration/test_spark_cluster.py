@@ -69,14 +69,14 @@ def lose_power(folder):
         time.sleep(600)
 
 
-class LostWriting(publish.Writing):
+class LostWriting(publish.PublishedForm):
     def write(self, batches, partition):
         if partition == 1:
             lose_power(self.folder.parents[1])
         return super().write(batches, partition)
 
 
-class FailingWriting(publish.Writing):
+class FailingWriting(publish.PublishedForm):
     """Fails once, after it has written its file."""
 
     def write(self, batches, partition):
@@ -86,7 +86,7 @@ class FailingWriting(publish.Writing):
         return iter(written)
 
 
-class SlowWriting(publish.Writing):
+class SlowWriting(publish.PublishedForm):
     """Its first attempt waits for the second, and both write."""
 
     def write(self, batches, partition):
@@ -123,15 +123,15 @@ def nothing(folder):
 
 
 def worker_is_lost(folder):
-    publish.Writing = LostWriting
+    publish.PublishedForm = LostWriting
 
 
 def task_fails(folder):
-    publish.Writing = FailingWriting
+    publish.PublishedForm = FailingWriting
 
 
 def task_runs_twice(folder):
-    publish.Writing = SlowWriting
+    publish.PublishedForm = SlowWriting
 
 
 def by_levels(folder):

@@ -12,7 +12,7 @@ from indistinct.frequencies.value import Classes, Histogram
 from indistinct.machine.arrays import Codes
 from indistinct.models.arithmetic import cross_multiplied, exact_ratio, per_class, whole_rows
 from indistinct.models.base import LEARNED, SHARE, SIZE, HistogramTest, ModelWords, SensitiveModel
-from indistinct.models.k_anonymity import K, KAnonymity
+from indistinct.models.k_anonymity import K_OF_SEVERAL, KAnonymity
 from indistinct.parameters import ExactNumber, Parameter, SeveralTexts, exact
 
 
@@ -48,7 +48,7 @@ class AlphaK(SensitiveModel):
             start="0.5",
         ),
     ]
-    k: Annotated[int, K]
+    k: Annotated[int, K_OF_SEVERAL]
     protected: Annotated[
         tuple[str, ...],
         Parameter(

@@ -19,6 +19,8 @@ K = Parameter(
     Whole(),
     start="11",
 )
+# With a second condition, forms start with a smaller k.
+K_OF_SEVERAL = replace(K, start="5")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from indistinct.frequencies.slices import Links
 from indistinct.frequencies.value import Classes
 from indistinct.machine.arrays import Codes
 from indistinct.models.base import FOUND, Judgement, Model, ModelTraits, ModelWords
-from indistinct.models.k_anonymity import K, KAnonymity
+from indistinct.models.k_anonymity import K_OF_SEVERAL, KAnonymity
 from indistinct.models.subset_groups import SubsetGroups
 from indistinct.parameters import Parameter, Whole, check_parameters
 
@@ -45,7 +45,7 @@ class SubsetAnonymity(Model):
     needs_labels: ClassVar[bool] = True
     row_counts: ClassVar[tuple[str, ...]] = ("k",)
     counts_rows: ClassVar[bool] = False
-    k: Annotated[int, K]
+    k: Annotated[int, K_OF_SEVERAL]
     size: Annotated[
         int | None,
         Parameter(
