@@ -26,6 +26,14 @@ from indistinct.tables.domain import Domain
 TOLERANCE = 1e-9
 
 
+CONFIDENCE = Parameter(
+    "Confidence",
+    "Share of the candidates from which a value counts as learned: 1 is certainty.",
+    Number("above 0 and at most 1", low=math.ulp(0.0), high=1),
+)
+ATTACKED_COLUMN = Parameter("Attacked column", "Sensitive column that is attacked; none attacks all of them.")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class SensitiveColumn:
     """A sensitive column of the original: its values, and its hierarchy where one is known."""
@@ -136,17 +144,8 @@ class BackgroundKnowledge(AttributeAttack):
     excluded: Annotated[
         int, Parameter("Excluded values", "Number of other values that the attacker can rule out.", Whole(0))
     ] = 1
-    share: Annotated[
-        float,
-        Parameter(
-            "Confidence",
-            "Share of the candidates from which a value counts as learned: 1 is certainty.",
-            Number("above 0 and at most 1", low=math.ulp(0.0), high=1),
-        ),
-    ] = 1.0
-    sensitive: Annotated[
-        str, Parameter("Attacked column", "Sensitive column that is attacked; none attacks all of them.")
-    ] = ""
+    share: Annotated[float, CONFIDENCE] = 1.0
+    sensitive: Annotated[str, ATTACKED_COLUMN] = ""
 
     def learns(self, known: Belief, own: Codes, column: SensitiveColumn) -> Codes:
         """Return where the own value has the share, once the most frequent other values are ruled out."""
@@ -195,17 +194,8 @@ class Homogeneity(AttributeAttack):
     """
 
     name: ClassVar[str] = "homogeneity"
-    share: Annotated[
-        float,
-        Parameter(
-            "Confidence",
-            "Share of the candidates from which a value counts as learned: 1 is certainty.",
-            Number("above 0 and at most 1", low=math.ulp(0.0), high=1),
-        ),
-    ] = 1.0
-    sensitive: Annotated[
-        str, Parameter("Attacked column", "Sensitive column that is attacked; none attacks all of them.")
-    ] = ""
+    share: Annotated[float, CONFIDENCE] = 1.0
+    sensitive: Annotated[str, ATTACKED_COLUMN] = ""
 
     def learns(self, known: Belief, own: Codes, column: SensitiveColumn) -> Codes:
         """Return where the own value has the share."""
@@ -240,9 +230,7 @@ class Skewness(AttributeAttack):
             Number("above 0 and at most 1", low=math.ulp(0.0), high=1),
         ),
     ] = 0.3
-    sensitive: Annotated[
-        str, Parameter("Attacked column", "Sensitive column that is attacked; none attacks all of them.")
-    ] = ""
+    sensitive: Annotated[str, ATTACKED_COLUMN] = ""
 
     def learns(self, known: Belief, own: Codes, column: SensitiveColumn) -> Codes:
         """Return where the own value is so much more likely than before."""
@@ -281,9 +269,7 @@ class Similarity(AttributeAttack):
             Number("at least 0 and below 1", low=0, high=1 - 1e-16),
         ),
     ] = 0.1
-    sensitive: Annotated[
-        str, Parameter("Attacked column", "Sensitive column that is attacked; none attacks all of them.")
-    ] = ""
+    sensitive: Annotated[str, ATTACKED_COLUMN] = ""
 
     def columns(self, target: Target) -> tuple[str, ...]:
         """Return the columns whose values can be compared."""
