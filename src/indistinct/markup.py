@@ -150,7 +150,7 @@ def piece(title: str, *tables: Grid, notes: Iterable[str] = ()) -> str:
 
 
 MOST_ROWS, LONGEST_CELL = 30, 300
-"""A notebook shows at most so many rows of a table, and so many letters of a text."""
+"""Rows of a table, and characters of a text, that a notebook shows at most."""
 
 
 class Result:

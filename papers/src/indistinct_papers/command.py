@@ -110,7 +110,7 @@ def _make_figure(name: str, sizes: str | None) -> "Reproduction":
 
 
 def _make_figures() -> "dict[str, Reproduction | IndistinctError]":
-    """Return every figure; one whose table is missing is told and does not stop the others."""
+    """Return every figure; a figure whose table is missing is reported and does not stop the others."""
     from indistinct_papers import REPRODUCTIONS
 
     made: dict[str, Reproduction | IndistinctError] = {}

@@ -52,7 +52,7 @@ class MDAV(Algorithm):
     name: ClassVar[str] = "mdav"
     words: ClassVar[AlgorithmWords] = AlgorithmWords(
         "Near people around those who stand out",
-        "Puts those together who are nearest to whoever is farthest from the mean.",
+        "Groups the row farthest from the mean with the rows nearest to it, again and again.",
     )
     spelled: ClassVar[tuple[str, ...]] = ("importance",)
     numeric: Annotated[NumericForm, NUMERIC] = "interval"

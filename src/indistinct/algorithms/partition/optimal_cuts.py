@@ -32,10 +32,10 @@ KEPT_BYTES = 1 << 29
 # the model, by how much it lowers the cost, its smallest part, and whether one of its parts satisfies the model.
 DIVIDED, LOST, GAIN, SMALLEST, USEFUL = range(5)
 EFFECTS = 5
-# A search that is not proven after so many nodes looks for better cuts to begin with, and weighs at most so many nodes
-# for that, and at most half as many as it may enumerate.
+# After EASY_NODES nodes without a proof, the search improves its starting cuts. That weighs at most MAX_START_NODES
+# nodes, and at most half of those that the search may enumerate.
 EASY_NODES, MAX_START_NODES = 1_000, 50_000
-# Answers for larger k are looked for while the table has rows for so many classes.
+# Answers for larger k are searched while the table has rows for at least this number of classes.
 FEWEST_CLASSES = 8
 
 
@@ -333,7 +333,7 @@ class CutSearch:
         return node
 
     def run(self, *, nodes: float, deadline: float, report: Callable[[Proof], None]) -> Proof:
-        """Enumerate until the best cuts are proven, so many nodes were weighed, or the deadline is over; or go on."""
+        """Enumerate nodes until the best cuts are proven, or the limit of nodes or the deadline is reached."""
         if not self.begun:
             self.begun = True
             self._enter(self._look_at(self.space.cells, np.zeros(self.space.cuts, dtype=np.int8)))
