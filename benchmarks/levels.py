@@ -1,4 +1,4 @@
-"""Measurements, of which nearly every row is a cell of its own: level by level within a gigabyte, and in memory.
+"""Measurements, of which nearly every row is a cell of its own: round by round within a gigabyte, and in memory.
 
 `python -m benchmarks --rows 50000000 levels-large` measures the engine duckdb alone, on a table far beyond its memory.
 """
@@ -41,7 +41,7 @@ def measurements(rows: int) -> Path:
 
 
 def level_lines(rows: int) -> Iterator[Line]:
-    """The same release in memory and level by level: their times, the peak, and that the published rows are equal."""
+    """The same release in memory and round by round: their times, the peak, and that the published rows are equal."""
     source = str(measurements(rows))
     levels, memory = (in_child(CHILD, source, engine, LIMIT, "20") for engine in ("duckdb", "memory"))
     if levels["digest"] != memory["digest"]:

@@ -12,10 +12,10 @@ import indistinct as ind
 from benchmarks.data import QUASI, census
 from benchmarks.timing import Line, best
 from indistinct.engines import count_source
+from indistinct.evaluation.assess.special_uniques import special_uniques
 from indistinct.frequencies.count import Request
 from indistinct.frequencies.value import FrequencySet
-from indistinct.study.assess.special_uniques import special_uniques
-from indistinct.study.assess.unique_sets import minimal_uniques
+from indistinct.inspection.unique_sets import minimal_uniques
 
 # Six further columns of a census, drawn independently; few values are frequent and many are rare.
 MORE = {"district": 100, "month": 12, "day": 31, "employer": 400, "housing": 3, "household": 9}

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import indistinct as ind
 from benchmarks.data import QUASI, census
 from benchmarks.timing import Line, best
-from indistinct.study.assess.membership import membership_by_kind
+from indistinct.evaluation.assess.membership import membership_by_kind
 
 
 def verb_lines(rows: int) -> Iterator[Line]:

@@ -1,7 +1,7 @@
 """The page of claims and verdicts, written from one run of every figure.
 
     indistinct reproduce all -o figures.html --json > figures.json
-    python tools/claims_page.py figures.json docs/guides/claims.md
+    python tools/claims_page.py figures.json docs/research/claims.md
 
 The run takes minutes and its times are of one machine, so the page is a record, and is written again by hand.
 """
@@ -14,36 +14,59 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-HEADINGS = ("source", "claim", "verdict", "our figures", "what differs", "`indistinct reproduce …`")
+from indistinct_papers.base import Claim, claim_from_json, unite_sentences
+
+HEADINGS = (
+    *("source", "place", "claim", "verdict", "holds in", "source's setting", "our setting", "our figures"),
+    *("what differs", "`indistinct reproduce …`"),
+)
+RULES = {"every": "", "often": ", *often*", "some": ", *some*"}
 INTRODUCTION = """# What the sources claim, and what came of it
 
 <!-- Written by `tools/claims_page.py` from a run of `indistinct reproduce all`. -->
 
-Every claim of the sources that can be tested, with the verdict of one run on Adult and on generated tables. The last
-column names the figure that tests it: `indistinct reproduce NAME` prints it again, with everything measured.
+One row for each sentence of a source that can be tested, with its place in the source and the verdict of one run on
+Adult and on generated tables. Places in Murthy and Srinivas, Sonawane and Rahinj, and Halwe and Verma are those of
+documents that retell a paper. The last column names the figures that test the sentence: `indistinct reproduce NAME`
+prints them again, with everything measured.
 
-- **confirmed**: it holds in every setting that was tried; where a source says *often*, in most, and where it says *in
-  some*, in one;
-- **depends**: it holds in some settings and not in others, which are named or counted;
-- **not confirmed**: it holds in none.
+The verdict follows from *holds in*, the settings in which the sentence holds of those that were tried:
 
-Times are CPU seconds of one machine. What differs from a source's own setting stands beside the verdict and, for whole
-figures, in [published figures, made again](reproducing.md). Tables that sources print in full stand in
-[worked examples](../reference/worked-examples.md)."""
+- **confirmed**: in every setting; where a source says *often*, in more than half, and where it says *in some*, in one;
+- **depends**: in some settings and not in others, which are named or counted;
+- **not confirmed**: in none.
+
+A sentence with several parts holds in as many settings as its parts do together. Times are CPU seconds of one machine.
+What differs for whole figures is in [published figures, made again](reproducing.md); tables that sources print in full
+are in [worked examples](../reference/worked-examples.md)."""
+VARIANTS = """## Variants of our own
+
+The same comparisons for variants that the sources do not have."""
 
 
 def page_of(document: Mapping[str, Any]) -> str:
     """Return the page for the JSON document that `indistinct reproduce all --json` prints."""
-    rows = [
-        (claim["source"], claim["claim"], claim["verdict"], claim["figures"], claim["differs"], f"`{name}`")
-        for name, figure in document["figures"].items()
-        for claim in figure["claims"]
+    claims = [
+        (name, claim_from_json(claim)) for name, figure in document["figures"].items() for claim in figure["claims"]
     ]
-    counts = Counter(row[2] for row in rows)
+    united = sorted(unite_sentences(claims), key=lambda row: row[1].source)
+    stated = [row for row in united if not row[1].own]
+    own = [row for row in united if row[1].own]
+    counts = Counter(claim.verdict for _, claim in stated)
     summary = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
-    lines = [HEADINGS, ["---"] * len(HEADINGS), *sorted(rows, key=lambda row: row[0])]
-    table = "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
-    return f"{INTRODUCTION}\n\n{len(rows)} claims: {summary}.\n\n{table}\n"
+    parts = [INTRODUCTION, f"{len(stated)} sentences: {summary}.", _table(stated)]
+    return "\n\n".join([*parts, *([VARIANTS, _table(own)] if own else [])]) + "\n"
+
+
+def _table(rows: Sequence[tuple[Sequence[str], Claim]]) -> str:
+    lines = [HEADINGS, ["---"] * len(HEADINGS), *(_cells(names, claim) for names, claim in rows)]
+    return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
+
+
+def _cells(names: Sequence[str], claim: Claim) -> tuple[str, ...]:
+    held = f"{claim.held} of {claim.tested}{RULES[claim.rule]}"
+    about = (claim.source, claim.place, claim.text, claim.verdict, held, claim.setting, claim.ours, claim.figures)
+    return (*about, claim.differs, ", ".join(f"`{name}`" for name in names))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -7,14 +7,15 @@ Nothing is typed in twice: names, parameters, traits and sentences come from the
 """
 
 import argparse
+import ast
 import inspect
 import json
 import re
 import sys
 import textwrap
 import types
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import MISSING, fields
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -23,23 +24,25 @@ from typer.main import get_command
 import indistinct
 from indistinct.algorithms.base import ONE_COLUMN, Algorithm, AlgorithmTraits
 from indistinct.algorithms.registry import ALGORITHMS
+from indistinct.as_json import AsJson
 from indistinct.cli import app
 from indistinct.cli.json_schemas import SCHEMAS, schema_of
 from indistinct.cli.listing import parameters
-from indistinct.engines import ENGINES, MEANINGS
+from indistinct.engines import MEANINGS, every_engine
 from indistinct.errors import IndistinctError
-from indistinct.hierarchy import Hierarchy
+from indistinct.evaluation.attack.registry import ATTACKS
+from indistinct.hierarchy import KINDS, Hierarchy, HierarchyKind
 from indistinct.metrics import BETTER, METRICS
 from indistinct.metrics.importance import Importance
 from indistinct.metrics.queries.workload import Workload
 from indistinct.models import Model, ModelTraits
 from indistinct.models.registry import MODELS, parse_model
 from indistinct.parameters import parameters_of
+from indistinct.recoding.numeric_forms import NumericForm, NumericForms
 from indistinct.release.writing.formats import FORMATS
 from indistinct.samples import GENERATORS
 from indistinct.settings import SETTINGS, TABLES, Setting, settings_of
 from indistinct.spelling import spell
-from indistinct.study.attack.registry import ATTACKS
 from indistinct.tables.several import ARROW, DELIMITED, PARQUET
 from indistinct.testing.checks import MODEL_EXAMPLES
 from indistinct_papers import REPRODUCTIONS
@@ -48,6 +51,13 @@ from indistinct_papers.examples import ADULT_EXAMPLE, reproduce_examples
 
 PUBLIC: tuple[str, ...] = tuple(vars(indistinct)["__all__"])
 NOTE = "<!-- Written by `make docs` from the code; change the code, not this page. -->"
+SOURCE = Path(vars(indistinct)["__file__"]).parent
+# What replaces the parts of an error message that a run fills in.
+FILLED_IN = "…"
+# An alternative that depends on the run is one of a few texts.
+EITHER = " / "
+# Signs that Markdown or HTML would read as marks.
+MARKS = re.compile(r"([\\`*_\[\]<>])")
 
 
 def pages() -> dict[str, str]:
@@ -60,6 +70,7 @@ def pages() -> dict[str, str]:
         "attacks.md": _attacks_page(),
         "command-line.md": _command_line_page(),
         "errors.md": _errors_page(),
+        "errors-by-message.md": _messages_page(),
         "hierarchies.md": _hierarchies_page(),
         "metrics.md": _metrics_page(),
         "policy.md": _policy_page(),
@@ -99,11 +110,12 @@ def _index_page() -> str:
         ("[Metrics](metrics.md)", names(METRICS)),
         ("[Attacks](attacks.md)", names(ATTACKS)),
         ("[Support matrix](support-matrix.md)", "what each of them promises and needs"),
-        ("[Hierarchies](hierarchies.md)", names(_builders())),
+        ("[Hierarchies](hierarchies.md)", names(KINDS)),
         ("[Policy](policy.md)", "every key, with its flag and its parameter in Python"),
         ("[Command line](command-line.md)", names(name for name, _ in _commands())),
         ("[Python](python.md)", "every public name"),
         ("[Errors](errors.md)", "every error with its exit code"),
+        ("[Errors by message](errors-by-message.md)", "every error message, and what to do about it"),
         ("[Worked examples](worked-examples.md)", "the tables of five documents, made again"),
     ]
     return _page(
@@ -137,7 +149,7 @@ def _setting_row(setting: Setting) -> tuple[str, str, str, str, str]:
     return (
         f"`{setting.own_key}`",
         setting.kind.words,
-        setting.help.removesuffix(" Repeatable."),
+        setting.flag_help.removesuffix(" Repeatable."),
         f"`{setting.option}`" if setting.flag else "",
         f"`ind.{function}({parameter}=…)`" if function else "",
     )
@@ -214,7 +226,7 @@ def _support_page() -> str:
     metrics = [(f"`{name}`", kind.goal, *map(_end, kind.bounds), _yes(kind.monotone)) for name, kind in METRICS.items()]
     together = [(f"`{spell(one)}`", *(support(one, model) for model in searched.values())) for one in every]
     engines = [
-        (f"`{kind}`", told, *(_yes(kind in each.supports) for each in ENGINES.values()))
+        (f"`{kind}`", told, *(_yes(kind in each.supports) for each in every_engine().values()))
         for kind, told in MEANINGS.items()
     ]
     reads = ", ".join((*DELIMITED, *(f"{suffix}.gz" for suffix in DELIMITED), *PARQUET, *ARROW))
@@ -238,7 +250,7 @@ def _support_page() -> str:
         "`without suppression`: it refuses the model where rows may be suppressed. `verified`: it does not search for "
         "the model, but nothing is published that does not satisfy it.",
         "## Which engine publishes which recodings",
-        _table(("recoding", "says", *(f"`{name}`" for name in ENGINES)), engines),
+        _table(("recoding", "says", *(f"`{name}`" for name in every_engine())), engines),
         "What no engine of a name publishes is refused before the search, with the engines that can.",
         "## Metrics",
         _table(("metric", "goal", "from", "to", "monotone"), metrics),
@@ -275,9 +287,32 @@ def _end(bound: float | None) -> str:
 
 def _hierarchies_page() -> str:
     parts = ["How to choose one, and how its labels look: [hierarchies](../concepts/hierarchies.md)."]
-    for name, builder in _builders().items():
-        parts += [f"## `Hierarchy.{name}`", _signature(f"Hierarchy.{name}", builder), _doc(builder)]
-    return _page("Hierarchies", *parts)
+    for key, kind in KINDS.items():
+        builder = getattr(Hierarchy, kind.builder)
+        own = {*kind.options, *(field.name for field in fields(kind.kind)[:1])}  # type: ignore[arg-type]
+        declared = [(f"`{name}`", each.meaning) for name, each in parameters_of(kind.kind).items() if name in own]
+        parts += [
+            f"## `{key}`",
+            f"{kind.title}. {kind.meaning} {_spelled(kind)}",
+            _signature(f"Hierarchy.{kind.builder}", builder),
+            _doc(builder),
+            _table(("parameter", "meaning"), declared) if declared else "",
+        ]
+    return _page("Hierarchies", *filter(None, parts))
+
+
+def _spelled(kind: HierarchyKind) -> str:
+    """Return how a policy and a flag declare a kind of hierarchy."""
+    options = "".join(f", {name} = …" for name in kind.options)
+    policy = f"In a policy: `{{ {kind.key} = …{options} }}`"
+    if kind.key == "file":
+        return f"{policy}; as a flag: `COLUMN=file:PATH`, `COLUMN=header:PATH` or `COLUMN=PATH`."
+    if kind.separators is None:
+        return f"{policy}; no flag declares it."
+    options = "".join(f",{name}=…" for name in kind.options)
+    joined = " and ".join(f"`{each}`" for each in kind.separators)
+    several = f", with {joined} between values" if kind.separators else ""
+    return f"{policy}; as a flag: `COLUMN={kind.key}{'' if kind.usual is True else ':…'}{options}`{several}."
 
 
 def _python_page() -> str:
@@ -298,6 +333,91 @@ def _errors_page() -> str:
     ]
     module = sys.modules[IndistinctError.__module__]
     return _page("Errors", _doc(module), _table(("error", "is a", "exit code", "meaning"), rows))
+
+
+def _messages_page() -> str:
+    """Return every message that the source of an error class has, with its hint."""
+    kinds = {kind.__name__: kind for kind in _descendants(IndistinctError)}
+    parts = [
+        f"Search this page for words of the message that you see. `{FILLED_IN}` is what a run fills in: names, numbers "
+        f"and paths, never a cell's value. Where a message has a choice of words, `{EITHER.strip()}` separates them. "
+        "[Errors](errors.md) has the exit codes."
+    ]
+    for name, messages in error_messages(kinds).items():
+        rows = [(markdown(each.text), markdown(each.hint)) for each in messages]
+        parts += [f"## `{name}`", _first_line(kinds[name]), _table(("message", "what to do"), rows)]
+    return _page("Errors by message", *parts)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Message:
+    """What an error says, and what its hint says; empty where it has none."""
+
+    text: str
+    hint: str
+
+
+def error_messages(classes: Collection[str], source: Path = SOURCE) -> dict[str, list[Message]]:
+    """Return the messages of every class of errors by its name, sorted, each once.
+
+    Left out are messages that are made of nothing but what a run fills in.
+    """
+    messages: dict[str, set[Message]] = {name: set() for name in classes}
+    for path in sorted(source.rglob("*.py")):
+        if "testing" in path.relative_to(source).parts:
+            continue
+        for name, message in _messages_of(ast.parse(path.read_text(encoding="utf-8")), classes):
+            if re.search(r"[^\W\d_]{3}", message.text.replace(FILLED_IN, "")):
+                messages[name].add(message)
+    return {name: sorted(each) for name, each in messages.items() if each}
+
+
+def markdown(text: str) -> str:
+    """Return a text in which Markdown finds no marks."""
+    return MARKS.sub(r"\\\1", text)
+
+
+def _messages_of(tree: ast.AST, classes: Collection[str]) -> Iterator[tuple[str, Message]]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Name(id=name), args=[message, *_]) if name == "MissingExtraError":
+                purpose = _template(_keywords(node).get("purpose"))
+                text = f"{purpose} needs the package {_template(message)}, which is not installed"
+                yield name, Message(text, f'pip install "indistinct[{_template(_keywords(node).get("extra"))}]"')
+            case ast.Call(func=ast.Name(id=name), args=[message, *_]) if name in classes:
+                yield name, Message(_template(message), _hint(node))
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id=name), attr="of"), args=[owner, parameter, problem, *_]
+            ) if name in classes:
+                text = f"`{_template(parameter)}` of {_template(owner)} {_template(problem)}"
+                yield name, Message(text, _hint(node))
+
+
+def _keywords(call: ast.Call) -> Mapping[str, ast.expr]:
+    return {each.arg: each.value for each in call.keywords if each.arg is not None}
+
+
+def _hint(call: ast.Call) -> str:
+    hint = _keywords(call).get("hint")
+    text = "" if hint is None or (isinstance(hint, ast.Constant) and hint.value is None) else _template(hint)
+    return text if text.strip(FILLED_IN + EITHER) else ""
+
+
+def _template(node: ast.expr | None) -> str:
+    """Return the text of an expression, with an ellipsis for each part that a run fills in."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return " ".join(text.split("\n"))
+        case ast.JoinedStr(values=parts):
+            return "".join(_template(part) if isinstance(part, ast.Constant) else FILLED_IN for part in parts)
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            return _template(left) + _template(right)
+        case ast.IfExp(body=body, orelse=orelse):
+            return EITHER.join(dict.fromkeys([_template(body), _template(orelse)]))
+        case ast.BoolOp(values=values):
+            return EITHER.join(dict.fromkeys(map(_template, values)))
+        case _:
+            return FILLED_IN
 
 
 def _command_line_page() -> str:
@@ -353,11 +473,6 @@ def _help(text: str | None) -> str:
     return inspect.cleandoc((text or "").replace("\b", "")).split("\f")[0].strip()
 
 
-def _builders() -> dict[str, Any]:
-    """Return the static methods of `Hierarchy` that make one."""
-    return {name: part.__func__ for name, part in vars(Hierarchy).items() if isinstance(part, staticmethod)}
-
-
 def _entry(name: str, kind: Any) -> list[str]:
     """Return heading, class, sentence and parameters of something registered."""
     hints, declared = get_type_hints(kind), parameters_of(kind)
@@ -379,7 +494,8 @@ def _entry(name: str, kind: Any) -> list[str]:
 
 def _members(kind: type[Any]) -> Iterator[tuple[str, Any]]:
     """Yield the public methods and properties that a class defines itself."""
-    for name, part in sorted(vars(kind).items()):
+    inherited = vars(AsJson) if issubclass(kind, AsJson) else {}
+    for name, part in sorted({**inherited, **vars(kind)}.items()):
         plain = part.__func__ if isinstance(part, staticmethod | classmethod) else part
         if not name.startswith("_") and (inspect.isfunction(plain) or isinstance(plain, property)) and plain.__doc__:
             yield name, plain
@@ -407,9 +523,30 @@ def _signature(name: str, value: Any) -> str:
 
 
 def _doc(value: Any) -> str:
-    """Return a docstring as Markdown: examples and drawings fenced, the rest as it stands."""
+    """Return a docstring as Markdown: examples and drawings fenced, numpydoc sections as lists."""
+    opening, *sections = re.split(r"(?m)^(.+)\n-{3,}\n", inspect.cleandoc(value.__doc__ or ""))
+    titled = zip(sections[::2], sections[1::2], strict=True)
+    parts = [_prose(opening), *(f"**{title}**\n\n{_section(title, text)}" for title, text in titled)]
+    return "\n\n".join(part.strip("\n") for part in parts)
+
+
+def _section(title: str, text: str) -> str:
+    """Return a section of a docstring as Markdown: entries with an indented description become a list."""
+    if title not in ("Attributes", "Parameters", "Raises", "Returns"):
+        return _prose(text)
+    entries = re.split(r"(?m)^(?=\S)", text.strip("\n"))
+    lines = []
+    for entry in filter(None, entries):
+        names, _, meaning = entry.strip("\n").partition("\n")
+        shown = ", ".join(f"`{name.strip()}`" for name in re.split(r", | or ", names))
+        lines.append(f"- {shown}: {textwrap.dedent(meaning)}".replace("\n", "\n  ").replace("\n  \n", "\n\n"))
+    return "\n".join(lines)
+
+
+def _prose(text: str) -> str:
+    """Return paragraphs of a docstring as Markdown, with examples and drawings fenced."""
     parts = []
-    for block in inspect.cleandoc(value.__doc__ or "").split("\n\n"):
+    for block in text.strip("\n").split("\n\n"):
         plain = textwrap.dedent(block)
         language = "pycon" if plain.startswith(">>>") else "text" if block.startswith("    ") else ""
         parts.append(_fenced(language, plain) if language else plain)
@@ -440,6 +577,7 @@ def _type_name(hint: Any) -> str:
         str: "text",
         Workload: "file of queries",
         Importance: "columns with numbers, `age=3`, several joined by `|`",
+        NumericForms: f"{_type_name(NumericForm)}, or columns with such forms, `age=mean`, joined by `|`",
     }
     return names[hint]
 

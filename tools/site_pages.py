@@ -23,9 +23,12 @@ SECTIONS = {
     "Concepts": "docs/concepts",
     "Reference": "docs/reference",
     "Theory": "docs/theory",
+    "Research": "docs/research",
     "Examples": "examples",
     "Decisions": "docs/decisions",
 }
+START = ("README", "install", "gallery", "cheat-sheet", "faq", "how-it-works")
+CHOOSING = ("features", "comparison", "gdpr-and-hipaa")
 WAYS = ("steward", "engineer", "researcher", "contributor")
 MEASUREMENTS = "benchmarks/README.md"
 PROJECT = ("known-limits", "glossary", "releasing")
@@ -37,7 +40,7 @@ FETCHED = re.compile(
     r'|<link\b(?![^>]*rel=["\']?canonical)[^>]*?\shref=["\']?(?:https?:)?//([^"\'\s>]+)'
 )
 LINK = re.compile(r"\]\(([^)\s#:]+\.md)\)")
-TITLE = re.compile(r"^# (.+)$", re.M)
+GROUP = re.compile(r"^## ", re.M)
 
 
 def main(folder: Path) -> int:
@@ -59,13 +62,27 @@ def main(folder: Path) -> int:
 
 def navigation() -> list[object]:
     """Return the pages in their order, as the settings of the site have them."""
-    ways = [f"docs/{name}.md" for name in WAYS]
-    project = [*(f"docs/{name}.md" for name in PROJECT), MEASUREMENTS, "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]
+    start, choosing, ways, project = (
+        [f"docs/{name}.md" for name in names] for names in (START, CHOOSING, WAYS, PROJECT)
+    )
     return [
-        {"Start": ["README.md", "docs/README.md", "docs/how-it-works.md", *ways]},
-        *({title: list(_listed(ROOT / path)) for title, path in [section]} for section in SECTIONS.items()),
-        {"Project": project},
+        {"Start": ["README.md", *start, {"Is it for you?": choosing}, {"Ways in": ways}]},
+        *({title: _grouped(ROOT / path)} for title, path in SECTIONS.items()),
+        {"Project": [*project, MEASUREMENTS, "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]},
     ]
+
+
+def _grouped(folder: Path) -> list[object]:
+    """Return the pages of a folder; those that its README lists under two headings or more are in groups."""
+    pages = list(_listed(folder))
+    parts = [part.partition("\n") for part in GROUP.split((folder / "README.md").read_text(encoding="utf-8"))[1:]]
+    listed = {title: [_name(folder / link) for link in LINK.findall(text)] for title, _, text in parts}
+    groups = {title: [name for name in names if name in pages] for title, names in listed.items()}
+    groups = {title: names for title, names in groups.items() if names}
+    if len(groups) < 2:
+        return list(pages)
+    grouped = {name for names in groups.values() for name in names}
+    return [pages[0], *({title: names} for title, names in groups.items()), *sorted(set(pages[1:]) - grouped)]
 
 
 def _listed(folder: Path) -> Iterator[str]:

@@ -18,6 +18,7 @@ Unit = Literal["rows", "people"]
 UNITS: dict[str, Unit] = {"row": "rows", "rows": "rows", "person": "people", "people": "people"}
 EXAMPLES = '0.02 allows two in a hundred, "4 rows" four rows, and "4/30" four of thirty'
 NUMBER_OF = re.compile(r"([0-9]+)\s+([a-z]+)")
+PERCENTAGE = re.compile(r"\s*([0-9]{1,3}(?:\.[0-9]{1,6})?)\s*%?\s*")
 FRACTION = re.compile(r"[0-9]+\s*/\s*[0-9]+")
 
 
@@ -132,10 +133,23 @@ LONGEST = 19
 def _no_budget(given: Any, *, hint: str = EXAMPLES) -> ParameterError:
     came = repr(given) if isinstance(given, str | Real) and len(repr(given)) < 2 * LONGEST else type(given).__name__
     return ParameterError(
-        f"`suppression` must be a share from 0 to 1, or a number of rows or people in words; got {came}",
+        f'`suppression` must be a share from 0 to 1, such as 0.05, or a number, such as "4 rows"; got {came}',
         parameter="suppression",
-        hint=hint,
+        hint=_share_of(given) or hint,
     )
+
+
+def _share_of(given: Any) -> str | None:
+    """Return the hint for a text that is a percentage, such as 5 or 5%.
+
+    >>> _share_of("5%"), _share_of("2.5 %")
+    ('5 % is 0.05; "5 rows" allows 5 rows', '2.5 % is 0.025')
+    """
+    written = PERCENTAGE.fullmatch(given) if isinstance(given, str) else None
+    if written is None or not 0 < float(written[1]) <= 100:
+        return None
+    share = f"{written[1]} % is {float(written[1]) / 100:g}"
+    return f'{share}; "{written[1]} rows" allows {written[1]} rows' if written[1].isdecimal() else share
 
 
 def _other_unit(budget: Budget, unit: str) -> ParameterError:

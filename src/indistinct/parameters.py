@@ -5,7 +5,7 @@ the reference pages and error messages use the same words.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cache
@@ -17,7 +17,11 @@ from indistinct.schema import did_you_mean
 
 
 class Refused(ValueError):  # noqa: N818 (it never leaves this module)
-    """A value that a parameter does not take; the text says what it takes."""
+    """A value that a parameter does not take; the text says what it takes, and the hint what may be meant."""
+
+    def __init__(self, words: str, hint: str | None = None) -> None:
+        super().__init__(words)
+        self.hint = hint
 
 
 class Constraint(Protocol):
@@ -114,6 +118,74 @@ class SeveralTexts:
 
 
 @dataclass(frozen=True, slots=True)
+class WrittenNumber:
+    """A finite number; stored as an integer where it is whole, so that 5.0 and 5 are written alike."""
+
+    def normalize(self, value: Any) -> float:
+        """Return an integer or a float."""
+        number: Any = None if isinstance(value, bool) or not isinstance(value, Real) else value
+        if number is None or not (isinstance(value, Integral) or math.isfinite(number)):
+            raise Refused("a finite number")
+        return int(number) if isinstance(value, Integral) or float(number).is_integer() else float(number)
+
+
+@dataclass(frozen=True, slots=True)
+class SeveralNumbers:
+    """A list of finite numbers, or with `nested` a list of such lists; stored as tuples."""
+
+    nested: bool = False
+    positive: bool = False
+
+    def normalize(self, value: Any) -> tuple[Any, ...]:
+        """Return a tuple of numbers, or of tuples of numbers."""
+        listed = _tuple_of(value)
+        if self.nested:
+            if not listed or any(isinstance(each, Real) for each in listed):
+                raise Refused("a list of lists of numbers")
+            return tuple(SeveralNumbers(positive=self.positive).normalize(each) for each in listed)
+        if not listed:
+            raise Refused("a list of numbers")
+        try:
+            numbers = tuple(WrittenNumber().normalize(each) for each in listed)
+        except Refused:
+            raise Refused("finite numbers") from None
+        if self.positive and min(numbers) <= 0:
+            raise Refused("positive")
+        return numbers
+
+
+@dataclass(frozen=True, slots=True)
+class SeveralOf:
+    """One or more of several names, in their order; stored as a tuple."""
+
+    names: tuple[str, ...]
+
+    def normalize(self, value: Any) -> tuple[str, ...]:
+        """Return a tuple."""
+        listed = _tuple_of(value)
+        if not listed:
+            raise Refused("a list of names")
+        for each in listed:
+            if each not in self.names:
+                raise Refused(f"one or more of {', '.join(self.names)}", did_you_mean(str(each), self.names))
+        indices = [self.names.index(each) for each in listed]
+        if indices != sorted(set(indices)):
+            raise Refused("named in order, each once")
+        return listed
+
+
+@dataclass(frozen=True, slots=True)
+class Character:
+    """A text of one character."""
+
+    def normalize(self, value: Any) -> str:
+        """Return the character."""
+        if not isinstance(value, str) or len(value) != 1:
+            raise Refused("one character")
+        return value
+
+
+@dataclass(frozen=True, slots=True)
 class Choice:
     """One of several names; found from a `Literal` type where none is declared."""
 
@@ -122,7 +194,7 @@ class Choice:
     def normalize(self, value: Any) -> str:
         """Return the name."""
         if value not in self.names:
-            raise Refused(f"one of {', '.join(self.names)}")
+            raise Refused(f"one of {', '.join(self.names)}", did_you_mean(str(value), self.names))
         return str(value)
 
 
@@ -150,7 +222,7 @@ def parameters_of(kind: Any) -> dict[str, Parameter]:
 
 
 @cache
-def _constraints(kind: Any) -> tuple[tuple[str, Constraint, Parameter, bool], ...]:
+def constraints_of(kind: Any) -> tuple[tuple[str, Constraint, Parameter, bool], ...]:
     """Return what each field of a class takes, and whether None is one of it."""
     hints, found = get_type_hints(kind), []
     optional = {field.name for field in fields(kind) if field.default is None}
@@ -164,15 +236,15 @@ def _constraints(kind: Any) -> tuple[tuple[str, Constraint, Parameter, bool], ..
 def check_parameters(value: Any) -> None:
     """Store every parameter of a frozen value in its normal form; raise `ParameterError` for one that is refused."""
     kind: Any = type(value)
-    for name, takes, parameter, optional in _constraints(kind):
+    for name, takes, parameter, optional in constraints_of(kind):
         given = getattr(value, name)
         if given is None and optional:
             continue
         try:
             object.__setattr__(value, name, takes.normalize(given))
         except Refused as refused:
-            near = did_you_mean(str(given), takes.names) if isinstance(takes, Choice) else None
-            raise parameter_error(value, name, wanted=str(refused), hint=near or parameter.meaning) from None
+            hint = refused.hint or parameter.meaning
+            raise parameter_error(value, name, wanted=str(refused), hint=hint) from None
 
 
 def parameter_error(value: Any, field: str, *, wanted: str, hint: str | None) -> ParameterError:
@@ -193,6 +265,12 @@ def labels_of(kind: Any) -> dict[str, tuple[str, str]]:
 def exact(value: float | Fraction) -> Fraction:
     """Return a number as its user wrote it: 0.1 is one tenth, not the nearest binary fraction."""
     return value if isinstance(value, Fraction) else Fraction(str(value))
+
+
+def _tuple_of(value: Any) -> tuple[Any, ...]:
+    """Return what a list holds; nothing for a value that is no list."""
+    listed = isinstance(value, Iterable) and not isinstance(value, str | Mapping | Set)
+    return tuple(value) if listed else ()
 
 
 def _float_of(value: Any) -> float:

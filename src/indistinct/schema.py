@@ -39,11 +39,35 @@ ROLES = {
 
 @dataclass(frozen=True, slots=True)
 class Schema(NamedArguments):
-    """Ordered roles of a table's columns; a column has exactly one.
+    """Roles of a table's columns; every column has exactly one.
 
-    Identifiers are dropped on output, quasi-identifiers are recoded, sensitive and insensitive columns are
-    published as they are. `person` names the columns that tell people apart, where somebody may have several rows:
-    they are dropped like identifiers, and everything that is counted is then people.
+    Parameters
+    ----------
+    identifiers
+        Columns that name a person, such as a name or an e-mail address; removed, unless pseudonyms replace their
+        values.
+    quasi
+        Quasi-identifiers: columns that an attacker may know about a person, such as age; generalized.
+    sensitive
+        Columns that nothing should be learned about, such as a diagnosis; unmodified, and judged by some models.
+    insensitive
+        All other columns; unmodified.
+    person
+        Person ID: the columns that identify a person who may have several rows. They are removed, and everything that
+        is counted is then people.
+
+    Raises
+    ------
+    SchemaError
+        If a column has two roles, or columns are not given as a list of names.
+
+    Examples
+    --------
+    >>> schema = Schema(identifiers=["name"], quasi=["age", "sex"], sensitive=["disease"])
+    >>> schema.published
+    ('age', 'sex', 'disease')
+    >>> Schema.from_roles({"age": "quasi", "disease": "sensitive"}).quasi
+    ('age',)
     """
 
     identifiers: Sequence[str] = ()
@@ -139,10 +163,12 @@ class Schema(NamedArguments):
         unnamed = [name for name in present if name not in self.columns]
         if unnamed:
             raise SchemaError(
-                f"the schema gives no role to column(s) {', '.join(map(repr, unnamed))}",
+                f"no role is given to {'column' if len(unnamed) == 1 else 'columns'} {', '.join(map(repr, unnamed))}",
                 hint="remove the column from the table: the recoding was found without it; or anonymize the table anew"
                 if decided
-                else "name each as identifier or person (dropped), quasi, sensitive or insensitive (published as is)",
+                else "give each a role: identifier or person (dropped), quasi (generalized), sensitive or insensitive "
+                "(unmodified), by a flag such as --quasi, under [columns] of a policy, or in ind.Schema; "
+                "`indistinct inspect` suggests roles",
             )
         if not self.quasi:
             raise SchemaError(

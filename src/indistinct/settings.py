@@ -54,7 +54,16 @@ WHOLE = ValueKind("a whole number from 0", _is_whole, int | None)
 TRUTH = ValueKind("true or false", lambda value: isinstance(value, bool), bool | None)
 LIMIT = ValueKind("a number or a text", lambda value: _is_text(value) or _is_number(value))
 TABLE = ValueKind("a table of keys", lambda value: isinstance(value, dict), SEVERAL)
+TEXT_TABLE = ValueKind(
+    "a table of texts", lambda value: isinstance(value, dict) and all(map(_is_text, value.values())), SEVERAL
+)
+GRADES = ValueKind(
+    "a table of columns with three words each",
+    lambda value: isinstance(value, dict) and all(map(_is_list_of_texts, value.values())),
+    SEVERAL,
+)
 BY_COLUMN = ValueKind("a text, a list of texts, or a table of columns with such", _are_texts_by_column, SEVERAL)
+FORM = ValueKind("a text", _is_text, SEVERAL)
 WEIGHT = ValueKind("a number", _is_number, SEVERAL)
 LEVELS = ValueKind(
     "a list of whole numbers",
@@ -69,7 +78,9 @@ DAY = ValueKind("a date or a text", lambda value: isinstance(value, str | date))
 TEXT_OR_TRUTH = ValueKind("true, false or a text", lambda value: isinstance(value, bool | str))
 TEXT_OR_TABLE = ValueKind("a text or a table of keys", lambda value: isinstance(value, str | dict), SEVERAL)
 
-Group = Literal["Input", "Roles", "Privacy", "Generalization", "Output", "Engine", "Messages", "Statement"]
+Group = Literal[
+    "Input", "Roles", "Privacy", "Generalization", "Output", "Engine", "Messages", "Statement", "Analysis", "Context"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +90,7 @@ class Setting:
     `key` is its place in a policy, such as "input.delimiter" or "columns.role". `field` is where a `Policy` holds its
     value, such as "input.reading.delimiter", and `python` the function and the parameter, such as "open.delimiter".
     `flag` says whether commands share a flag for it, which is named after the setting unless `option_name` differs.
-    `label` is what a form calls it.
+    A form calls it by its `label` and shows its `help`; `syntax` says how a flag is written, in addition to that.
     """
 
     name: str
@@ -96,6 +107,12 @@ class Setting:
     option_name: str | None = None
     short: str | None = None
     since: str = "0.1.0"
+    syntax: str = ""
+
+    @property
+    def flag_help(self) -> str:
+        """The help text of the flag."""
+        return f"{self.help} {self.syntax}".strip()
 
     @property
     def option(self) -> str:
@@ -131,56 +148,29 @@ def _of_column(name: str, kind: ValueKind, words: str, **more: Any) -> Setting:
     return Setting(name, kind, words, "Generalization", f"columns.{name}", flag=False, **more)
 
 
-def _stated(name: str, kind: ValueKind, words: str) -> Setting:
-    return Setting(name, kind, words, "Statement", f"about.{name}", f"about.{name}", flag=False)
+def _stated(name: str, kind: ValueKind, words: str, label: str | None = None) -> Setting:
+    return Setting(name, kind, words, "Statement", f"about.{name}", f"about.{name}", flag=False, label=label)
+
+
+def _in_table(table: str, group: Group, *rows: tuple[str, ValueKind, str]) -> tuple[Setting, ...]:
+    """Return the settings of a table of the policy that has no flags."""
+    return tuple(
+        Setting(name, kind, words, group, f"{table}.{name}", f"{table}.{name}", flag=False, since="0.2.0")
+        for name, kind, words in rows
+    )
+
+
+def _role(name: str, words: str, key: str) -> Setting:
+    """Return the flag that names the columns of a role."""
+    return Setting(name, COLUMNS, words, "Roles", field=f"schema.{key}", python=f"Schema.{key}", metavar="COLUMNS")
 
 
 ROLE_SETTINGS = (
-    Setting(
-        "quasi",
-        COLUMNS,
-        'Quasi-identifiers: columns that others may know, which are generalized: a,b,c or "d,e".',
-        "Roles",
-        field="schema.quasi",
-        python="Schema.quasi",
-        metavar="COLUMNS",
-    ),
-    Setting(
-        "sensitive",
-        COLUMNS,
-        "Sensitive columns, whose values must not be learned about a person.",
-        "Roles",
-        field="schema.sensitive",
-        python="Schema.sensitive",
-        metavar="COLUMNS",
-    ),
-    Setting(
-        "insensitive",
-        COLUMNS,
-        "Columns that are published unmodified.",
-        "Roles",
-        field="schema.insensitive",
-        python="Schema.insensitive",
-        metavar="COLUMNS",
-    ),
-    Setting(
-        "identifier",
-        COLUMNS,
-        "Direct identifiers, such as names, which are dropped.",
-        "Roles",
-        field="schema.identifiers",
-        python="Schema.identifiers",
-        metavar="COLUMNS",
-    ),
-    Setting(
-        "person",
-        COLUMNS,
-        "Person ID, where a person has several rows: people are counted, not rows.",
-        "Roles",
-        field="schema.person",
-        python="Schema.person",
-        metavar="COLUMNS",
-    ),
+    _role("quasi", 'Quasi-identifiers: columns that others may know, which are generalized: a,b,c or "d,e".', "quasi"),
+    _role("sensitive", "Sensitive columns, whose values must not be learned about a person.", "sensitive"),
+    _role("insensitive", "Columns that are published unmodified.", "insensitive"),
+    _role("identifier", "Direct identifiers, such as names, which are dropped.", "identifiers"),
+    _role("person", "Person ID, where a person has several rows: people are counted, not rows.", "person"),
     Setting(
         "role",
         TEXT,
@@ -213,6 +203,16 @@ PRIVACY_SETTINGS = (
         "LIMIT",
     ),
     Setting(
+        "knows",
+        TEXT,
+        'With pseudonyms: "classes" states that numbers of rows of a person are not known.',
+        "Privacy",
+        "privacy.knows",
+        "knows",
+        "anonymize.knows",
+        flag=False,
+    ),
+    Setting(
         "algorithm",
         SPEC,
         "Algorithm, such as mondrian; by default several are tried (auto).",
@@ -234,7 +234,7 @@ PRIVACY_SETTINGS = (
         "hierarchy",
         TABLE,
         "Generalization hierarchy of a column: a CSV file (header:FILE if its first line names the levels), "
-        "mask:right, intervals:5,10,20, dates:month,year, order:low|mid|high or suppression. Repeatable.",
+        "mask:right, intervals:5,10,20, cuts:18,65, dates:month,year, order:low|mid|high or suppression. Repeatable.",
         "Generalization",
         "columns.hierarchy",
         "hierarchies",
@@ -251,11 +251,11 @@ PRIVACY_SETTINGS = (
         python="anonymize.transformations",
         metavar="COLUMN=SPEC",
     ),
-    _of_column("round", NUMBER, "Round numbers to multiples of this."),
-    _of_column("top", NUMBER, "Top-code: larger numbers are published as this one."),
-    _of_column("bottom", NUMBER, "Bottom-code: smaller numbers are published as this one."),
+    _of_column("round", NUMBER, "Round numbers to multiples of this.", label="Round to multiples of"),
+    _of_column("top", NUMBER, "Top-code: larger numbers are published as this one.", label="Top-code at"),
+    _of_column("bottom", NUMBER, "Bottom-code: smaller numbers are published as this one.", label="Bottom-code at"),
     _of_column("truncate", TEXT, "Truncate dates to a unit, such as month."),
-    _of_column("level", WHOLE, "Publish the column at this level of its hierarchy."),
+    _of_column("level", WHOLE, "Publish the column at this level of its hierarchy.", label="Level of its hierarchy"),
     _of_column("clear", TEXT_OR_TRUTH, 'Publish no values, or with "presence" whether there is one.'),
     Setting(
         "pseudonym",
@@ -289,9 +289,21 @@ PRIVACY_SETTINGS = (
         "COLUMN=MIN..MAX",
     ),
     Setting(
+        "numeric",
+        FORM,
+        "Form of a quasi-identifier of numbers or dates, such as age=mean: interval, interval+mean, bounds or mean. "
+        "Repeatable.",
+        "Generalization",
+        "columns.numeric",
+        "numeric",
+        "anonymize.numeric",
+        "COLUMN=FORM",
+        since="0.2.0",
+    ),
+    Setting(
         "target",
         TEXT,
-        "Column that the classification metric predicts.",
+        "Column to predict: for the classification metric, and for searches that cut for a target.",
         "Generalization",
         "measure.target",
         "target",
@@ -344,25 +356,45 @@ INPUT_SETTINGS = (
         "open.query",
         "SQL",
     ),
-    _read("delimiter", TEXT, "Delimiter of text files; detected by default."),
-    _read("encoding", TEXT, "Encoding of text files; detected by default."),
-    _read("decimal", TEXT, "Decimal mark of numbers, such as a comma.", metavar="MARK"),
-    _read("thousands", TEXT, "Thousands separator of numbers.", metavar="MARK"),
-    _read("sheet", TEXT, "Sheet of a workbook, if several have cells.", metavar="NAME"),
-    _read("comment", TEXT, "Prefix of comment lines, such as #.", metavar="MARK"),
-    _read("nameless", TEXT, "Drop columns without a name, or name them by their number.", metavar="drop|name"),
+    _read("delimiter", TEXT, "Delimiter of text files; detected by default.", label="Delimiter"),
+    _read("encoding", TEXT, "Encoding of text files; detected by default.", label="Encoding"),
+    _read("decimal", TEXT, "Decimal mark of numbers, such as a comma.", metavar="MARK", label="Decimal mark"),
+    _read("thousands", TEXT, "Thousands separator of numbers.", metavar="MARK", label="Thousands separator"),
+    _read("sheet", TEXT, "Sheet of a workbook, if several have cells.", metavar="NAME", label="Sheet"),
+    _read("comment", TEXT, "Prefix of comment lines, such as #.", metavar="MARK", label="Comment lines"),
+    _read(
+        "nameless",
+        TEXT,
+        "Drop columns without a name, or name them by their number.",
+        metavar="drop|name",
+        label="Columns without a name",
+    ),
     _read(
         "version",
         WHOLE,
         "Version of a Delta table or snapshot ID of an Iceberg table; the newest by default.",
         metavar="N",
         since="0.2.0",
+        label="Version",
     ),
-    _read("header", TRUTH, "The first line holds column names, even if it looks like data."),
-    _read("codes", TRUTH, "Keep the codes of SPSS and Stata instead of their labels."),
-    _read("trim", TRUTH, "Strip blanks around names and fields of text files."),
-    _read("columns", COLUMNS, "Read only these columns: a,b,c.", metavar="COLUMNS", label="Columns that are read"),
-    _read("skip_rows", WHOLE, "Lines above the column names: a title, comments.", metavar="N"),
+    _read("header", TRUTH, "The first line holds column names, even if it looks like data.", label="Column names"),
+    _read("codes", TRUTH, "Keep the codes of SPSS and Stata instead of their labels.", label="Codes"),
+    _read("trim", TRUTH, "Strip blanks around names and fields of text files.", label="Blanks"),
+    _read(
+        "columns",
+        COLUMNS,
+        "Read only these columns.",
+        metavar="COLUMNS",
+        label="Columns that are read",
+        syntax="For instance a,b,c.",
+    ),
+    _read(
+        "skip_rows",
+        WHOLE,
+        "Lines above the column names: a title, comments.",
+        metavar="N",
+        label="Lines above the column names",
+    ),
     _read(
         "text",
         COLUMNS,
@@ -373,26 +405,27 @@ INPUT_SETTINGS = (
     _read(
         "type",
         TABLE,
-        "Type of a column: number, plain-number, integer, date, datetime or text, as in age=number,zip=text. "
-        "Repeatable.",
+        "Type of a column: number, plain-number, integer, date, datetime or text.",
         key="types",
         metavar="COLUMN=KIND",
+        syntax="For instance age=number,zip=text. Repeatable.",
         label="Types of columns",
     ),
     _read(
         "dates",
         BY_COLUMN,
-        "Format of dates and times, such as %d.%m.%Y, in all columns or in one. Separate several by commas; a format "
-        "that contains a comma is quoted. Repeatable.",
+        "Format of dates and times, such as %d.%m.%Y, in all columns or in one.",
         metavar="FORMAT|COLUMN=FORMAT",
+        syntax="Separate several by commas; a format that contains a comma is quoted. Repeatable.",
         label="Dates",
     ),
     _read(
         "missing",
         BY_COLUMN,
-        "NA strings besides the empty one, in all columns or in one: -99,n/a or age=999,998. Write *=TEXT for one that "
-        'contains =, and "1,5" for one that contains a comma. Repeatable.',
+        "NA strings besides the empty one, such as -99, in all columns or in one.",
         metavar="TEXTS|COLUMN=TEXTS",
+        syntax='For instance -99,n/a or age=999,998. Write *=TEXT for one that contains =, "1,5" for one with a comma. '
+        "Repeatable.",
         label="Missing values",
     ),
 )
@@ -409,17 +442,46 @@ OUTPUT_SETTINGS = (
         "NAME",
     ),
     Setting("report", TEXT, "Where the report is written.", "Output", "output.report", "output.report", flag=False),
-    _written("output_delimiter", TEXT, "Delimiter of the text file that is written.", key="delimiter", metavar="MARK"),
-    _written("output_decimal", TEXT, "Decimal mark of its numbers: . or ,", key="decimal", metavar="MARK"),
-    _written("output_encoding", TEXT, "Its encoding; UTF-8 by default.", key="encoding", metavar="NAME"),
-    _written("bom", TRUTH, "Begin it with a byte order mark, by which spreadsheets recognize UTF-8.", key="bom"),
+    _written(
+        "output_delimiter",
+        TEXT,
+        "Delimiter of the text file that is written.",
+        key="delimiter",
+        metavar="MARK",
+        label="Delimiter",
+    ),
+    _written(
+        "output_decimal",
+        TEXT,
+        "Decimal mark of its numbers: . or ,",
+        key="decimal",
+        metavar="MARK",
+        label="Decimal mark",
+    ),
+    _written(
+        "output_encoding", TEXT, "Its encoding; UTF-8 by default.", key="encoding", metavar="NAME", label="Encoding"
+    ),
+    _written(
+        "bom",
+        TRUTH,
+        "Begin it with a byte order mark, by which spreadsheets recognize UTF-8.",
+        key="bom",
+        label="Byte order mark",
+    ),
     _written(
         "for_spreadsheet",
         TRUTH,
         "Put an apostrophe before texts that a spreadsheet would run, or read as dates or other numbers.",
         key="spreadsheet",
+        label="For a spreadsheet",
     ),
-    _written("guard_formulas", TRUTH, "Put an apostrophe before texts that a spreadsheet would run.", key="formulas"),
+    _written(
+        "guard_formulas",
+        TRUTH,
+        "Put an apostrophe before texts that a spreadsheet would run.",
+        key="formulas",
+        label="Guard against formulas",
+    ),
     Setting(
         "ranges",
         TEXT,
@@ -429,6 +491,17 @@ OUTPUT_SETTINGS = (
         "output.ranges",
         "anonymize.ranges",
         "labels|columns",
+    ),
+    Setting(
+        "partition_by",
+        COLUMNS,
+        "Write a folder of Parquet files, with one Hive partition for each value of these columns: a,b.",
+        "Output",
+        "output.partition_by",
+        "output.partition_by",
+        "anonymize.partition_by",
+        "COLUMNS",
+        since="0.2.0",
     ),
     Setting(
         "smallest_count",
@@ -521,13 +594,41 @@ RUN_SETTINGS = (
 )
 STATEMENT_SETTINGS = (
     _stated("profile", TEXT, "Profile that the release is judged by, such as public."),
-    _stated("purpose", TEXT, "What the release is for."),
-    _stated("recipient", TEXT, "Who receives it."),
-    _stated("operator", TEXT, "Who makes it."),
-    _stated("reviewer", TEXT, "Who reviews it."),
-    _stated("reassess", DAY, "When the risk is assessed again."),
+    _stated("purpose", TEXT, "What the release is for.", label="Purpose"),
+    _stated("recipient", TEXT, "Who receives it.", label="Recipient"),
+    _stated("operator", TEXT, "Who makes it.", label="Operator"),
+    _stated("reviewer", TEXT, "Who reviews it.", label="Reviewer"),
+    _stated("reassess", DAY, "When the risk is assessed again.", label="Next assessment of the risk"),
     _stated("assumed", TEXTS, "Attackers that are assumed, in words."),
     _stated("not_assumed", TEXTS, "Attackers that are not assumed, in words."),
+)
+ANALYSIS_SETTINGS = _in_table(
+    "analysis",
+    "Analysis",
+    ("formulas", TEXTS, 'Regressions of the study, such as "cost ~ age + C(sex)" or "Surv(days, died) ~ age".'),
+    ("family", TEXT, "Family of the regressions: linear, logistic or poisson."),
+    ("tables", TEXTS, 'Contingency tables, such as "sex, disease".'),
+    ("means", TEXTS, 'Means by group, such as "cost by sex".'),
+    ("medians", TEXTS, 'Medians by group, such as "age by disease".'),
+    ("correlations", TEXTS, 'Correlations of numbers, such as "age, cost".'),
+    ("rules", TEXT_TABLE, "How the ranges of a column enter: imputation, midpoint or category."),
+    ("weights", TEXT, "Column with survey weights."),
+)
+CONTEXT_SETTINGS = _in_table(
+    "context",
+    "Context",
+    ("release_model", TEXT, "Release model: public, controlled or internal."),
+    ("purpose", TEXT, "What the data are used for."),
+    ("recipients", TEXT, "Who receives the data."),
+    ("controls", TEXTS, "Controls on the recipient, in words."),
+    ("contract", TRUTH, "The recipient signs a contract."),
+    ("decides", TEXT, "Who decides about the release: name and role."),
+    ("retention", TEXT, "How long the release is kept."),
+    ("review", DAY, "When the assessment is made again."),
+    ("threshold", LIMIT, "Threshold of the risk and its reason."),
+    ("attempt_probability", NUMBER, "Probability that an attack is tried; 1 for public release."),
+    ("attempt_source", TEXT, "Where that probability comes from."),
+    ("grades", GRADES, "Replicability, availability and distinguishability of each column, in words."),
 )
 SETTINGS: tuple[Setting, ...] = (
     *INPUT_SETTINGS,
@@ -536,9 +637,11 @@ SETTINGS: tuple[Setting, ...] = (
     *OUTPUT_SETTINGS,
     *RUN_SETTINGS,
     *STATEMENT_SETTINGS,
+    *ANALYSIS_SETTINGS,
+    *CONTEXT_SETTINGS,
 )
 FLAGS = {setting.name: setting for setting in SETTINGS if setting.flag}
-TABLES = ("input", "columns", "privacy", "algorithm", "measure", "about", "output")
+TABLES = ("input", "columns", "privacy", "algorithm", "measure", "analysis", "about", "context", "output")
 """The tables of a policy, in the order in which they are written."""
 
 

@@ -55,7 +55,7 @@ def parse(text: str, known: Mapping[str, type[T]], *, what: str) -> T:
     name, *more = split(text.strip(), ":")
     rest = ":".join(more)
     if name not in known:
-        near = _with_number(text, known) or did_you_mean(name, known)
+        near = _with_number(text, known) or _with_parameter(text, known) or did_you_mean(name, known)
         raise ParameterError(f"there is no {what} {name!r}", hint=near or f"known: {', '.join(sorted(known))}")
     kind: Any = known[name]
     accepted = {f.name: f for f in fields(kind)}
@@ -79,8 +79,9 @@ def parse(text: str, known: Mapping[str, type[T]], *, what: str) -> T:
         n for n, f in accepted.items() if n not in given and f.default is MISSING and f.default_factory is MISSING
     ]
     if absent:
-        example = ",".join(f"{n}=…" for n in absent)
-        raise ParameterError(f"{what} {name!r} needs {', '.join(absent)}", hint=f"write {name}:{example}")
+        example = ",".join([*(f"{n}=…" for n in absent), *(f"{n}={spell_value(value)}" for n, value in given.items())])
+        which = "the parameter" if len(absent) == 1 else "the parameters"
+        raise ParameterError(f"{what} {name!r} needs {which} {', '.join(absent)}", hint=f"write {name}:{example}")
     made: T = kind(**given)
     return made
 
@@ -103,6 +104,24 @@ def _with_number(text: str, known: Mapping[str, type[Any]]) -> str | None:
         return None
     needed = [f.name for f in fields(known[bare[1]]) if f.default is MISSING and f.default_factory is MISSING]
     return f"write {bare[1]}:{needed[0]}={bare[2]}" if len(needed) == 1 else None
+
+
+def _with_parameter(text: str, known: Mapping[str, type[Any]]) -> str | None:
+    """Return the hint for a parameter without a name before it, such as k=5: the first name that begins or ends so."""
+    bare = re.fullmatch(r"([A-Za-z_]\w*)\s*=\s*([^,:=]+)", text.strip())
+    if bare is None:
+        return None
+    taking = [name for name in known if bare[1] in {each.name for each in fields(known[name])}]
+    key = bare[1]
+    named = [name for name in taking if f"-{key}-" in name] or [name for name in taking if name.startswith(f"{key}-")]
+    for name in (named or taking)[:1]:
+        others = [
+            each.name
+            for each in fields(known[name])
+            if each.default is MISSING and each.default_factory is MISSING and each.name != bare[1]
+        ]
+        return f"write {name}:{','.join([*(f'{other}=…' for other in others), f'{bare[1]}={bare[2].strip()}'])}"
+    return None
 
 
 def split(text: str, mark: str) -> list[str]:

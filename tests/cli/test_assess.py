@@ -42,7 +42,7 @@ def test_both_sides(run, patients, roles, release):
     assert told["prosecutor"]["highest"] <= 1 / 5
     assert told["smallest_class"] >= 5
     words = run("assess", release, "--original", patients, *roles, *HIERARCHY, "--suda", "2", "--unique-sets", "2").out
-    for part in ("before", "after", "prosecutor, highest risk", "special uniques", "single somebody out", "ema-0.09-"):
+    for part in ("before", "after", "prosecutor: highest risk", "special uniques", "single out", "ema-0.09-"):
         assert part in words
 
 
@@ -52,7 +52,7 @@ def test_a_release_with_stars_tells_the_count_of_sdcmicro_beside_its_classes(run
     found = run("assess", path, "--quasi", "a,b")
     words = " ".join(found.out.split())
     assert "the smallest of 1 row" in words
-    assert "where a star matches everything, each row fits at least 2 rows; that is no promise" in words
+    assert "where a suppressed cell matches everything, each row fits at least 2 rows; this is no guarantee" in words
     assert json.loads(run("assess", path, "--quasi", "a,b", "--json").out)["fewest_compatible"] == 2
 
 
@@ -98,7 +98,7 @@ def test_a_profile_is_a_gate(run, patients, roles, release):
     # Nearly everybody has a cost of their own: no limit of their own makes that public.
     relaxed = run(*asked, "--profile", "public:highest=0.5,homogeneous=1")
     assert relaxed.code == 4
-    assert "have a value of their own in the sensitive column 'cost'" in relaxed.out
+    assert "are unique on the sensitive column 'cost'" in relaxed.out
     assert run(*asked, "--profile", "internal").code == 0
 
 
@@ -211,8 +211,8 @@ def test_columns_without_a_role_are_named(run, patients, roles):
 def test_what_the_screen_says(run, patients, roles, tmp_path):
     found = run("assess", patients, *roles).out
     assert "300 rows in 300 classes, the smallest of 1 row\n" in found
-    assert "the journalist's figures are the prosecutor's: no population is known" in found
-    assert "the prosecutor's" not in run("assess", patients, *roles, "--population-size", "900").out
+    assert "Risk of a journalist: no population is known" in found
+    assert "no population is known" not in run("assess", patients, *roles, "--population-size", "900").out
     single = tmp_path / "single.csv"
     single.write_text("who,age\na,1\na,1\n")
     found = run("assess", single, "--person", "who", "--quasi", "age").out
@@ -270,7 +270,7 @@ def test_a_column_that_is_published_as_it_is_fails_a_public_release(run, tmp_pat
     (singling_out,) = (each for each in found["practice"] if each["rule"] == "wp216-singling-out")
     assert singling_out["status"] == "failed"
     shown = run("assess", out, *asked, "--profile", "public")
-    assert "verdict: FAILS the profile public" in shown.out
+    assert "The release FAILS the profile public." in shown.out
     assert "not checked: no attack was tried" in shown.out
     assert run("assess", out, *asked).code == 0  # only a profile makes it a gate
     assert run("assess", out, *asked, "--profile", "public:published_uniques=1").code == 0

@@ -45,11 +45,12 @@ def test_flags_and_a_register_instead_of_a_policy(run, folder) -> None:
 def test_all_attacks_in_one_table(run, folder) -> None:
     ran = run("attack", "all", folder / "release.csv", "--policy", folder / "policy.toml", "--seed", 1)
     assert ran.code == 0, ran.err
-    assert "did not apply:" in ran.out
+    assert "Attacks that do not apply:" in ran.out
     assert "membership: it needs a table of people of the same kind who are not in the original" in ran.out
-    assert "defend: " in ran.out
-    first = ran.out.splitlines()[2].split()[0]
-    assert f"{first} succeeds. " in ran.out
+    assert "To defend: " in ran.out
+    lines = ran.out.splitlines()
+    first = lines[1 + next(index for index, line in enumerate(lines) if line.startswith("───"))].split()[0]
+    assert f"{first} beats chance. " in ran.out
     patients = pa.csv.read_csv(folder / "patients.csv")
     assert not any(value in ran.out for name in ("name", "disease") for value in set(patients[name].to_pylist()))
 
@@ -58,7 +59,7 @@ def test_all_attacks_in_no_time(run, folder) -> None:
     given = ["attack", "all", folder / "release.csv", "--policy", folder / "policy.toml", "--seconds", "1e-9"]
     ran = run(*given)
     assert ran.code == 0
-    assert "left out for lack of time (--seconds): record-linkage" in ran.out
+    assert "Left out for lack of time (--seconds): record-linkage" in ran.out
     told = json.loads(run(*given, "--json").out)
     assert "record-linkage" in told["left_out"]
     assert (told["outcomes"], told["succeeds"]) == ([], False)

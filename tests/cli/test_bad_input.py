@@ -213,6 +213,15 @@ CASES: dict[str, Case] = {
     "importance of a sensitive column": Case(
         2, lambda f: anonymize(f, table(f), "--importance", "disease=2"), "no quasi-identifier"
     ),
+    "a form of numbers that is none": Case(
+        2, lambda f: anonymize(f, table(f), "--algorithm", "mondrian", "--numeric", "age=median"), "must be one of"
+    ),
+    "a form without a column": Case(2, lambda f: anonymize(f, table(f), "--numeric", "mean"), "must be written"),
+    "a form of numbers for a sensitive column": Case(
+        2,
+        lambda f: anonymize(f, table(f), "--algorithm", "mondrian", "--numeric", "disease=mean"),
+        "no quasi-identifier",
+    ),
     "importance of 0 in a policy": Case(
         1, lambda f: policy(f, age=('age = { role = "quasi" }', 'age = { role = "quasi", importance = 0 }')), "above 0"
     ),
@@ -283,7 +292,7 @@ CASES: dict[str, Case] = {
     "policy with a role twice": Case(
         1, lambda f: policy(f, key=("[privacy]", 'age = "sensitive"\n[privacy]')), "broken TOML"
     ),
-    "policy beside flags": Case(2, lambda f: [*policy(f), "--quasi", "age"], "--quasi cannot stand beside"),
+    "policy beside flags": Case(2, lambda f: [*policy(f), "--quasi", "age"], "sets what --quasi would set"),
     "verify without roles": Case(2, lambda f: ["verify", table(f)], "no model"),
     "verify of another table": Case(1, lambda f: ["verify", table(f), "--quasi", "ages", *MODEL], "no column 'ages'"),
     "measure without the original": Case(2, lambda f: ["measure", table(f), "--quasi", "age"], "no original"),

@@ -200,7 +200,7 @@ def test_a_changed_sensitive_cell_is_not_what_was_certified(policy: Path, run) -
     assert ran.code == 4
     document = json.loads(ran.out)
     assert [verdict["model"] for verdict in document["models"] if not verdict["holds"]] == ["own-certificate"]
-    assert "that of another file" in ran.err
+    assert "belongs to another file" in ran.err
     Path(f"{release}.certificate.json").unlink()
     assert run("verify", release, "--policy", policy).code == 0, "without a certificate the models alone decide"
 
@@ -266,7 +266,7 @@ def test_measure_tells_who_could_have_been_in_the_table(policy: Path, run) -> No
     assert "matching classes of a tuple" in chart.read_text()
     said = run(*job, "--chart", chart)
     assert (said.code, "--overwrite" in said.err) == (1, True)
-    assert "originals with one matching class" in run(*job).out
+    assert "originals that match one class" in run(*job).out
 
 
 def test_generate_is_seeded_or_says_its_seed(tmp_path: Path, run) -> None:

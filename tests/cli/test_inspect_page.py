@@ -21,7 +21,7 @@ def test_the_page_is_written_and_told(data, run):
     assert document["policy"] is None
     text = page.read_text(encoding="utf-8")
     best = document["combinations"]["sets"][0]
-    assert " + ".join(best["columns"]) in text
+    assert ", ".join(best["columns"]) in text
     assert "SECRET" not in text + ran.out + ran.err
     assert run("inspect", data, "--html", page).code == 1, "what exists is not replaced"
     shown = run("inspect", data, "--html", page, "--overwrite", "--show-values")
@@ -33,7 +33,7 @@ def test_the_page_is_written_and_told(data, run):
 def test_the_screen_tells_the_riskiest_columns_and_why(data, run):
     ran = run("inspect", data)
     assert "columns together" in ran.out
-    assert "rows alone" in ran.out
+    assert "unique rows" in ran.out
     assert "in doubt: others may know it; 0 % of the rows have a value of their own" in ran.out
     small = json.loads(run("inspect", data, "--unique-sets", 1, "--json").out)
     assert small["combinations"]["size"] == 1
@@ -59,7 +59,7 @@ def test_bad_input(data, run, monkeypatch, flags, code, words):
 
 
 def test_a_sample_is_said(data, run, monkeypatch):
-    monkeypatch.setattr("indistinct.study.inspect.inspecting.FOR_ROWS", 2e-6)
+    monkeypatch.setattr("indistinct.inspection.inspect.FOR_ROWS", 2e-6)
     monkeypatch.setattr("indistinct.engines.SHARE_OF_FREE", 0.0)
     ran = run("inspect", data, "--memory", "1GB", "--json")
     assert ran.code == 0, ran.err

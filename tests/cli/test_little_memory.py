@@ -65,7 +65,7 @@ def test_want_of_memory_while_measuring_leaves_the_exit_of_a_verified_release(ru
     def refuse(*_, **__):
         raise ind.OutOfMemoryError("no room", hint="give more")
 
-    monkeypatch.setattr("indistinct.study.measure.measuring.measure", refuse)
+    monkeypatch.setattr("indistinct.evaluation.measure.measure.measure", refuse)
     asked = ["--model", "k-anonymity:k=5", "--algorithm", "mondrian", "-o", str(tmp_path / "release.csv")]
     ran = run("anonymize", str(tmp_path / "original.parquet"), *roles, *asked)
     assert ran.code == 0

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from indistinct.study.scan.scan import CHECKS
+from indistinct.exploration.scan.scan import CHECKS
 
 ROOT = Path(__file__).parents[2]
 NAME = "Zebedee Quill"

@@ -39,7 +39,7 @@ def test_a_policy_names_the_population(run, files):
     assert told["certificate"]["population_size"] == 400
     assert told["models"][0]["larger_is_stronger"] == ["low"]
     assert run("verify", files / "out.csv", "--policy", policy).code == 0
-    assert "compared with a population of 400" in run("verify", files / "out.csv", "--policy", policy).out
+    assert "Compared with a population of 400" in run("verify", files / "out.csv", "--policy", policy).out
     explored = json.loads(run("explore", policy, "--json").out)
     assert any(node["satisfied"] for node in explored["nodes"])
     again = ["apply", files / "recoding.json", files / "table.csv", "-o", files / "again.csv"]

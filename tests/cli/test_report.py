@@ -84,7 +84,7 @@ def test_figures_equal_those_of_the_other_commands(run, folder):
     more = ["--workload", "queries.sql", "--seconds", "60", "--seed", "1"]
     code, told = run("report", "release.csv", *beside, *more, "-o", "report.html", "--json")
     assert code == 0, told.err
-    assert json.loads(told.out)["sections"][:2] == ["Verdict", "What was promised, and whether it holds"]
+    assert json.loads(told.out)["sections"][:2] == ["Verdict", "Privacy guarantee"]
     commands = {
         "certificate": ["verify", "release.csv", *beside],
         "assess": ["assess", "release.csv", *beside],
@@ -141,8 +141,8 @@ def test_a_promise_that_does_not_hold_is_said(run, folder):
     words = ["--policy", "policy.toml", "--model", "k-anonymity:k=200", "-o", "broken.html"]
     code, told = run("report", "release.csv", *words)
     assert code == 4
-    assert "does NOT hold" in told.err
-    assert "A promise does NOT hold." in (folder / "broken.html").read_text(encoding="utf-8")
+    assert "is NOT satisfied" in told.err
+    assert "The privacy guarantee is NOT satisfied." in (folder / "broken.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -168,12 +168,12 @@ def test_a_certificate_of_another_file_is_refused(run, folder):
     (folder / "foreign.csv.certificate.json").write_bytes(beside)
     code, told = run("report", "foreign.csv", "--policy", "policy.toml", "-o", "foreign.html")
     assert code == 1
-    assert "is that of another file" in told.err
+    assert "belongs to another file" in told.err
     assert not (folder / "foreign.html").exists()
 
 
 def test_a_missing_extra_is_told_before_any_work(run, folder, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "jinja2", None)
+    monkeypatch.setitem(__import__("sys").modules, "altair", None)
     code, told = run("report", "release.csv", "--policy", "policy.toml", "-o", "absent.html")
     assert code == 1
     assert 'pip install "indistinct[report]"' in told.err

@@ -57,6 +57,7 @@ def test_every_command_escapes_names(run, table, policy, monkeypatch):
         "distributions": ["out.csv", *beside],
         "assess": ["out.csv", *beside, "--profile", "public"],
         "attack": ["all", "out.csv", *beside, "--seconds", "1"],
+        "analyze": ["out.csv", *beside, "--formula", "x ~ y"],
         "scan": ["out.csv", *beside],
         "explore": [policy],
         "codebook": ["out.csv", "--policy", policy],

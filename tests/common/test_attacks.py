@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
+from indistinct.evaluation.attack.attack import target_of
+from indistinct.evaluation.attack.base import Attack
+from indistinct.evaluation.attack.registry import ATTACKS, parse_attack
 from indistinct.spelling import spell
-from indistinct.study.attack.attacking import target_of
-from indistinct.study.attack.base import Attack
-from indistinct.study.attack.registry import ATTACKS, parse_attack
 
 KEYS = {
     "attack",
@@ -78,7 +78,7 @@ def test_an_attack_is_a_frozen_value_with_a_spelling(name) -> None:
     # Attacks on sensitive values differ only in what they take for learnt, and share a file.
     shared = dict.fromkeys(("homogeneity", "background-knowledge", "skewness", "similarity"), "attributes")
     home = {**shared, "unsorted-matching": "row_order"}.get(name, name.replace("-", "_").lower())
-    assert kind.__module__ == f"indistinct.study.attack.{home}"
+    assert kind.__module__ == f"indistinct.evaluation.attack.{home}"
     attack = parse_attack(name)
     assert parse_attack(spell(attack)) == attack == kind()
     assert (kind.__doc__ or "").strip()

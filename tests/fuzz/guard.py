@@ -75,13 +75,6 @@ def _serve() -> None:
     import pyarrow.csv
     import pyarrow.parquet  # noqa: F401
 
-    import indistinct.job.policy
-    import indistinct.job.publishing
-    import indistinct.study.explore
-    import indistinct.study.inspect
-    import indistinct.study.measure.measuring
-    import indistinct.study.scan.scan
-    import indistinct.study.summary  # noqa: F401
     from indistinct.cli import main
 
     with Path(os.devnull).open("w") as nothing, redirect_stdout(nothing), redirect_stderr(nothing):

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from indistinct.study.assess.membership import BucketCodes, membership
+from indistinct.evaluation.assess.membership import membership
+from indistinct.frequencies.slices import KNOWN, Slice
 
 TABLE = [
     (22, "M", 47906, "dyspepsia"),
@@ -26,7 +27,8 @@ def coded(columns):
         vectors = [tuple(row[a] for a in attributes) for row in TABLE]
         known = sorted(set(vectors))
         codes.append(np.array([known.index(vector) for vector in vectors]))
-    return BucketCodes(BUCKETS, tuple(codes)), np.stack(codes, axis=1)
+    slices = [Slice(BUCKETS, {KNOWN: each}, np.ones(len(BUCKETS), np.int64)) for each in codes]
+    return slices, np.stack(codes, axis=1)
 
 
 SLICED = [(AGE, SEX), (ZIP, DISEASE)]

@@ -7,11 +7,11 @@ import pytest
 
 import indistinct as ind
 from indistinct.engines import count_source
+from indistinct.evaluation.assess.individual import individual_risk, risks_of_counts, sums_of_weights, weight_keys
+from indistinct.evaluation.assess.special_uniques import dis_suda, special_uniques
 from indistinct.frequencies.count import Request
 from indistinct.frequencies.value import Classes, FrequencySet
-from indistinct.study.assess.individual import individual_risk, risks_of_counts, sums_of_weights, weight_keys
-from indistinct.study.assess.special_uniques import dis_suda, special_uniques
-from indistinct.study.assess.unique_sets import minimal_uniques
+from indistinct.inspection.unique_sets import minimal_uniques
 
 QUASI = ("residence", "gender", "education", "labor")
 RECORDS = [

@@ -10,10 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import indistinct as ind
-from indistinct import engines
 from indistinct.engines.duckdb import DuckDB
-from indistinct.engines.levels import Levels, Room
-from indistinct.frequencies.levels import KnownValues
+from indistinct.engines.passes import Room, TablePasses
+from indistinct.frequencies.passes import KnownValues
 
 ROWS = 60_000
 SCHEMA = ind.Schema(quasi=["age", "zipcode"], insensitive=["note"])
@@ -45,7 +44,7 @@ def folders(tmp_path, monkeypatch):
 
 @pytest.fixture
 def little_room(monkeypatch):
-    monkeypatch.setattr(engines, "DuckDB", lambda *_: DuckDB(room=ROOM))
+    monkeypatch.setattr("indistinct.engines.duckdb.DuckDB", lambda *_: DuckDB(room=ROOM))
 
 
 def _is_empty(*places):
@@ -87,14 +86,14 @@ def test_a_full_disk_ends_the_run_and_leaves_nothing(folders, algorithm):
 def test_a_file_that_changes_between_passes_is_not_published(folders, algorithm, monkeypatch):
     source, out = folders / "in" / "table.parquet", folders / "out" / "release.parquet"
     pq.write_table(_table(), source)
-    values = Levels.values
+    values = TablePasses.values
 
     def values_and_change(self, *arguments, **options):
         found: dict[str, KnownValues] = values(self, *arguments, **options)
         pq.write_table(_table().slice(1), source)
         return found
 
-    monkeypatch.setattr(Levels, "values", values_and_change)
+    monkeypatch.setattr(TablePasses, "values", values_and_change)
     with pytest.raises(ind.InputError, match="has changed while it was read, so nothing is published"):
         ind.anonymize(
             source,

@@ -318,7 +318,7 @@ def test_a_number_that_bounds_a_column_is_not_dropped_by_a_typing_error(page):
     page.write("top-age", "6o")
     page.wait("the reason", lambda: "must be a number" in page.error_at("top-age"))
     page.at("hierarchies")
-    page.wait("the notice", lambda: "age: nothing above" in page.text)
+    page.wait("the notice", lambda: "age: top-code at" in page.text)
     page.at("search")
     page.wait("the notice", lambda: page.has("not-valid"))
     page.wait("an action that waits", lambda: not page.find("search").is_enabled())

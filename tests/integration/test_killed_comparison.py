@@ -1,10 +1,10 @@
 """A process of a comparison that dies."""
 
 import indistinct as ind
+from indistinct.exploration.compare import workers
+from indistinct.exploration.compare.trials import ComparedJob, Point, metrics_of
 from indistinct.job.job import Job
 from indistinct.samples import generate_patients
-from indistinct.study.compare import workers
-from indistinct.study.compare.trials import ComparedJob, Point, metrics_of
 from indistinct.tables import open_table
 
 SCHEMA = ind.Schema(quasi=["age", "sex", "zipcode"], sensitive=["disease"])

@@ -192,7 +192,7 @@ def contents(folder):
         ("indistinct.engines.duckdb.opening:_check_doubtful", "file", "cells"),  # text became a Parquet file
         ("indistinct.engines.duckdb:publish_rows", "file", "cells"),
         ("indistinct.tables.several:_of_one_kind", "-", "cells"),  # standard input was copied
-        ("indistinct.engines.levels:PartedRows.read", "file", "levels"),
+        ("indistinct.engines.passes:PartedRows.read", "file", "levels"),
     ],
 )
 def test_a_kill_leaves_no_plain_rows_and_any_command_takes_away_the_rest(table, folder, tmp_path, moment, source, how):
@@ -203,7 +203,7 @@ def test_a_kill_leaves_no_plain_rows_and_any_command_takes_away_the_rest(table, 
             [sys.executable, "-c", KILLED, moment, how, *command], stdin=piped, env=environment, check=False
         )
     assert killed.returncode == -signal.SIGKILL
-    if moment != "indistinct.engines.levels:PartedRows.read":
+    if moment != "indistinct.engines.passes:PartedRows.read":
         assert len(files_of(folder)) == 1
     assert not [content for content in contents(folder) if b"planted" in content or content.startswith(b"PAR1")]
     assert [content for content in contents(folder) if content] == []

@@ -97,6 +97,36 @@ def test_spark_reads_hive_partitions_as_memory_does(tmp_path, named, marks):
     assert rows_of(found[0]) == rows_of(found[1])
 
 
+@pytest.mark.parametrize("columns", [["city"], ["seen_on", "count"]])
+@pytest.mark.parametrize("marks", [pytest.param(None, marks=ON_SPARK, id="spark")])
+def test_spark_writes_the_partitions_of_memory(tmp_path, columns, marks):
+    spark()
+    table = nasty_table().select(["person", "age", "city", "illness"])
+    rows = len(table)
+    table = table.append_column(
+        "seen_on", pa.array([None if i % 3 else 19_700 + i % 2 for i in range(rows)], pa.date32())
+    )
+    table = table.append_column("count", pa.array([None if i % 5 else i % 4 for i in range(rows)], pa.int64()))
+    schema = ind.Schema(
+        identifiers=["person"], quasi=["age", "city"], sensitive=["illness"], insensitive=["seen_on", "count"]
+    )
+    how = {"model": "k-anonymity:k=3", "algorithm": "mondrian", "seed": 1, "partition_by": columns}
+    released = {}
+    for engine in ("memory", "spark"):
+        pq.write_table(table, tmp_path / "in.parquet")
+        released[engine] = ind.anonymize(
+            tmp_path / "in.parquet", schema, engine=engine, output=tmp_path / f"{engine}.parquet", **how
+        )
+    paths = {
+        engine: sorted(str(path.relative_to(tmp_path / f"{engine}.parquet")) for path in folder.rglob("*.parquet"))
+        for engine, folder in ((each, tmp_path / f"{each}.parquet") for each in released)
+    }
+    assert paths["memory"] == paths["spark"]
+    one, other = (released[engine].table for engine in released)
+    assert one.column_names == other.column_names
+    assert rows_of(one) == rows_of(other)
+
+
 @pytest.mark.parametrize("marks", [pytest.param(None, marks=ON_SPARK, id="spark")])
 def test_a_release_is_a_frame_of_spark(marks):
     session = spark()

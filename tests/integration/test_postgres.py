@@ -128,7 +128,7 @@ def test_rows_that_fit_are_read_once_and_let_go_when_they_are_published(server, 
         monkeypatch.setattr("indistinct.engines.postgres.FOR_ROWS", share)
         with ind.open(visits) as source:
             made.append(ind.anonymize(source, SCHEMA, model="k-anonymity:k=5", algorithm="mondrian", seed=3))
-            assert "held" not in source.learned
+            assert not source.held
     assert ["GROUP BY" in sql for sql in statements] == [False, True, False]
     assert made[0].recoding == made[1].recoding
     first, second = (sorted(map(str, each.table.to_pylist())) for each in made)
@@ -138,9 +138,9 @@ def test_rows_that_fit_are_read_once_and_let_go_when_they_are_published(server, 
 def test_rows_are_not_held_beyond_what_they_may_take(server, visits):
     with ind.open(visits) as source:
         source.hold(source.columns, source.rows * len(source.columns) * 4)  # codes alone would fit
-        assert "held" not in source.learned
+        assert not source.held
         source.hold(source.columns, 1 << 20)
-        assert sum(map(len, source.learned["held"])) == source.rows
+        assert sum(map(len, source.held)) == source.rows
 
 
 # Encodings

@@ -70,4 +70,4 @@ def test_pages_are_numbered_and_the_verdict_is_on_the_first(printed):
         (number, len(pages)) for number in range(1, len(pages) + 1)
     ]
     assert "The release FAILS the profile licensed." in pages[0]
-    assert "What was promised" in said
+    assert "Privacy guarantee" in said

@@ -9,8 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import indistinct as ind
-from indistinct import engines
-from indistinct.engines.levels import Room
+from indistinct.engines.passes import Room
 from indistinct.engines.postgres import Postgres
 from indistinct.engines.spark import Spark, sampling
 from indistinct.tables import Reading
@@ -52,7 +51,7 @@ def test_counting_and_publishing_see_one_draw(kind, room, file, tmp_path, monkey
     # A frame that gives other rows first whenever it is read.
     frame = session.read.parquet(str(file)).orderBy("weight").repartition(5)
     if room is not None:
-        monkeypatch.setattr(engines, "Spark", lambda *_: Spark(room=room))
+        monkeypatch.setattr("indistinct.engines.spark.Spark", lambda *_: Spark(room=room))
     release = ind.anonymize(
         file if kind == "file" else frame,
         MEASURED,

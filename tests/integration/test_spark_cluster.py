@@ -29,7 +29,7 @@ release = ind.anonymize(
     folder / "people.parquet", schema, model={model!r}, algorithm="mondrian", engine="spark",
     output=folder / {output!r},
 )
-print("by part" if release.by_part else len(release.recoding.columns[1].domain))
+print("by part" if release.check.assignment is None else len(release.recoding.columns[1].domain))
 """
 HINDRANCES = '''
 """What goes wrong on workers, on purpose: classes of the product with one method that does something else first."""
@@ -40,7 +40,7 @@ import time
 from pathlib import Path
 
 import psutil
-from indistinct.engines.levels import Room
+from indistinct.engines.passes import Room
 from indistinct.engines.spark import Spark, parts, passes, publish
 from indistinct import engines
 
@@ -134,8 +134,8 @@ def task_runs_twice(folder):
     publish.PublishedForm = SlowWriting
 
 
-def by_levels(folder):
-    engines.Spark = lambda *_: Spark(room=LEVELS)
+def by_passes(folder):
+    engines.spark.Spark = lambda *_: Spark(room=LEVELS)
 
 
 def worker_is_lost_by_levels(folder):
@@ -144,7 +144,7 @@ def worker_is_lost_by_levels(folder):
 
 
 def worker_is_lost_part_by_part(folder):
-    engines.Spark = lambda *_: Spark(room=PARTS)
+    engines.spark.Spark = lambda *_: Spark(room=PARTS)
     parts.RangeWork = LostRanges
 '''
 # A Python without the package, for workers: it finds all others.

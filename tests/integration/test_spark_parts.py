@@ -11,15 +11,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import indistinct as ind
-from indistinct import engines
-from indistinct.engines.levels import Room
+from indistinct.engines.passes import Room
 from indistinct.engines.spark import Spark, parts, publish
 from indistinct.errors import InfeasibleError, InputError, OutOfMemoryError, OutputError, VerificationError
-from indistinct.job.parts import LevelPlan
+from indistinct.job.parts import CutTable
 from indistinct.recoding.class_rows import class_words
 from indistinct.release.verification import check
 from references.engine_runs import rows_of
-from references.level_runs import MODELS, NOWHERE, by_levels
+from references.pass_runs import MODELS, NOWHERE, by_passes
 from references.spark_session import QUIET, needs_java, spark
 
 pytestmark = [*QUIET, pytest.mark.xdist_group("spark")]
@@ -58,7 +57,7 @@ def output(tmp_path):
 def small(monkeypatch):
     """Let the driver hold no class and few values, a worker few rows of a part, and a file few rows."""
     spark()
-    monkeypatch.setattr(engines, "Spark", lambda *_: Spark(room=Room(150, 20, 50, 0)))
+    monkeypatch.setattr("indistinct.engines.spark.Spark", lambda *_: Spark(room=Room(150, 20, 50, 0)))
     monkeypatch.setattr(publish, "MOST_ROWS", 130)
     monkeypatch.setattr(parts, "PIECE", 2000)
 
@@ -89,7 +88,7 @@ def test_files_go_part_by_part_with_the_answer_of_memory(file, output, model):
         return
     mine = ind.anonymize(file, SCHEMA, engine="spark", output=output, **options)
     require_equal(mine, memory, output)
-    assert mine.by_part
+    assert mine.check.assignment is None
     assert len(list(output.glob("*.parquet"))) > 3
     assert sorted(path.name for path in output.parent.iterdir()) == [output.name, f"{output.name}.certificate.json"]
     assert not spark().sparkContext._jsc.getPersistentRDDs()
@@ -109,7 +108,7 @@ def test_a_seed_gives_the_same_rows_in_the_same_order(file, tmp_path):
         orders.append(read_in_order(output).to_pylist())
     duckdb = tmp_path / "duckdb.parquet"
     with pytest.MonkeyPatch.context() as patch:
-        by_levels(Room(150, 20, 50, 0), patch)
+        by_passes(Room(150, 20, 50, 0), patch)
         ind.anonymize(file, SCHEMA, engine="duckdb", output=duckdb, **options)
     assert orders == [pq.read_table(duckdb).to_pylist()] * 2
 
@@ -146,7 +145,7 @@ def test_a_recoding_that_is_kept_is_applied_to_another_file_with_the_answer_of_m
     lost = wanted.certificate.suppressed_rows
     assert str(refused.value).startswith(f"the recoding would suppress {lost:,} of 700 rows")
     Path(f"{saved}.arrow").write_bytes(Path(f"{saved}.arrow").read_bytes()[:-1])
-    with pytest.raises(InputError, match="the recoding cannot be read"):
+    with pytest.raises(InputError, match="not a recoding that can be read"):
         ind.apply(saved, other, suppression=1.0, engine="spark", output=tmp_path / "refused.parquet")
     assert not (tmp_path / "refused.parquet").exists()
 
@@ -211,8 +210,8 @@ def test_what_is_not_made_part_by_part_is_refused_by_name(file, output):
 def test_a_folder_that_is_rewritten_after_the_cuts_is_not_published(file, output, monkeypatch, classes):
     """As many rows of the same values, which other people have: verification alone would not notice."""
     spark()
-    monkeypatch.setattr(engines, "Spark", lambda *_: Spark(room=Room(150, 20, 50, classes)))
-    made = LevelPlan.goes_by_part.fget
+    monkeypatch.setattr("indistinct.engines.spark.Spark", lambda *_: Spark(room=Room(150, 20, 50, classes)))
+    made = CutTable.goes_by_part.fget
 
     def change(plan):
         table = pq.read_table(file)
@@ -221,7 +220,7 @@ def test_a_folder_that_is_rewritten_after_the_cuts_is_not_published(file, output
         pq.write_table(other, file, row_group_size=200)
         return made(plan)
 
-    monkeypatch.setattr(LevelPlan, "goes_by_part", property(change))
+    monkeypatch.setattr(CutTable, "goes_by_part", property(change))
     with pytest.raises(InputError, match="has changed while it was read"):
         ind.anonymize(file.parent, SCHEMA, engine="spark", output=output, model="k-anonymity:k=4", algorithm="mondrian")
     assert list(output.parent.iterdir()) == []

@@ -8,11 +8,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import indistinct as ind
-from indistinct import engines
-from indistinct.engines.levels import Room
+from indistinct.engines.duckdb import DuckDB
+from indistinct.engines.passes import Room
 from indistinct.engines.spark import Spark
 from references.engine_runs import rows_of
-from references.level_runs import NOWHERE
+from references.pass_runs import NOWHERE
 from references.spark_session import QUIET, needs_java, spark
 
 pytestmark = [*QUIET, pytest.mark.xdist_group("spark")]
@@ -46,7 +46,7 @@ def file(tmp_path):
 @pytest.mark.parametrize("levels", [{}, {"zipcode": (1, None), "age": (0, 3)}])
 def test_mondrian(classes, levels, file, tmp_path, monkeypatch):
     spark()
-    monkeypatch.setattr(engines, "Spark", lambda *_: Spark(room=Room(200, 1000, 1000, classes)))
+    monkeypatch.setattr("indistinct.engines.spark.Spark", lambda *_: Spark(room=Room(200, 1000, 1000, classes)))
     options = {**OPTIONS, "model": "k-anonymity:k=3", "algorithm": "mondrian", "levels": levels}
     memory = ind.anonymize(file, SCHEMA, engine="memory", **options)
     mine = ind.anonymize(file, SCHEMA, engine="spark", output=tmp_path / "release.parquet", **options)
@@ -60,7 +60,7 @@ def test_searches_above_levels(algorithm, file, tmp_path, monkeypatch):
     spark()
     schema = replace(SCHEMA, quasi=("zipcode", "age"), insensitive=("note", "height"))
     # On level 1 there are 30 codes and 15 bands of ages, and one more for those that are missing.
-    monkeypatch.setattr(engines, "Spark", lambda *_: Spark(room=Room(1440, 1000, 1000, 1000)))
+    monkeypatch.setattr("indistinct.engines.spark.Spark", lambda *_: Spark(room=Room(1440, 1000, 1000, 1000)))
     options = {**OPTIONS, "model": "k-anonymity:k=3", "algorithm": algorithm, "suppression": 0.05}
     options |= {"importance": {"age": 3}, "levels": {"zipcode": (1, 2), "age": (1, None)}}
     memory = ind.anonymize(file, schema, engine="memory", **options)
@@ -76,8 +76,8 @@ def test_tasks_go_up_as_far_as_all_rows_together(file, tmp_path, monkeypatch):
     spark()
     schema = replace(SCHEMA, quasi=("zipcode", "age"), insensitive=("note", "height"))
     room = Room(120, 1000, 1000, 1000)
-    monkeypatch.setattr(engines, "Spark", lambda *_: Spark(room=room))
-    monkeypatch.setattr(engines, "DuckDB", lambda *_: engines.duckdb.DuckDB(room=room))
+    monkeypatch.setattr("indistinct.engines.spark.Spark", lambda *_: Spark(room=room))
+    monkeypatch.setattr("indistinct.engines.duckdb.DuckDB", lambda *_: DuckDB(room=room))
     options = {**OPTIONS, "model": "k-anonymity:k=3", "algorithm": "optimal", "importance": None}
     mine = ind.anonymize(file, schema, engine="spark", output=tmp_path / "release.parquet", **options)
     alone = ind.anonymize(file, schema, engine="duckdb", **options)

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import indistinct as ind
-from indistinct.study.attack import matching
-from indistinct.study.attack.attacking import target_of
-from indistinct.study.attack.attributes import own_share_without
-from indistinct.study.attack.crowd import original_crowd
-from indistinct.study.attack.matching import belief, groups_of, match
+from indistinct.evaluation.attack import matching
+from indistinct.evaluation.attack.attack import target_of
+from indistinct.evaluation.attack.attributes import own_share_without
+from indistinct.evaluation.attack.crowd import original_crowd
+from indistinct.evaluation.attack.matching import belief, groups_of, match
 
 SCHEMA = ind.Schema(quasi=["age", "sex"], sensitive=["disease"])
 rows = st.lists(st.tuples(st.integers(20, 30), st.sampled_from("mf"), st.sampled_from("abc")), min_size=6, max_size=25)

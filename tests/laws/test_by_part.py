@@ -10,11 +10,11 @@ from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 
 import indistinct as ind
-from indistinct.engines.levels import Room
+from indistinct.engines.passes import Room
 from indistinct.errors import InfeasibleError, InputError
 from indistinct.testing.strategies import samples
 from references.engine_runs import rows_of
-from references.level_runs import MODELS, NOWHERE, by_levels, measurements
+from references.pass_runs import MODELS, NOWHERE, by_passes, measurements
 
 few = settings(deadline=None, max_examples=5, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 
@@ -43,7 +43,7 @@ def test_samples_of_every_kind(model, data, tmp_path_factory):
     room = Room(data.draw(st.integers(10, 12)), data.draw(st.sampled_from([0, 3, 100])), 100, 0)
     options = {"model": model.format(k=data.draw(st.integers(2, 5))), "hierarchies": sample.hierarchies}
     with pytest.MonkeyPatch.context() as patch:
-        by_levels(room, patch)
+        by_passes(room, patch)
         try:
             found = answers(
                 sample.table, sample.schema, tmp_path_factory.mktemp("parts"), algorithm="mondrian", **options
@@ -63,7 +63,7 @@ def test_measurements(model, data, tmp_path_factory):
     form = data.draw(st.sampled_from(["numeric=interval", "numeric=bounds"]))
     wanted = model.format(k=data.draw(st.integers(2, 5)))
     with pytest.MonkeyPatch.context() as patch:
-        by_levels(room, patch)
+        by_passes(room, patch)
         try:
             found = answers(table, schema, tmp_path_factory.mktemp("parts"), model=wanted, algorithm=f"mondrian:{form}")
         except InfeasibleError:
@@ -76,7 +76,7 @@ def test_ranges_as_columns_are_refused_by_name(tmp_path):
     schema = ind.Schema(quasi=["age"], sensitive=["disease"])
     options = {"model": "k-anonymity:k=2", "algorithm": "mondrian", "ranges": "columns"}
     with pytest.MonkeyPatch.context() as patch:
-        by_levels(Room(10, 3, 100, 0), patch)
+        by_passes(Room(10, 3, 100, 0), patch)
         with pytest.raises(ind.OutOfMemoryError, match="part by part, but not with ranges=columns"):
             answers(table, schema, tmp_path, **options)
 
@@ -91,7 +91,7 @@ def test_another_table_under_a_recoding_by_parts(data, tmp_path_factory):
     room = Room(data.draw(st.integers(100, 160)), data.draw(st.sampled_from([0, 10])), 100, 0)
     options = {"model": f"k-anonymity:k={data.draw(st.integers(2, 5))}", "algorithm": "mondrian"}
     with pytest.MonkeyPatch.context() as patch:
-        by_levels(room, patch)
+        by_passes(room, patch)
         try:
             memory = ind.anonymize(table, schema, engine="memory", seed=1, **options)
         except InfeasibleError:
@@ -131,7 +131,7 @@ def test_values_that_the_first_table_did_not_have(data, tmp_path_factory):
     places = {"output": folder / "release.parquet", "save_recoding": folder / "recoding.json"}
     again = folder / "again.parquet"
     with pytest.MonkeyPatch.context() as patch:
-        by_levels(Room(150, 10, 100, 0), patch)
+        by_passes(Room(150, 10, 100, 0), patch)
         ind.anonymize(table, schema, engine="duckdb", seed=1, **places, **options)
         assert "by-part" in places["save_recoding"].read_text()
         found = ind.apply(places["save_recoding"], other, suppression=1.0, seed=1, engine="duckdb", output=again)
@@ -148,7 +148,7 @@ def test_what_adds_up_is_what_memory_measures(data, tmp_path_factory):
     table = data.draw(measurements())
     schema = ind.Schema(quasi=table.column_names[:-1], sensitive=["disease"])
     with pytest.MonkeyPatch.context() as patch:
-        by_levels(Room(100, 10, 100, 0), patch)
+        by_passes(Room(100, 10, 100, 0), patch)
         try:
             memory, parts, _ = answers(
                 table, schema, tmp_path_factory.mktemp("parts"), model="k-anonymity:k=3", algorithm="mondrian"
@@ -164,7 +164,7 @@ def test_a_file_that_changes_after_the_cuts_is_not_published(tmp_path, monkeypat
     table = pa.table({"x": np.arange(400.0), "y": np.arange(400.0)[::-1]})
     source, place = tmp_path / "table.parquet", tmp_path / "release.parquet"
     pq.write_table(table, source)
-    by_levels(Room(100, 10, 100, 0), monkeypatch)
+    by_passes(Room(100, 10, 100, 0), monkeypatch)
 
     def change(job, plan):
         pq.write_table(pa.table({"x": np.arange(400.0) + 0.5, "y": np.arange(400.0)}), source)

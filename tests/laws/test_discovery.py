@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indistinct.study.inspect import combinations as module
-from indistinct.study.inspect import inspect
-from indistinct.study.inspect.combinations import risky_combinations
+from indistinct.inspection import combinations as module
+from indistinct.inspection.combinations import risky_combinations
+from indistinct.inspection.inspect import inspect
 from references.unique_sets import column_sets, minimal_uniques_of, people_unique_in
 
 quick = settings(max_examples=40, deadline=None)

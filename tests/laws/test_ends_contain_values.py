@@ -17,7 +17,7 @@ from indistinct.frequencies.encode import encode_column
 from indistinct.hierarchy import hierarchy_from_json
 from indistinct.recoding.codebook import codebook_of
 from indistinct.recoding.columns import columns_of
-from indistinct.recoding.read_back import cover_of_rows
+from indistinct.view.read_back import cover_of_rows
 
 SCHEMA = ind.Schema(quasi=["x"], insensitive=["row"])
 MOMENTS = st.one_of(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from indistinct.study.assess.individual import risks_of_counts
+from indistinct.evaluation.assess.individual import risks_of_counts
 
 quick = settings(max_examples=150, deadline=None)
 weights = st.one_of(st.floats(1, 1e15), st.integers(0, 30).map(lambda bits: 1 + 2.0**-bits))

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 import indistinct as ind
 from indistinct.algorithms.registry import ALGORITHMS, parse_algorithm
-from indistinct.study.attack.attacking import attack, target_of
-from indistinct.study.attack.minimality import known_table, posterior
+from indistinct.evaluation.attack.attack import attack, target_of
+from indistinct.evaluation.attack.minimality import known_table, posterior
 from indistinct.tables.domain import Domain
 from indistinct.testing.checks.examples import forms_of
 from references.local_by_states import recode_by_states

@@ -24,11 +24,16 @@ ROWS = st.lists(
 
 
 def sets_of(rows):
-    """Return everybody's set of classes, by definition."""
-    sets = defaultdict(set)
+    """Return each person's multiset of classes, by definition."""
+    counts = defaultdict(Counter)
     for who, a, b, _ in rows:
-        sets[who].add((a, b))
-    return {who: frozenset(classes) for who, classes in sets.items()}
+        counts[who][a, b] += 1
+    return {who: frozenset(classes.items()) for who, classes in counts.items()}
+
+
+def plain_sets_of(rows):
+    """Return each person's set of classes."""
+    return {who: frozenset(each for each, _ in classes) for who, classes in sets_of(rows).items()}
 
 
 def table_of(rows):
@@ -46,7 +51,7 @@ def test_sets_of_classes(rows):
     sets = sets_of(rows)
     shared = Counter(sets.values())
     assert linked.people == len(sets)
-    assert linked.several == sum(len(each) > 1 for each in sets.values())
+    assert linked.several == sum(sum(count for _, count in each) > 1 for each in sets.values())
     assert sorted(linked.shared.tolist()) == sorted(shared[each] for each in sets.values())
     assert [linked.below(k) for k in range(1, 5)] == [
         sum(shared[each] < k for each in sets.values()) for k in range(1, 5)
@@ -69,6 +74,36 @@ def test_sets_of_classes(rows):
     ]
     wanted = [(len(people), dict(values)) for people, values in parts.values()]
     assert sorted(map(_sorted, found)) == sorted(map(_sorted, wanted))
+
+
+@settings(deadline=None, max_examples=40)
+@given(rows=ROWS)
+def test_sets_take_the_place_of_multisets_where_numbers_of_rows_are_not_known(rows):
+    engine, source = open_source(table_of(rows))
+    counted = engine.count(source, Request(["a", "b", "who"], [("",)], person=["who"], published=True))
+    linked = linked_rows(counted, ["a", "b"], ["who"], schema=SCHEMA, rows_unknown=True)
+    sets = plain_sets_of(rows)
+    shared = Counter(sets.values())
+    assert linked.several == sum(len(each) > 1 for each in sets.values())
+    assert sorted(linked.shared.tolist()) == sorted(shared[each] for each in sets.values())
+
+
+def test_a_person_with_nine_rows_among_people_with_two_is_alone():
+    """Twelve people of one class, of whom one has nine rows: k = 12 by sets, and 1 by multisets."""
+    people = [f"p{i}" for i in range(12)]
+    who = [each for each in people for _ in range(9 if each == "p0" else 2)]
+    table = pa.table({"who": who, "a": ["x"] * len(who), "b": ["y"] * len(who), "s": ["z"] * len(who)})
+    pseudonyms = {"who": ind.Pseudonym(random=True)}
+    options = {"model": ind.KAnonymity(5), "algorithm": "mondrian", "pseudonyms": pseudonyms}
+    with pytest.raises(VerificationError, match="class-sets-shared"):
+        ind.anonymize(table, SCHEMA, **options)
+    release = ind.anonymize(table, SCHEMA, **options, knows="classes")
+    assert release.certificate.holds
+    assert release.certificate.pseudonyms == {"who": "random; numbers of rows not known"}
+    assert any("numbers of rows not known" in warning for warning in release.certificate.warnings)
+    told = {"who": ind.Pseudonym(random=True, knows="classes")}
+    assert ind.verify(release.table, SCHEMA, ind.KAnonymity(5), pseudonyms=told).holds
+    assert not ind.verify(release.table, SCHEMA, ind.KAnonymity(5), pseudonyms=["who"]).holds
 
 
 def _sorted(part):

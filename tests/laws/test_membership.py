@@ -8,9 +8,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indistinct.study.assess.membership import BucketCodes, membership, random_buckets
+from indistinct.evaluation.assess.membership import membership, random_buckets
+from indistinct.frequencies.slices import KNOWN, Slice
 
 quick = settings(max_examples=80, deadline=None)
+
+
+def slices_of(buckets, columns):
+    """Return a slice for each column of a release in buckets."""
+    return [
+        Slice(np.asarray(buckets), {KNOWN: np.asarray(codes)}, np.ones(len(buckets), np.int64)) for codes in columns
+    ]
+
+
+def codes_of(slices):
+    return [each.codes[KNOWN] for each in slices]
 
 
 @st.composite
@@ -22,15 +34,15 @@ def releases(draw):
     table = draw(st.lists(st.tuples(*[value] * columns), min_size=rows, max_size=rows))
     others = draw(st.lists(st.tuples(*[st.integers(-1, 5)] * columns), max_size=6))
     codes = np.array(table).reshape(rows, columns)
-    return BucketCodes(np.array(buckets), tuple(codes.T)), np.array([*table, *others]).reshape(-1, columns)
+    return slices_of(buckets, codes.T), np.array([*table, *others]).reshape(-1, columns)
 
 
 def matching_by_sets(published):
     """Return every candidate with its number of matching buckets."""
     count = Counter()
-    for bucket in set(published.buckets.tolist()):
-        inside = published.buckets == bucket
-        count.update(product(*(set(column[inside].tolist()) for column in published.columns)))
+    for bucket in set(published[0].units.tolist()):
+        inside = published[0].units == bucket
+        count.update(product(*(set(column[inside].tolist()) for column in codes_of(published))))
     return count
 
 
@@ -63,13 +75,13 @@ def test_permuting_a_column_inside_buckets_changes_nothing(data, seed):
     published, originals = data
     rng = np.random.default_rng(seed)
     permuted = []
-    for original in published.columns:
+    for original in codes_of(published):
         column = original.copy()
-        for bucket in np.unique(published.buckets):
-            inside = np.flatnonzero(published.buckets == bucket)
+        for bucket in np.unique(published[0].units):
+            inside = np.flatnonzero(published[0].units == bucket)
             column[inside] = column[rng.permutation(inside)]
         permuted.append(column)
-    assert membership(BucketCodes(published.buckets, tuple(permuted)), originals) == membership(published, originals)
+    assert membership(slices_of(published[0].units, permuted), originals) == membership(published, originals)
 
 
 @quick
@@ -93,7 +105,7 @@ def test_intervals_hold_the_exact_number_in_almost_all_runs(codes):
     """At a confidence of 95 %, 87 of 100 runs or fewer would be a chance of 15 in ten thousand."""
     rng = np.random.default_rng(11)
     columns = tuple((size * rng.random(600) ** 2).astype(np.int64) for size in codes)
-    published, originals = BucketCodes(random_buckets(600, 8, rng=rng), columns), np.stack(columns, axis=1)[::2]
+    published, originals = slices_of(random_buckets(600, 8, rng=rng), columns), np.stack(columns, axis=1)[::2]
     exact = membership(published, originals)
     runs = [membership(published, originals, limit=0, samples=2000, seed=seed) for seed in range(100)]
     held = sum(run.interval[0] <= exact.candidates <= run.interval[1] for run in runs)

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from indistinct.algorithms.partition import layout as layout_module
 from indistinct.algorithms.partition import strict as strict_module
-from indistinct.algorithms.partition.by_loss import Costs, partition_by_loss
+from indistinct.algorithms.partition.by_depth import partition_by_depth
+from indistinct.algorithms.partition.by_loss import Costs, LossSearch
 from indistinct.algorithms.partition.layout import layout_of, ranks_of
 from indistinct.algorithms.partition.relaxed import halve_by_rounds, halve_by_size
 from indistinct.algorithms.partition.strict import partition_by_size
@@ -170,9 +171,8 @@ def by_loss(sample, k, *, trees="node"):
     layout, ranks = layout_of(columns), ranks_of(columns, frequencies.vectors)
     costs = Costs.of(columns, layout, rows=frequencies.rows, trees=trees, in_order=False)
     model = KAnonymity(k)
-    return ranks, partition_by_loss(
-        ranks, frequencies.classes, layout=layout, costs=costs, model=model, positions=3, counters=Counter()
-    )
+    search = LossSearch(costs, layout, k, 3)
+    return ranks, partition_by_depth(search, ranks, frequencies.classes, layout=layout, model=model, counters=Counter())
 
 
 @quick

@@ -14,9 +14,9 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import indistinct as ind
+from indistinct.evaluation.query.answer import answer
+from indistinct.evaluation.query.query import rows_of_original, rows_of_published
 from indistinct.metrics.queries.value import AllConditions, Compare, Either, IsMissing, Query, negate_condition
-from indistinct.study.query.answer import answer
-from indistinct.study.query.querying import rows_of_original, rows_of_published
 from references.queries import truth
 
 # Releases are made once for several queries; so many examples of each kind.

@@ -14,9 +14,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import indistinct as ind
+from indistinct.evaluation.measure.measure import measure_table
 from indistinct.hierarchy import Hierarchy
 from indistinct.recoding.labels import MISSING, set_labels, written_members
-from indistinct.study.measure.measuring import measure_table
 
 MEASURED = (
     "discernibility",

@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 
 import indistinct as ind
 from indistinct.engines.duckdb import DuckDB
-from indistinct.engines.levels import Room
 from indistinct.engines.memory import Memory
+from indistinct.engines.passes import Room
 from indistinct.engines.postgres.columns import PostgresColumn
 from indistinct.engines.postgres.source import PostgresTable
 from indistinct.engines.sampling import PeopleWords, draw_of, drawn_rows, unite_words
 from indistinct.machine import _randomness_kernels, randomness
 from indistinct.machine.randomness import count_drawn, draw_next
 from indistinct.tables import Reading
-from references.level_runs import by_levels
+from references.pass_runs import by_passes
 
 quick = settings(deadline=None, max_examples=50)
 ENGINES = [Memory(), DuckDB(memory=1 << 28)]
@@ -147,7 +147,7 @@ def notes_in(path):
 def test_counting_and_publishing_see_one_draw(way, file, monkeypatch):
     person = way.endswith("people")
     if way in ("levels", "parts"):
-        by_levels(Room(100, 10, 3000, 10_000 if way == "levels" else 0), monkeypatch)
+        by_passes(Room(100, 10, 3000, 10_000 if way == "levels" else 0), monkeypatch)
     schema = ind.Schema(quasi=["x", "y"], sensitive=["disease"], person=["note"]) if person else SCHEMA
     place = file.with_name("release.parquet")
     release = ind.anonymize(

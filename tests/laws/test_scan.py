@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import indistinct as ind
-from indistinct.study.scan.order import FALSE_ALARMS
-from indistinct.study.scan.values import find_values
+from indistinct.exploration.scan.order import FALSE_ALARMS
+from indistinct.exploration.scan.values import find_values
 
 ALGORITHMS = ("mondrian", "datafly", "anatomy:l=2", "slicing:l=2", "multiset:l=2", "optimal")
 SUFFIXES = (".csv", ".tsv", ".parquet", ".arrow", ".sav", ".dta", ".xpt")

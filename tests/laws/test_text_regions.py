@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 import indistinct as ind
 from indistinct.algorithms.partition import layout
 from indistinct.errors import IndistinctError
+from indistinct.evaluation.measure.measure import measure_table
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.labels import text_range_labels
-from indistinct.recoding.read_back_texts import Members, Span, meaning_of, vocabulary_of
 from indistinct.recoding.storage import recoding_from_json, recoding_to_json
-from indistinct.study.measure.measuring import measure_table
 from indistinct.tables.domain import Domain, Kind
+from indistinct.view.meanings import Members, Span, meaning_of, vocabulary_of
 
 laws = settings(deadline=None, max_examples=60)
 words = st.sampled_from(["", "a", "b", "b .. c", "c", 'd"', "[e", "f]", " g", "..", "h-i", "missing", "ü", "z"])

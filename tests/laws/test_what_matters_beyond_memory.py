@@ -10,10 +10,10 @@ from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 
 import indistinct as ind
-from indistinct.engines.levels import Room
+from indistinct.engines.passes import Room
 from indistinct.errors import InfeasibleError
 from references.engine_runs import rows_of
-from references.level_runs import MODELS, NOWHERE, by_levels
+from references.pass_runs import MODELS, NOWHERE, by_passes
 
 few = settings(deadline=None, max_examples=8, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 SCHEMA = ind.Schema(quasi=["height", "zipcode", "age", "job"], sensitive=["disease"])
@@ -60,7 +60,7 @@ def both(table, room, folder, **options):
     except InfeasibleError:
         assume(False)
     with pytest.MonkeyPatch.context() as patch:
-        by_levels(room, patch)
+        by_passes(room, patch)
         beyond = ind.anonymize(table, SCHEMA, engine="duckdb", output=place, overwrite=True, **options)
     return memory, beyond, pq.read_table(place)
 
@@ -87,6 +87,32 @@ def test_mondrian(classes, model, data, tmp_path_factory):
     if classes:
         again = ind.apply(found[1].recoding, table, suppression=0, seed=1)
         assert rows_of(again.table) == rows_of(found[0].table)
+
+
+@few
+@given(data=st.data())
+def test_a_recoding_by_parts_keeps_to_its_levels(data, tmp_path_factory):
+    """Applied to the same table it publishes the same rows, and to another one what the recoding in memory does."""
+    table, folder = data.draw(tables(fewest=200)), tmp_path_factory.mktemp("release")
+    room = Room(data.draw(st.sampled_from([60, 100])), data.draw(st.sampled_from([0, 1000])), 1000, 0)
+    options = {"model": "k-anonymity:k=3", "algorithm": "mondrian", "hierarchies": HIERARCHIES, "seed": 1}
+    options["levels"] = data.draw(bounds())
+    try:
+        memory = ind.anonymize(table, SCHEMA, engine="memory", **options)
+    except InfeasibleError:
+        assume(False)
+    saved, places = folder / "recoding.json", [folder / f"{name}.parquet" for name in ("first", "again", "other")]
+    other = table.take(pa.array(np.random.default_rng(1).integers(0, len(table), len(table))))
+    with pytest.MonkeyPatch.context() as patch:
+        by_passes(room, patch)
+        ind.anonymize(table, SCHEMA, engine="duckdb", output=places[0], save_recoding=saved, **options)
+        assert "by-part" in saved.read_text()
+        ind.apply(saved, table, engine="duckdb", seed=1, output=places[1])
+        found = ind.apply(saved, other, engine="duckdb", seed=1, output=places[2], suppression=1.0)
+    wanted = ind.apply(memory.recoding, other, seed=1, suppression=1.0)
+    assert rows_of(pq.read_table(places[1])) == rows_of(pq.read_table(places[0])) == rows_of(memory.table)
+    assert rows_of(pq.read_table(places[2])) == rows_of(wanted.table)
+    assert found.certificate.suppressed_rows == wanted.certificate.suppressed_rows
 
 
 @few
@@ -123,7 +149,7 @@ def test_searches_above_levels(algorithm, data):
     except InfeasibleError:
         assume(False)
     with pytest.MonkeyPatch.context() as patch:
-        by_levels(Room(len(cells_of(table)) - 1, 1000, 1000, 1000), patch)
+        by_passes(Room(len(cells_of(table)) - 1, 1000, 1000, 1000), patch)
         beyond = ind.anonymize(table, COARSE, engine="duckdb", seed=1, **options)
     told = [each for each in beyond.certificate.warnings if "at or above" in each]
     assume(not told)
@@ -154,7 +180,6 @@ REFUSED = {
         "levels": {"zipcode": (0, 2)},
         "algorithm": "mondrian:extent=region",
     },
-    "levels and a recoding that is kept": {"levels": {"zipcode": (1, None)}, "save_recoding": "recoding.json"},
     "cannot suppress their rows": {"levels": {"zipcode": (0, 1)}, "suppression": 0.9, "model": "k-anonymity:k=20"},
 }
 
@@ -162,16 +187,14 @@ REFUSED = {
 @pytest.mark.parametrize("words", REFUSED)
 def test_what_is_refused_is_named(words, tmp_path, monkeypatch):
     options = {"model": "k-anonymity:k=3", "algorithm": "mondrian", "hierarchies": HIERARCHIES, **REFUSED[words]}
-    if "save_recoding" in options:
-        options["save_recoding"] = tmp_path / options["save_recoding"]
-    by_levels(Room(100, 1000, 1000, 0), monkeypatch)
+    by_passes(Room(100, 1000, 1000, 0), monkeypatch)
     with pytest.raises(ind.OutOfMemoryError, match=words):
         ind.anonymize(survey(), SCHEMA, engine="duckdb", output=tmp_path / "release.parquet", **options)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_levels_that_leave_too_few_are_infeasible(tmp_path, monkeypatch):
-    by_levels(Room(100, 1000, 1000, 0), monkeypatch)
+    by_passes(Room(100, 1000, 1000, 0), monkeypatch)
     options = {"model": "k-anonymity:k=20", "algorithm": "mondrian", "hierarchies": HIERARCHIES}
     with pytest.raises(
         InfeasibleError, match=r"within the levels zipcode=0..1: .* cannot hold: [0-9,]+ rows stand below"
@@ -180,7 +203,7 @@ def test_levels_that_leave_too_few_are_infeasible(tmp_path, monkeypatch):
 
 
 def test_all_values_of_a_column_with_levels_must_fit(monkeypatch):
-    by_levels(Room(100, 10, 50, 1000), monkeypatch)
+    by_passes(Room(100, 10, 50, 1000), monkeypatch)
     table = survey().set_column(2, "age", pa.array(np.arange(600)))
     options = {"model": "k-anonymity:k=3", "algorithm": "mondrian", "hierarchies": {"age": HIERARCHIES["age"]}}
     schema = ind.Schema(quasi=["height", "age"], insensitive=["zipcode", "job", "disease"])
@@ -189,7 +212,7 @@ def test_all_values_of_a_column_with_levels_must_fit(monkeypatch):
 
 
 def test_levels_outside_the_hierarchy_are_refused(monkeypatch):
-    by_levels(Room(100, 1000, 1000, 1000), monkeypatch)
+    by_passes(Room(100, 1000, 1000, 1000), monkeypatch)
     for algorithm in ("mondrian", "datafly"):
         options = {"model": "k-anonymity:k=3", "algorithm": algorithm, "hierarchies": HIERARCHIES}
         with pytest.raises(ind.ParameterError, match="must lie within its hierarchy"):

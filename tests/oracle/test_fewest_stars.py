@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import indistinct as ind
 from indistinct.algorithms.full_domain import fewest_stars
 from indistinct.algorithms.full_domain.fewest_stars import StarSolution, StarTable, is_valid, solve
-from indistinct.algorithms.full_domain.stars import compatible_rows, fewest_compatible
+from indistinct.frequencies.compatible_rows import compatible_rows, fewest_compatible
 
 
 def least_cost(rows, weights, *, k, budget):

@@ -11,8 +11,8 @@ import indistinct as ind
 from indistinct.engines import count_source
 from indistinct.frequencies.count import Request
 from indistinct.frequencies.value import PERSON
+from indistinct.inspection.unique_sets import minimal_uniques
 from indistinct.samples import CENSUS_QUASI, generate_census, generate_visits
-from indistinct.study.assess.unique_sets import minimal_uniques
 
 SIZE = 3
 

@@ -4,12 +4,13 @@ from dataclasses import replace
 
 from indistinct.errors import InputError
 from indistinct_papers import Claim, Example, Reproduction
-from indistinct_papers.base import judge, page_of
+from indistinct_papers.base import claim_from_json, judge, page_of, unite_sentences
 
 CLAIM = Claim(
     text="one beats the other",
     source="Somebody (2000)",
-    verdict="depends",
+    held=1,
+    tested=2,
     figures="1 < 2 at k = 5, 4 > 3 at k = 10",
     differs="another table",
 )
@@ -35,16 +36,33 @@ def test_a_claim_that_holds_in_some_settings_depends() -> None:
 
 
 def test_json_carries_claims_in_order() -> None:
-    second = Claim("two", "Somebody (2000)", "confirmed", "9 of 9")
+    second = Claim("two", "Somebody (2000)", 9, 9, "9 of 9")
     document = figure_with(CLAIM, second).to_json()
-    assert document["claims"][0] == {
-        "claim": "one beats the other",
-        "source": "Somebody (2000)",
-        "verdict": "depends",
-        "figures": "1 < 2 at k = 5, 4 > 3 at k = 10",
-        "differs": "another table",
-    }
+    first = document["claims"][0]
+    assert (first["claim"], first["verdict"], first["held"], first["tested"]) == (
+        "one beats the other",
+        "depends",
+        1,
+        2,
+    )
+    assert claim_from_json(first) == CLAIM
     assert [claim["differs"] for claim in document["claims"]] == ["another table", ""]
+
+
+def test_the_rule_of_a_sentence_says_in_which_settings_it_must_hold() -> None:
+    verdicts = [judge(held, 6, rule) for rule in ("often", "some") for held in (0, 1, 3, 4, 6)]
+    often = ["not confirmed", "depends", "depends", "confirmed", "confirmed"]
+    assert verdicts == [*often, "not confirmed", *["confirmed"] * 4]
+
+
+def test_one_sentence_of_several_figures_is_one_claim_and_variants_stay_apart() -> None:
+    more = replace(CLAIM, held=2, figures="1 < 3", differs="another table")
+    rows = unite_sentences([("one", CLAIM), ("two", more), ("two", replace(CLAIM, own=True))])
+    assert [names for names, _ in rows] == [("one", "two"), ("two",)]
+    united = rows[0][1]
+    assert (united.held, united.tested, united.verdict) == (3, 4, "depends")
+    assert united.figures == f"one: {CLAIM.figures}; two: 1 < 3"
+    assert united.differs == "another table"
 
 
 def test_the_terminal_shows_verdict_claim_figures_and_what_differs() -> None:

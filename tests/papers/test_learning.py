@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from indistinct.evaluation.measure.learning.scores import ORIGINAL, estimate
 from indistinct.samples import generate_census
 from indistinct.schema import Schema
-from indistinct.study.measure.learning.scores import ORIGINAL, estimate
 from indistinct_papers import high_dimensional
 from indistinct_papers.slicing_classification import (
     ANATOMIZED,
@@ -50,11 +50,12 @@ def test_claims_are_decided_by_intervals_of_differences() -> None:
     )
     claims = [each.claim() for each in found]
     assert [claim.verdict for claim in claims] == [
-        *("not tested", "confirmed", "not confirmed", "not tested", "not tested", "not confirmed", "not tested")
+        *("not tested", "confirmed", "not confirmed", *["not tested"] * 3, "not confirmed", "not tested")
     ]
+    assert [claim.own for claim in claims] == [*[False] * 4, True, True, False, True]
     assert claims[1].figures.startswith("above in 1 of 1 settings: occupation from sliced, l = 2, naive-bayes +20.")
     assert claims[2].figures.startswith("above in 0 of 1 settings, below in 1: ")
-    assert claims[5].figures == "above in 0 of 1 settings, not decided in 1"
+    assert claims[6].figures == "above in 0 of 1 settings, not decided in 1"
     assert found[1].to_json()[0]["low"] > 0
 
 
@@ -102,9 +103,11 @@ def test_claims_about_many_columns_name_where_they_fail() -> None:
     many = [("generalized", 0.3, 0.1, 0.1, 0.5), ("distinct l", 0.1, 0.3, 0.4, 0.3), *buckets]
     rows = [*(row(5, *each) for each in few), *(row(9, *each) for each in many)]
     found = high_dimensional.claims(rows)
-    failures = [claim.figures.partition("; not for ")[2] for claim in found]
-    nine, five = "9 columns", "5 columns"
-    assert failures == ["", nine, nine, nine, nine, five, five, "", ""]
-    assert [claim.verdict for claim in found[:2]] == ["confirmed", "depends"]
-    assert found[0].figures == "GCP 0.20, 0.30"
-    assert high_dimensional.claims([*rows[4:], *rows[:4]])[0].verdict == "not confirmed"
+    nine, five = "not for 9 columns", "not for 5 columns"
+    loses, better, _ = found
+    assert (loses.held, loses.tested, better.held, better.tested) == (1, 2, 7, 12)
+    assert [claim.verdict for claim in found] == ["depends", "depends", "confirmed"]
+    assert "GCP 0.20, 0.30; " in loses.figures
+    assert loses.figures.endswith(nine)
+    assert (better.figures.count(nine), better.figures.count(five)) == (3, 2)
+    assert high_dimensional.claims([*rows[4:], *rows[:4]])[0].held == 0

@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from indistinct.evaluation.assess.membership import Membership, membership_of, random_buckets
 from indistinct.release.opening import BucketTable
 from indistinct.samples import generate_census
 from indistinct.schema import Schema
-from indistinct.study.assess.membership import Membership, membership_of, random_buckets
 from indistinct_papers.slicing import (
     ALL,
     BUCKETIZATION,

@@ -127,7 +127,7 @@ def run(engine, sample, algorithm, model, *, people, seed):
     recoding = replace(search.find(problem), schema=schema)
     assignment = assign(counted.frequencies, recoding)
     sink = Kept()
-    engine.publish(source, assignment, sink, secret=Secret(seed))
+    engine.publish(source, assignment, sink, secret=Secret(seed), row_index=counted.row_index)
     check = Check(engine, schema, wanted, assignment.layout.buckets, counted, assignment)
     tables = {name: engine.open(table, Reading()) for name, table in sink.tables.items()}
     certificate = check.certify(tables)

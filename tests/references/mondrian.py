@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
+from math import log2
 from typing import Any
 
 Vector = tuple[Any, ...]
@@ -142,6 +143,28 @@ class Names:
 
 # What a cell is charged, as a whole number of so many parts.
 PARTS = 1 << 24
+# What a mixture is, as a whole number of so many parts of a row.
+MIXTURE = 1 << 20
+
+
+def entropy(values: Sequence[Any]) -> float:
+    """Return the rows of a part times the entropy of their values, in bits.
+
+    >>> entropy(["a", "a", "b", "b"])
+    4.0
+    """
+    return -sum(count * log2(count / len(values)) for count in Counter(values).values())
+
+
+def squared_deviation(values: Sequence[int | None]) -> Fraction:
+    """Return the sum of the squared distances of known values from their mean.
+
+    >>> squared_deviation([1, 3, None])
+    Fraction(2, 1)
+    """
+    known = [Fraction(value) for value in values if value is not None]
+    mean = sum(known) / len(known) if known else Fraction(0)
+    return sum(((value - mean) ** 2 for value in known), Fraction(0))
 
 
 def loss_partition(
@@ -151,8 +174,13 @@ def loss_partition(
     smallest: int,
     positions: int,
     fits: Callable[[Part], bool],
+    mixed: Callable[[Part], float] = lambda part: 0,
+    last: Sequence[int] = (),
 ) -> list[Part]:
     """Return the classes of strict partitioning that takes the allowable cut after which its sides lose least.
+
+    Where sides can be `mixed`, the cut after which they are least so goes first, to the millionth of a row of the part.
+    Cuts of the `last` columns come after all others.
 
     >>> rows = [("a",), ("b",), ("b",), ("c",)]
     >>> loss_partition(rows, [Names.of("abc")], smallest=2, positions=1, fits=lambda part: True)
@@ -162,11 +190,18 @@ def loss_partition(
     while waiting:
         part = waiting.pop(0)
         cuts = [
-            (sum(len(side) * side_charge(rows, side, axes) for side in sides), place, turn, sides)
+            (
+                place in last,
+                round(sum(map(mixed, sides)) / len(part) * MIXTURE),
+                sum(len(side) * side_charge(rows, side, axes) for side in sides),
+                place,
+                turn,
+                sides,
+            )
             for place, axis in enumerate(axes)
             for turn, sides in enumerate(candidates(rows, part, axis, place, smallest=smallest, positions=positions))
         ]
-        allowed = (sides for *_, sides in sorted(cuts, key=lambda cut: cut[:3]) if all(map(fits, sides)))
+        allowed = (sides for *_, sides in sorted(cuts, key=lambda cut: cut[:5]) if all(map(fits, sides)))
         sides = next(allowed, None)
         if sides is None:
             done.append(part)

@@ -51,7 +51,7 @@ def publish(recoding, table, *, schema, engine=MEMORY, seed=None, counted=None, 
     counted = counted or count_again(engine, source, recoding)
     assignment = assign(counted.frequencies, recoding)
     sink = Kept()
-    engine.publish(source, assignment, sink, secret=Secret(seed))
+    engine.publish(source, assignment, sink, secret=Secret(seed), row_index=counted.row_index)
     return OpenedTables(sink.tables, assignment)
 
 

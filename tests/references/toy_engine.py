@@ -2,7 +2,7 @@
 
 import secrets
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -21,10 +21,16 @@ class Rows:
     canonical: pa.Schema
     data: list
     reading: Reading = field(default_factory=Reading)
-    learned: dict = field(default_factory=dict)
     columns = property(lambda self: tuple(self.schema.names))
     kinds = property(lambda self: {column.name: kind_of(column.type) for column in self.schema})
     rows = property(lambda self: len(self.data))
+
+
+@dataclass(frozen=True, eq=False)
+class ToyRows:
+    vectors: np.ndarray
+    cells: list
+    joints: list
 
 
 class Toy:
@@ -39,14 +45,13 @@ class Toy:
 
     def count(self, source, request):
         counted, cells, joint = count_rows(source.data, source.canonical, request)
-        source.learned.update(of=counted.frequencies, cells=cells, joint=joint)
-        return counted
+        return replace(counted, row_index=ToyRows(counted.frequencies.vectors, cells, joint))
 
-    def publish(self, source, assignment, sink, *, secret):
-        assert source.learned["of"].vectors is assignment.frequencies.vectors
+    def publish(self, source, assignment, sink, *, secret, row_index=None):
+        assert row_index.vectors is assignment.frequencies.vectors
         tables = assignment.layout.tables.values()
         names = tuple(dict.fromkeys(output.of for table in tables for output in table.outputs))
-        classes = classes_of(source, assignment, lambda rows: arranged(rows, names, secret, stream=1))
+        classes = classes_of(source, assignment, row_index, lambda rows: arranged(rows, names, secret, stream=1))
         numbered = any(table.bucket for table in tables)
         shown = secret.number(len(classes), stream=2).tolist() if numbered else range(len(classes))
         for name, table in assignment.layout.tables.items():
@@ -70,11 +75,11 @@ class Toy:
             sink.accept(name, [pa.table(arrays)])
 
 
-def classes_of(source, assignment, mix):
+def classes_of(source, assignment, row_index, mix):
     """Return the rows of every class, each with its cell; which of a piece's equal rows go where is chance."""
     waiting = {}
-    joints = source.learned["joint"] if assignment.joint is not None else [None] * source.rows
-    for cell, joint, row, raw in zip(source.learned["cells"], joints, source.data, source.raw, strict=True):
+    joints = row_index.joints if assignment.joint is not None else [None] * source.rows
+    for cell, joint, row, raw in zip(row_index.cells, joints, source.data, source.raw, strict=True):
         waiting.setdefault((cell, joint), []).append((cell, row, raw))
     if assignment.split:
         waiting = {piece: mix(rows) for piece, rows in waiting.items()}

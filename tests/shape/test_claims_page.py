@@ -2,12 +2,14 @@
 
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tools.claims_page import HEADINGS, main, page_of
 
-from indistinct_papers import REPRODUCTIONS
+from indistinct_papers import REPRODUCTIONS, Claim
+from indistinct_papers.base import judge
 from indistinct_papers.incognito_times import SEARCHES
 from indistinct_papers.incognito_times import claims as claims_about_times
 from indistinct_papers.local_recoding import ALGORITHMS
@@ -15,30 +17,48 @@ from indistinct_papers.local_recoding import claims as claims_about_clustering
 from indistinct_papers.slicing import claims as claims_about_membership
 from indistinct_papers.slicing_classification import compare_kinds
 
-PAGE = Path(__file__).parents[2] / "docs" / "guides" / "claims.md"
+PAGE = Path(__file__).parents[2] / "docs" / "research" / "claims.md"
 VERDICTS = {"confirmed", "not confirmed", "depends"}
 
 
 def rows_of(text: str) -> list[dict[str, str]]:
-    lines = [line for line in text.splitlines() if line.startswith("| ")]
-    cells = [line.removeprefix("| ").removesuffix(" |").split(" | ") for line in lines[2:]]
-    return [dict(zip(HEADINGS, row, strict=True)) for row in cells]
+    lines = [line for line in text.splitlines() if line.startswith("| ") and not line.startswith("| ---")]
+    cells = [line.removeprefix("| ").removesuffix(" |").split(" | ") for line in lines]
+    return [dict(zip(HEADINGS, row, strict=True)) for row in cells if tuple(row) != HEADINGS]
+
+
+def names_of(row: dict[str, str]) -> list[str]:
+    return [name.strip("`") for name in row[HEADINGS[-1]].split(", ")]
 
 
 @pytest.fixture(scope="module")
-def recorded() -> set[tuple[str, str]]:
-    """Return claims with the figure that judges them."""
-    return {(row["claim"], row[HEADINGS[-1]].strip("`")) for row in rows_of(PAGE.read_text(encoding="utf-8"))}
+def recorded() -> list[dict[str, str]]:
+    """Return the rows of the page, those of our own variants last."""
+    return rows_of(PAGE.read_text(encoding="utf-8"))
 
 
-def test_the_page_counts_its_claims(recorded) -> None:
+def test_the_page_counts_its_sentences(recorded) -> None:
     text = PAGE.read_text(encoding="utf-8")
-    counts = Counter(row["verdict"] for row in rows_of(text))
+    stated = rows_of(text.partition("## Variants of our own")[0])
+    counts = Counter(row["verdict"] for row in stated)
     assert set(counts) <= VERDICTS
-    assert {name for _, name in recorded} <= set(REPRODUCTIONS)
-    assert sum(counts.values()) == len(recorded)
-    assert f"\n{len(recorded)} claims: " in text
+    assert {name for row in recorded for name in names_of(row)} <= set(REPRODUCTIONS)
+    assert f"\n{len(stated)} sentences: " in text
     assert all(f"{count} {verdict}" in text for verdict, count in counts.items())
+
+
+def test_a_sentence_stands_once_with_its_place_and_both_settings(recorded) -> None:
+    assert len({(row["source"], row["claim"]) for row in recorded}) == len(recorded)
+    for row in recorded:
+        assert all(row[heading].strip() for heading in ("place", "source's setting", "our setting", "our figures"))
+
+
+def test_every_verdict_follows_from_the_settings_that_are_printed(recorded) -> None:
+    rules = {"": "every", "*often*": "often", "*some*": "some"}
+    for row in recorded:
+        figures, _, rule = row["holds in"].partition(", ")
+        held, _, tested = figures.partition(" of ")
+        assert judge(int(held), int(tested), rules[rule]) == row["verdict"]
 
 
 def test_every_claim_of_a_figure_is_on_the_page(recorded) -> None:
@@ -50,26 +70,35 @@ def test_every_claim_of_a_figure_is_on_the_page(recorded) -> None:
         "slicing": [claim.text for claim in claims_about_membership([])],
         "slicing-classification": [each.text for each in compare_kinds([])],
     }
-    missing = [(text, name) for name, texts in wanted.items() for text in texts if (text, name) not in recorded]
-    assert missing == []
+    there = {(row["claim"], name) for row in recorded for name in names_of(row)}
+    assert [(text, name) for name, texts in wanted.items() for text in texts if (text, name) not in there] == []
 
 
 @pytest.mark.parametrize(("name", "sizes"), [("mondrian-bounds", (10, 50)), ("mondrian-passes", (2, 4))])
 def test_quick_figures_have_the_verdicts_of_the_page(name: str, sizes: tuple[int, ...]) -> None:
     made = REPRODUCTIONS[name].run(sizes, lambda share: None)
-    text = PAGE.read_text(encoding="utf-8")
+    verdicts = {(row["source"], row["claim"]): row["verdict"] for row in rows_of(PAGE.read_text(encoding="utf-8"))}
     for claim in made.claims:
-        assert f"| {claim.source} | {claim.text} | {claim.verdict} |" in text
+        assert verdicts[claim.source, claim.text] == claim.verdict
 
 
 def test_the_page_is_written_from_a_run(tmp_path: Path) -> None:
-    claim = {"source": "B (2)", "claim": "a | b", "verdict": "depends", "figures": "1 of 2", "differs": ""}
-    other = {**claim, "source": "A (1)", "claim": "c", "verdict": "confirmed"}
-    document = {"figures": {"slicing": {"claims": [claim]}, "mondrian-k": {"claims": [other]}}, "missing": {}}
+    claim = Claim("a | b", "B (2)", 1, 2, "1 < 2", place="3.1", setting="theirs", ours="a table")
+    other, again = replace(claim, source="A (1)", text="c", held=2), replace(claim, held=2, figures="1 < 3")
+    documents = {"slicing": [claim, replace(claim, text="d", own=True)], "mondrian-k": [other, again]}
+    document = {
+        "figures": {name: {"claims": [each.to_json() for each in some]} for name, some in documents.items()},
+        "missing": {},
+    }
     source, target = tmp_path / "figures.json", tmp_path / "claims.md"
     source.write_text(json.dumps(document), encoding="utf-8")
     assert main([str(source), str(target)]) == 0
     text = target.read_text(encoding="utf-8")
     assert text == page_of(document)
-    assert "\n2 claims: 1 depends, 1 confirmed.\n" in text
-    assert text.index("| A (1) | c |") < text.index("| B (2) | a \\| b |")
+    assert "\n2 sentences: 1 confirmed, 1 depends.\n" in text
+    united = "| depends | 3 of 4 | theirs | a table | slicing: 1 < 2; mondrian-k: 1 < 3 |  | `slicing`, `mondrian-k` |"
+    assert united in text
+    assert (
+        text.index("| A (1) | 3.1 | c |") < text.index("| B (2) | 3.1 | a \\| b |") < text.index("Variants of our own")
+    )
+    assert text.index("Variants of our own") < text.index("| B (2) | 3.1 | d |")

@@ -12,6 +12,8 @@ import tomllib
 from dataclasses import fields
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.csv
 import pytest
 import yaml
 from rich.console import Console
@@ -23,12 +25,12 @@ from indistinct import cli
 from indistinct.algorithms.base import AlgorithmTraits
 from indistinct.algorithms.registry import ALGORITHMS, parse_algorithm
 from indistinct.errors import IndistinctError
-from indistinct.hierarchy import Hierarchy, hierarchy_from_json
+from indistinct.evaluation.attack.registry import ATTACKS
+from indistinct.hierarchy import KINDS, Hierarchy, hierarchy_from_json
 from indistinct.job.policy import read_policy
 from indistinct.metrics import METRICS
 from indistinct.models import ModelTraits
 from indistinct.models.registry import MODELS
-from indistinct.study.attack.registry import ATTACKS
 from references.documentation import (
     DOCS,
     HAND_WRITTEN,
@@ -58,7 +60,7 @@ def test_every_algorithm_and_model_has_a_page_of_theory() -> None:
     """The page says how it is spelled, what always holds, and where it comes from."""
     wanted = {name: (f"`{name}", "## What always holds", "## References") for name in (*ALGORITHMS, *MODELS)}
     pages = {page.stem: page.read_text(encoding="utf-8") for page in (DOCS / "theory").glob("*.md")}
-    risks = {"risk-measures", "special-uniques", "individual-risk", "histories", "class-sets"}
+    risks = {"risk-measures", "special-uniques", "individual-risk", "histories", "class-sets", "linked-anonymity"}
     assert set(pages) == {
         *wanted,
         *risks,
@@ -82,9 +84,9 @@ def test_every_trait_is_explained() -> None:
         assert [field.name for field in fields(traits) if f"`{field.name}`" not in text] == []
 
 
-def test_the_readme_lists_everything_that_is_registered() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert [name for name in (*ALGORITHMS, *MODELS, *METRICS) if f"`{name}`" not in text] == []
+def test_the_page_of_features_lists_everything_that_is_registered() -> None:
+    text = (DOCS / "features.md").read_text(encoding="utf-8")
+    assert [name for name in (*ALGORITHMS, *MODELS, *METRICS, *ATTACKS) if f"`{name}`" not in text] == []
 
 
 def test_every_command_is_in_the_reference_and_the_change_log() -> None:
@@ -113,6 +115,34 @@ def test_the_reference_is_what_the_code_says() -> None:
     assert reference_pages.drift(DOCS / "reference") == [], "run `make docs`"
 
 
+RAISED = """
+def check(k, few):
+    if few:
+        raise InputError(f"column {k!r} has <{few}> values " "of `x`", hint="use *" if few else f"take {k}")
+    raise ParameterError.of("KAnonymity", "k", f"must be at least 1; got {k}")
+    raise InputError(f"{k}", hint="nothing to search for")
+"""
+
+
+def test_error_messages_are_read_from_the_source(tmp_path: Path) -> None:
+    (tmp_path / "raising.py").write_text(RAISED, encoding="utf-8")
+    messages = reference_pages.error_messages(["InputError", "ParameterError"], tmp_path)
+    assert messages == {
+        "InputError": [reference_pages.Message("column … has <…> values of `x`", "use * / take …")],
+        "ParameterError": [reference_pages.Message("`k` of KAnonymity must be at least 1; got …", "")],
+    }
+    assert reference_pages.markdown("use * of <x>") == r"use \* of \<x\>"
+
+
+def test_errors_by_message_has_a_section_for_every_kind_that_is_raised() -> None:
+    text = (DOCS / "reference" / "errors-by-message.md").read_text(encoding="utf-8")
+    assert "`k` of" not in text, "marks are escaped"
+    for name in ("InputError", "SchemaError", "PolicyError", "OutputError", "ParameterError", "InfeasibleError"):
+        section = text.partition(f"## `{name}`")[2].partition("\n## ")[0]
+        assert section.count("\n| ") > 3, name
+    assert r"there is no file … " in text
+
+
 def test_drift_is_noticed(tmp_path: Path) -> None:
     assert reference_pages.main([str(tmp_path)]) == 0
     assert reference_pages.main([str(tmp_path), "--check"]) == 0
@@ -127,7 +157,7 @@ def test_drift_is_noticed(tmp_path: Path) -> None:
 def test_every_hierarchy_builder_stands_with_its_policy_spelling() -> None:
     text = (DOCS / "concepts" / "hierarchies.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(Hierarchy\.\w+\(.*?\))` \| `(\{.*?\})` \|", text, re.M)
-    assert {re.match(r"Hierarchy\.(\w+)", python)[1] for python, _ in rows} == set(reference_pages._builders())
+    assert {re.match(r"Hierarchy\.(\w+)", python)[1] for python, _ in rows} == {kind.builder for kind in KINDS.values()}
     for python, policy in rows:
         if "…" not in python and "read_csv" not in python:
             declared = eval(python, {"Hierarchy": Hierarchy})  # noqa: S307
@@ -206,18 +236,40 @@ def test_examples_in_docstrings_run() -> None:
 # The demo is what the README and the policy say.
 
 
-def test_the_demo_runs_again_and_prints_what_the_readme_shows(folder: Path) -> None:
+def test_the_demo_runs_again_and_prints_what_its_page_shows(folder: Path) -> None:
     demo = load_demo()
     for _ in range(2):
         screen = io.StringIO()
         release = demo.main(Path("demo-output"), Console(file=screen, width=96, highlight=False))
         shown = [line.strip() for line in screen.getvalue().splitlines()]
         assert release.certificate.holds
-    (block,) = [text for text in blocks_of(ROOT / "README.md", "text") if "5-anonymous release" in text]
+    (block,) = [text for text in blocks_of(ROOT / "examples" / "README.md", "text") if "5-anonymous release" in text]
     wanted = [line.strip() for line in block.splitlines() if "[0-" not in line]
     assert [line for line in wanted if line not in shown] == []
+    check_before_and_after(Path("demo-output"))
     assert ind.verify("demo-output/release.csv", release.schema, demo.MODEL).holds
     assert Path("demo-output/release.csv.certificate.json").is_file()
+
+
+def check_before_and_after(folder: Path) -> None:
+    """The people of the README's table are in the demo's table, and their class is what the release shows of them."""
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if "| → |" in line]
+    types = dict.fromkeys(("age", "zipcode", "admitted"), pa.string())
+    before, after = (
+        pyarrow.csv.read_csv(folder / name, convert_options=pyarrow.csv.ConvertOptions(column_types=types)).to_pylist()
+        for name in ("patients.csv", "release.csv")
+    )
+    people = {(row["name"], row["age"], row["zipcode"], row["admitted"]) for row in before if row["sex"] == "male"}
+    labels = {tuple(row[5:8]) for row in rows}
+    published = sorted(
+        (row["age"], row["zipcode"], row["admitted"], row["disease"])
+        for row in after
+        if row["sex"] == "male" and (row["age"], row["zipcode"], row["admitted"]) in labels
+    )
+    assert len(rows) == 6
+    assert {tuple(row[:4]) for row in rows} <= people
+    assert published == sorted(tuple(row[5:]) for row in rows)
 
 
 def test_the_policy_of_the_patients_is_theload_demo() -> None:

@@ -8,17 +8,22 @@ import sys
 # From low to high: a part may import those on a lower line, and itself. What is not named here has no place yet.
 ORDER = (
     ("errors", "figures", "settings"),
-    ("budget", "extension", "markup", "machine"),
+    ("as_json",),
+    ("budget", "document", "extension", "machine"),
     ("schema",),
     ("spelling", "parameters", "tables"),
     ("hierarchy",),
     ("frequencies", "samples"),
     ("recoding", "models", "drawing"),
+    ("view",),
     ("metrics", "engines"),
     ("algorithms",),
     ("release",),
     ("job",),
-    ("study", "testing"),
+    ("inspection", "testing"),
+    ("evaluation",),
+    ("linked",),
+    ("exploration",),
     ("reporting",),
     ("sklearn", "accessors", "web"),
     ("cli",),
@@ -35,7 +40,6 @@ LATE = {
     "pyspark": None,
     "altair": None,
     "vl_convert": None,
-    "jinja2": None,
     "sklearn": "sklearn",
     "scipy": None,
     "threadpoolctl": None,
@@ -117,6 +121,42 @@ def test_verification_knows_no_algorithm_no_engine_and_no_recoding(package):
     (verify,) = [source for source in package if source.name == "release/verification/verify.py"]
     banned = ("indistinct.algorithms", "indistinct.engines", "indistinct.recoding")
     assert [name for name, _ in imports_of(verify.tree) if name.startswith(banned)] == []
+
+
+JUDGES = (
+    "evaluation/verify.py",
+    "evaluation/assess/",
+    "evaluation/attack/",
+    "evaluation/query/",
+    "evaluation/measure/",
+)
+# What judging modules still import of the folders that make releases, and why.
+IMPORTED_BY_JUDGES = {
+    "assess/assessed_tables.py": "counts tables, and takes people from the assignment of a release",
+    "assess/membership.py": "reads labels over the values of the original",
+    "attack/base.py": "is given the algorithm of a release",
+    "attack/crowd.py": "reads labels over the values of every table at hand",
+    "attack/downcoding.py": "concludes from the traits of an algorithm",
+    "attack/finer.py": "reads labels over the values of the original",
+    "attack/intersection.py": "reads labels of an earlier release",
+    "attack/minimality.py": "runs the search again on every possible table",
+    "attack/predictable_seed.py": "shuffles rows again as the engine did",
+    "measure/learning/classification.py": "publishes folds again",
+    "measure/measure.py": "gives metrics the assignment of a release",
+    "query/query.py": "takes the values of a column from a recoding",
+}
+
+
+def test_verbs_that_judge_import_nothing_that_makes_releases(package):
+    folders = ("indistinct.algorithms", "indistinct.engines", "indistinct.recoding")
+    importing = {
+        source.name.removeprefix("evaluation/")
+        for source in package
+        if source.name.startswith(JUDGES)
+        for name, _ in imports_of(source.tree)
+        if name.startswith(folders)
+    }
+    assert importing == set(IMPORTED_BY_JUDGES)
 
 
 def test_optional_packages_are_imported_when_used(both_packages):

@@ -2,6 +2,8 @@
 
 import ast
 
+from indistinct.engines import CLASSES, make_engine
+
 
 def calls(source, name):
     """Return the calls of a function or class in a file, under whatever module it is reached."""
@@ -34,7 +36,9 @@ def test_no_import_inside_a_function_hides_a_cycle(package):
 
 
 def test_the_engine_is_made_in_one_place(package):
-    assert [source.name for source in package for _ in calls(source, "Memory")] == ["engines/__init__.py"]
+    """`make_engine` loads the class of an engine by its name."""
+    assert [source.name for source in package for kind in CLASSES.values() for _ in calls(source, kind)] == []
+    assert [make_engine(name).name for name in CLASSES] == list(CLASSES)
 
 
 def test_dictionaries_of_chunks_are_united_in_one_place(package):

@@ -27,7 +27,7 @@ def test_every_page_is_in_the_navigation_once():
 
 def test_guides_come_in_the_order_of_their_table():
     guides = [page for page in pages_in(site_pages.navigation()) if page.startswith("docs/guides/")]
-    assert guides[:3] == ["docs/guides/README.md", "docs/guides/steward-quick-start.md", "docs/guides/page.md"]
+    assert guides[:3] == ["docs/guides/README.md", "docs/guides/steward-quick-start.md", "docs/guides/web-app.md"]
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def test_every_tutorial_is_listed():
     wanted = (
         "steward",
         "gate-in-ci",
-        "release-every-month",
+        "releases-over-time",
         "studying",
         "from-arx",
         "from-sdcmicro",

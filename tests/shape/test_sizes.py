@@ -33,9 +33,23 @@ def test_files_are_small(every_file):
     assert {name: count for name, count in lines.items() if count >= LONGEST_FILE} == {}
 
 
+def lines_of_code(function):
+    """Return the lines of a function's body that follow its docstring."""
+    body = function.body[1:] if ast.get_docstring(function) is not None else function.body
+    return function.end_lineno - body[0].lineno + 1 if body else 0
+
+
+def test_a_docstring_does_not_count_as_code():
+    code = 'def f():\n    """One.\n\n    Two.\n    """\n    a = 1\n    return a\n\n\ndef g():\n    """One."""\n'
+    assert [lines_of_code(function) for function in ast.parse(code).body] == [2, 0]
+
+
 def test_functions_are_short(both_packages):
-    """The list of exceptions is strict: a function that became short must leave it."""
-    lengths = {f"{s.name}:{f.name}": f.end_lineno - f.body[0].lineno + 1 for s in both_packages for f in s.functions()}
+    """The list of exceptions is strict: a function that became short must leave it.
+
+    Docstrings do not count: a public function with many parameters describes each of them.
+    """
+    lengths = {f"{s.name}:{f.name}": lines_of_code(f) for s in both_packages for f in s.functions()}
     long = {name: count for name, count in lengths.items() if count >= LONGEST_FUNCTION}
     assert long.keys() - LONG_FUNCTIONS == set(), f"at most {LONGEST_FUNCTION - 1} lines, not {long}"
     assert LONG_FUNCTIONS.keys() - long == set(), "no longer long: remove from the list"

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.study.attack.registry import ATTACKS
+from indistinct.evaluation.attack.registry import ATTACKS
 
 KINDS = ind.Hierarchy.tree({"*": {"lungs": ["asthma", "cough", "flu"], "joints": ["arthritis", "gout", "sprain"]}})
 DISEASES = ["asthma", "cough", "flu", "arthritis", "gout", "sprain"]

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.reporting.content import EDITIONS
+from indistinct.reporting.editions import EDITIONS
 
 
 def line_of(assessment, kind):

@@ -42,7 +42,7 @@ def test_each_parameter_exists_in_python():
 
 def test_what_can_be_declared_of_a_file_has_a_setting():
     assert set(settings_under("input.reading")) == set(Declarations.__annotations__)
-    assert set(settings_under("output.writing")) == {each.name for each in fields(ind.Writing)} - {"labels"}
+    assert set(settings_under("output.writing")) == {each.name for each in fields(ind.Writing)} - {"labels", "whole"}
     assert set(settings_under("about")) == set(settings_of("about"))
 
 
@@ -54,7 +54,8 @@ def test_help_is_a_sentence_that_fits():
     for setting in SETTINGS:
         assert setting.help[0].isupper(), setting.name
         assert setting.help.endswith((".", ",")), setting.name
-        assert len(setting.help) < 240, setting.name
+        assert setting.flag_help.endswith((".", ",")), setting.name
+        assert len(setting.flag_help) < 240, setting.name
 
 
 def test_a_policy_has_the_tables_of_the_settings(tmp_path):

@@ -4,15 +4,15 @@ A source claims something; a `Claim` carries what it says, what came of it here,
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any, Literal
 
 from indistinct.algorithms.base import Progress
-from indistinct.drawing import page
 from indistinct.errors import IndistinctError, MissingExtraError
 from indistinct.figures import number
+from indistinct_papers import page
 
 Cell = int | float | str | None
 # What a table may have on a page without being folded.
@@ -22,47 +22,121 @@ Verdict = Literal["confirmed", "not confirmed", "depends", "not tested"]
 SHADES: Mapping[str, str] = {"confirmed": "good", "not confirmed": "bad", "depends": "warn"}
 
 
+Rule = Literal["every", "often", "some"]
+"""In which settings a sentence must hold: in every one, in most where it says *often*, in one for *in some*."""
+
+
+def judge(held: int, tested: int, rule: Rule = "every") -> Verdict:
+    """Return the verdict on a sentence that holds in so many of the settings tested.
+
+    >>> judge(6, 6), judge(0, 6), judge(4, 6), judge(0, 0)
+    ('confirmed', 'not confirmed', 'depends', 'not tested')
+    >>> judge(4, 6, "often"), judge(3, 6, "often"), judge(1, 6, "some")
+    ('confirmed', 'depends', 'confirmed')
+    """
+    if not tested:
+        return "not tested"
+    enough = {"every": held == tested, "often": 2 * held > tested, "some": held > 0}[rule]
+    return "confirmed" if enough else "depends" if held else "not confirmed"
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a source says, whether it is so here, the figures that say it, and what differs from the source's setting.
+    """A sentence of a source, in how many of our settings it holds, the figures, and what differs.
 
-    `source` names the source briefly, such as `LeFevre et al. (2006)`. A claim `depends` where it holds in some
-    settings and not in others, which `figures` names. It is `not tested` where there is nothing to compare with.
+    `source` names the source briefly, such as `LeFevre et al. (2006)`, and `place` says where the sentence stands.
+    `setting` is the source's own, `ours` the one that the figures are of. The verdict follows from the settings in
+    which the sentence `held` of those `tested`, by one `rule`. What is compared is not in the source itself where the
+    claim is of a variant of `own`.
     """
 
     text: str
     source: str
-    verdict: Verdict
+    held: int
+    tested: int
     figures: str
     differs: str = ""
+    place: str = ""
+    setting: str = ""
+    ours: str = ""
+    rule: Rule = "every"
+    own: bool = False
 
-    def to_json(self) -> dict[str, str]:
+    @property
+    def verdict(self) -> Verdict:
+        """What came of the sentence."""
+        return judge(self.held, self.tested, self.rule)
+
+    def to_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
         return {
             "claim": self.text,
             "source": self.source,
+            "place": self.place,
+            "setting": self.setting,
+            "ours": self.ours,
             "verdict": self.verdict,
+            "held": self.held,
+            "tested": self.tested,
+            "rule": self.rule,
+            "own": self.own,
             "figures": self.figures,
             "differs": self.differs,
         }
 
     def lines(self) -> Iterator[str]:
         """Yield what a terminal shows: the verdict and the claim, then the figures, then what differs."""
-        yield f"{self.verdict}: {self.text}, says {self.source}"
+        where = f"{self.source}, {self.place}" if self.place else self.source
+        yield f"{self.verdict}: {self.text}, says {where}"
         yield f"    {self.figures}"
         if self.differs:
             yield f"    differs: {self.differs}"
 
 
-def judge(held: int, tested: int) -> Verdict:
-    """Return the verdict on a claim that holds in so many of the settings tested.
+def claim_from_json(document: Mapping[str, Any]) -> Claim:
+    """Return the claim that `to_json` wrote."""
+    kept = {name: value for name, value in document.items() if name not in ("claim", "verdict")}
+    return Claim(document["claim"], **kept)
 
-    >>> judge(6, 6), judge(0, 6), judge(4, 6), judge(0, 0)
-    ('confirmed', 'not confirmed', 'depends', 'not tested')
+
+def unite_parts(text: str, parts: Mapping[str, Claim]) -> Claim:
+    """Return one claim of a sentence with several parts, each named; it holds as often as its parts do.
+
+    >>> part = Claim("", "Somebody (2000)", 1, 2, "1 < 2")
+    >>> whole = unite_parts("a, and b", {"a": part, "b": part})
+    >>> whole.verdict, whole.held, whole.tested, whole.figures
+    ('depends', 2, 4, 'a: 1 < 2; b: 1 < 2')
     """
-    if not tested:
-        return "not tested"
-    return "confirmed" if held == tested else "depends" if held else "not confirmed"
+    first, several = next(iter(parts.values())), list(parts.values())
+    return replace(
+        first,
+        text=text,
+        held=sum(each.held for each in several),
+        tested=sum(each.tested for each in several),
+        figures="; ".join(f"{name}: {each.figures}" for name, each in parts.items()),
+        differs=_join(each.differs for each in several),
+        ours=_join(each.ours for each in several),
+    )
+
+
+def unite_sentences(claims: Sequence[tuple[str, Claim]]) -> list[tuple[tuple[str, ...], Claim]]:
+    """Return one claim for each sentence of each source, and the names of the figures that test it."""
+    by_sentence: dict[tuple[str, str, bool], list[tuple[str, Claim]]] = {}
+    for name, claim in claims:
+        by_sentence.setdefault((claim.source, claim.text, claim.own), []).append((name, claim))
+    united = []
+    for (_, text, _), several in by_sentence.items():
+        names = tuple(dict.fromkeys(name for name, _ in several))
+        numbered = {
+            name if len(several) == len(names) else f"{name}, {index + 1}": claim
+            for index, (name, claim) in enumerate(several)
+        }
+        united.append((names, several[0][1] if len(several) == 1 else unite_parts(text, numbered)))
+    return united
+
+
+def _join(texts: Iterable[str]) -> str:
+    return "; ".join(dict.fromkeys(text for text in texts if text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,14 +244,18 @@ def page_of(made: Made) -> str:
 
 
 def _list_verdicts(made: Made) -> Iterator[str]:
-    """Yield every claim with its verdict and the command that gives it."""
-    rows = [
-        (claim.text, claim.verdict, claim.figures, claim.source, name)
+    """Yield a row for each sentence of a source, with its verdict and the figures that give it."""
+    claims = [
+        (name, claim)
         for name, figure in made.items()
         if not isinstance(figure, IndistinctError)
         for claim in figure.claims
     ]
-    if rows:
+    if claims:
+        rows = [
+            (claim.text, claim.verdict, claim.figures, claim.source, ", ".join(names))
+            for names, claim in unite_sentences(claims)
+        ]
         counts = Counter(row[1] for row in rows)
         summary = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
         yield page.heading("What the sources claim, and what came of it")

@@ -9,14 +9,13 @@ import typer
 
 from indistinct.cli import options
 from indistinct.cli.output import write_text
-from indistinct.cli.screen import grid, note, print_json, progress, show
+from indistinct.cli.screen import note, print_json, progress, show
+from indistinct.document.blocks import Grid, grid
 from indistinct.errors import IndistinctError, InputError, ParameterError
 from indistinct.figures import number
 from indistinct.schema import did_you_mean
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from indistinct_papers import Reproduction
 
 app = typer.Typer(
@@ -57,9 +56,11 @@ def command(
     mondrian-k, mondrian-sigma, mondrian-attributes: partitioning of uniform and normal tables; each has a picture.
     mondrian-bounds: the largest class beside its bound, and tables on which single-dimensional classes grow.
     mondrian-cuts: single- beside multidimensional cuts in the plane; has a picture.
+    mondrian-growth: the time of multi- and single-dimensional searches by rows; has a picture.
     mondrian-passes: how often rows are read and written where a table is larger than memory.
     mondrian-predicates: the error of counts whose predicates name several attributes; has a picture.
     mondrian-quality: multi- and single-dimensional partitioning of Adult, or of a generated table; has a picture.
+    mondrian-targets: what is learned from partitioned tables that are cut for it; has a picture.
     mondrian-workload: the error of counts over partitioned tables, beside the published one.
     nist-crc: k-marginals of NIST's community excerpts, which INDISTINCT_DATA must lead to.
     slicing: fake tuples and matching buckets of sliced and bucketized Adult, or of a generated table; has a picture.
@@ -162,7 +163,7 @@ def _write(made: "Mapping[str, Reproduction | IndistinctError]", output: Path, *
     write_text(output, text, overwrite=overwrite)
 
 
-def _show_figure(made: "Reproduction | IndistinctError") -> "Iterator[str | Table]":
+def _show_figure(made: "Reproduction | IndistinctError") -> Iterator[str | Grid]:
     if isinstance(made, IndistinctError):
         return
     numbers = [
@@ -170,18 +171,14 @@ def _show_figure(made: "Reproduction | IndistinctError") -> "Iterator[str | Tabl
         for place, name in enumerate(made.headings)
         if all(isinstance(row[place], int | float | None) for row in made.rows)
     ]
-    table = grid(*made.headings, right=numbers)
-    for row in made.rows:
-        table.add_row(*(number(cell) if isinstance(cell, int | float) else str(cell or "") for cell in row))
+    rows = [[number(cell) if isinstance(cell, int | float) else str(cell or "") for cell in row] for row in made.rows]
     yield from (made.title, made.data, f"{made.source}\n")
     for example in made.examples:
         yield f"{example.document}: {example.name}\nleft as printed, right ours: {example.made}\n"
-        beside = grid(*example.headings, "≠", *example.headings)
-        for texts in example.rows():
-            beside.add_row(*texts)
-        yield beside
+        both = list(example.rows())
+        yield grid("", (*example.headings, "≠", *example.headings), both, most=len(both))
         yield f"{example.erratum}\n"
-    yield table
+    yield grid("", made.headings, rows, right=numbers, most=len(rows))
     yield ""
     for claim in made.claims:
         yield from claim.lines()

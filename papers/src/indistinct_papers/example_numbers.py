@@ -5,13 +5,13 @@ from collections.abc import Callable, Sequence
 from itertools import product
 
 from indistinct.algorithms.full_domain.node import ChosenNode
+from indistinct.evaluation.measure.measure import measure
+from indistinct.evaluation.verify import verify
 from indistinct.hierarchy import Hierarchy
 from indistinct.metrics import AverageClassSize, Discernibility, Distortion, ILoss
 from indistinct.models import EntropyLDiversity
 from indistinct.release.release import Release
 from indistinct.schema import Schema
-from indistinct.study.measure.measuring import measure
-from indistinct.study.verify import verify
 from indistinct_papers import documents
 from indistinct_papers._adult_taxonomy import table_rows
 from indistinct_papers.base import Example

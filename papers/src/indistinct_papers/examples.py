@@ -15,6 +15,8 @@ from indistinct.algorithms.full_domain.incognito import Incognito, join_survivor
 from indistinct.algorithms.full_domain.node import ChosenNode
 from indistinct.engines import count_source
 from indistinct.errors import InputError
+from indistinct.evaluation.query.query import query
+from indistinct.evaluation.verify import verify
 from indistinct.frequencies.count import Request
 from indistinct.hierarchy import Hierarchy
 from indistinct.job.publishing import anonymize
@@ -23,8 +25,6 @@ from indistinct.recoding.columns import columns_of
 from indistinct.recoding.kinds import ByColumn
 from indistinct.release.release import Release
 from indistinct.schema import Schema
-from indistinct.study.query.querying import query
-from indistinct.study.verify import verify
 from indistinct_papers import documents
 from indistinct_papers._adult_taxonomy import table_rows
 from indistinct_papers.adult import load_adult

@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 
 from indistinct.algorithms.base import Progress
+from indistinct.evaluation.attack.attack import attack
+from indistinct.evaluation.attack.base import Outcome, wilson
+from indistinct.evaluation.measure.measure import measure
 from indistinct.figures import percent
 from indistinct.job.publishing import anonymize
 from indistinct.models import KAnonymity
 from indistinct.release.release import Release
 from indistinct.samples import CENSUS_QUASI, census_hierarchies, generate_census
 from indistinct.schema import Schema
-from indistinct.study.attack.attacking import attack
-from indistinct.study.attack.base import Outcome, wilson
-from indistinct.study.measure.measuring import measure
 from indistinct_papers.base import Cell, Reproduction
 
 ROWS = 20_000

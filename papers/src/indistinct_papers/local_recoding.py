@@ -8,8 +8,9 @@ numbers of values occur, and as many rows as it counts, with trees as high as it
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -29,17 +30,29 @@ from indistinct.recoding.columns import columns_of
 from indistinct.samples import census_hierarchies, generate_census
 from indistinct_papers._adult_taxonomy import UNKNOWN, table_rows
 from indistinct_papers.adult import WHERE, adult_hierarchies, load_adult
-from indistinct_papers.base import Cell, Claim, Reproduction, Verdict, judge
+from indistinct_papers.base import Cell, Claim, Reproduction, judge, unite_parts
 
 TITLE = "Local recoding: time, distortion and discernibility"
 SHORT_SOURCE = "Verma (2013)"
 KACA, TOP_DOWN, BOTH, THESIS, OURS = "kaca", "top-down", "top-down-kaca", "two-level:rule=literal", "two-level"
 # The thesis prints KACA so that whole classes merge; its text of a second case is lost.
 KACA_PRINTED, BOTH_PRINTED = "kaca:stub=false", "top-down-kaca:stub=false"
-ALGORITHMS = (KACA, KACA_PRINTED, TOP_DOWN, BOTH, BOTH_PRINTED, OURS, THESIS)
+# Global recoding: whole columns, subtrees of their hierarchies, and siblings that may stay.
+FULL_DOMAIN, SUBTREE, SIBLING = (
+    "optimal:metric=distortion",
+    "tds:score=distortion",
+    "tds:score=distortion,siblings=true",
+)
+GLOBAL = (FULL_DOMAIN, SUBTREE, SIBLING)
+LOCAL = (KACA, KACA_PRINTED, TOP_DOWN, BOTH, BOTH_PRINTED, OURS, THESIS)
+ALGORITHMS = (*LOCAL, *GLOBAL)
 READINGS: Mapping[str, Mapping[str, str]] = {
     "whole classes merge, as printed": {KACA: KACA_PRINTED, BOTH: BOTH_PRINTED},
     "with stubs, as its source has them": {},
+}
+SETTING: dict[str, Any] = {
+    "setting": "Adult, 32,561 rows, k = 2, 5 and 10, curves without numbers",
+    "ours": "Adult in two readings of table 4.1 or a census, k = 2, 5 and 10",
 }
 REPEATS = 3
 KS = (2, 5, 10)
@@ -130,69 +143,128 @@ def _measure(
 def claims(rows: Sequence[tuple[Cell, ...]]) -> tuple[Claim, ...]:
     """Return what the thesis says of its curves, sentence by sentence."""
     compare = partial(_compare, rows)
-    return (*_claims_of_two_level(compare), *_claims_of_discernibility(compare))
+    return (*_claims_of_two_level(compare), *_claims_of_others(compare))
 
 
 def _claims_of_two_level(compare: Callable[..., Claim]) -> tuple[Claim, ...]:
-    """Return what is said of distortion and time."""
+    """Return what is said of two-level clustering, each sentence with its parts."""
+    at_ten = partial(compare, ks=LARGE, others=(KACA, BOTH), measure=DISCERNIBILITY)
     return (
-        compare("at k = 2 and 5 two-level clustering distorts less than KACA", DISTORTION, (KACA,), SMALL),
-        compare("at k = 2 and 5 two-level clustering distorts less than TopDown", DISTORTION, (TOP_DOWN,), SMALL),
-        compare(
-            "at k = 10 two-level clustering distorts slightly more than the other algorithms",
-            *(DISTORTION, (KACA, TOP_DOWN, BOTH), LARGE),
-            holds=lambda ratio: 1 < ratio <= SLIGHT,
-            differs=f"slightly is taken for up to {SLIGHT - 1:.0%} more",
+        unite_parts(
+            "two-level clustering distorts less than KACA and TopDown at k = 2 and 5, and a little more at k = 10",
+            {
+                "k = 2 and 5": compare("4.2.1", DISTORTION, (KACA, TOP_DOWN), SMALL),
+                "k = 10": compare(
+                    *("4.2.1", DISTORTION, (KACA, TOP_DOWN, BOTH), LARGE),
+                    holds=lambda ratio: 1 < ratio <= SLIGHT,
+                    differs=f"a little is taken for up to {SLIGHT - 1:.0%}",
+                ),
+            },
         ),
-        compare("two-level clustering takes less time than KACA and TopDown-KACA", TIME, (KACA, BOTH), KS),
-        compare(
-            "two-level clustering takes almost half the time of KACA and TopDown-KACA",
-            *(TIME, (KACA, BOTH), KS),
-            holds=lambda ratio: ratio <= 0.5,
-            differs="half or less is taken for half",
+        replace(
+            compare("4.2.2", TIME, (KACA, BOTH), KS),
+            text="two-level clustering takes less time than KACA and TopDown-KACA",
         ),
-        compare("TopDown-KACA takes less time than KACA", TIME, (KACA,), KS, one=BOTH),
-        compare(
-            "TopDown-KACA distorts more than KACA",
-            *(DISTORTION, (KACA,), KS),
-            one=BOTH,
-            holds=lambda ratio: ratio > 1,
+        unite_parts(
+            "two-level clustering has a lower discernibility cost than KACA and TopDown-KACA at k = 2 and 5, and at "
+            "k = 10 with few quasi-identifiers; else a similar one",
+            {
+                "k = 2 and 5": compare("4.2.3", DISCERNIBILITY, (KACA, BOTH), SMALL),
+                "k = 10, few": at_ten(
+                    "4.2.3", chosen=lambda size: size <= FEW, differs=f"few is taken for at most {FEW}"
+                ),
+                "k = 10, more": at_ten(
+                    "4.2.3",
+                    chosen=lambda size: size > FEW,
+                    holds=lambda ratio: abs(ratio - 1) <= SIMILAR,
+                    differs=f"similar is taken for within {SIMILAR:.0%}",
+                ),
+            },
+        ),
+        replace(
+            compare(
+                *("conclusion", TIME, (KACA, BOTH), KS),
+                holds=lambda ratio: ratio <= 0.5,
+                differs="half or less is taken for almost half",
+            ),
+            text="two-level clustering takes almost half the time of KACA and TopDown-KACA",
         ),
     )
 
 
-def _claims_of_discernibility(compare: Callable[..., Claim]) -> tuple[Claim, ...]:
-    """Return what is said of the discernibility cost."""
+def _claims_of_others(compare: Callable[..., Claim]) -> tuple[Claim, ...]:
+    """Return what is said of the algorithms that the thesis compares with, and of kinds of recoding."""
+
+    def more(ratio: float) -> bool:
+        return ratio > 1
+
+    def half(ratio: float) -> bool:
+        return ratio <= 0.5
+
     return (
-        compare(
-            "TopDown-KACA has a higher discernibility cost than KACA",
-            *(DISCERNIBILITY, (KACA,), KS),
-            one=BOTH,
-            holds=lambda ratio: ratio > 1,
+        unite_parts(
+            "TopDown-KACA takes less time than KACA, and has more distortion and a higher discernibility cost",
+            {
+                "time": compare("conclusion", TIME, (KACA,), KS, one=BOTH),
+                "distortion": compare("conclusion", DISTORTION, (KACA,), KS, one=BOTH, holds=more),
+                "discernibility": compare("conclusion", DISCERNIBILITY, (KACA,), KS, one=BOTH, holds=more),
+            },
         ),
-        compare(
-            "at k = 2 and 5 two-level clustering has a lower discernibility cost than KACA and TopDown-KACA",
-            *(DISCERNIBILITY, (KACA, BOTH), SMALL),
+        unite_parts(
+            "TopDown takes less time than KACA, and distorts more",
+            {
+                "time": compare("2.2.3", TIME, (KACA,), KS, one=TOP_DOWN),
+                "distortion": compare("2.2.3", DISTORTION, (KACA,), KS, one=TOP_DOWN, holds=more),
+            },
         ),
-        compare(
-            "at k = 10 and few quasi-identifiers its discernibility cost is lower",
-            *(DISCERNIBILITY, (KACA, BOTH), LARGE),
-            chosen=lambda size: size <= FEW,
-            differs=f"few is taken for at most {FEW}",
+        unite_parts(
+            "TopDown-KACA takes much less time than KACA, and distorts less than TopDown",
+            {
+                "time": compare(
+                    "2.2.3",
+                    TIME,
+                    (KACA,),
+                    KS,
+                    one=BOTH,
+                    holds=lambda ratio: ratio <= 0.5,
+                    differs="much less is taken for half",
+                ),
+                "distortion": compare("2.2.3", DISTORTION, (TOP_DOWN,), KS, one=BOTH),
+            },
         ),
-        compare(
-            "at k = 10 and more quasi-identifiers its discernibility cost is similar",
-            *(DISCERNIBILITY, (KACA, BOTH), LARGE),
-            chosen=lambda size: size > FEW,
-            holds=lambda ratio: abs(ratio - 1) <= SIMILAR,
-            differs=f"similar is taken for within {SIMILAR:.0%}",
+        *_claims_of_recoding(compare),
+    )
+
+
+def _claims_of_recoding(compare: Callable[..., Claim]) -> tuple[Claim, ...]:
+    """Return what is said of local and global recoding, and of generalization schemes."""
+    return (
+        unite_parts(
+            "local recoding loses less than global recoding, and takes more time",
+            {
+                f"{name}, {measure}": compare("abstract and conclusion", measure, GLOBAL, KS, one=name, holds=holds)
+                for name in (KACA_PRINTED, TOP_DOWN, THESIS)
+                for measure, holds in ((DISTORTION, lambda ratio: ratio < 1), (TIME, lambda ratio: ratio > 1))
+            },
+        ),
+        replace(
+            compare(
+                "generalization schemes, 2",
+                DISTORTION,
+                (SUBTREE, FULL_DOMAIN),
+                KS,
+                one=SIBLING,
+                holds=lambda ratio: ratio <= 1,
+            ),
+            text="sibling generalization distorts less than subtree and full-domain generalization",
+            differs="not more is taken for less, as equal recodings are found; both are searched top down",
         ),
     )
 
 
 def _compare(
     rows: Sequence[tuple[Cell, ...]],
-    text: str,
+    place: str,
     measure: str,
     others: Sequence[str],
     ks: Sequence[int],
@@ -209,9 +281,11 @@ def _compare(
         if row[3] in ks and chosen(int(row[1] or 0)):
             by_setting.setdefault((row[0], row[1], row[3]), {})[str(row[4])] = float(row[column] or 0)
     if not by_setting:
-        return Claim(text, SHORT_SOURCE, "not tested", "these sizes leave nothing to compare with", differs)
+        return Claim(
+            "", SHORT_SOURCE, 0, 0, "these sizes leave nothing to compare with", differs, place=place, **SETTING
+        )
 
-    def compare_with(name: str, reading: Mapping[str, str]) -> tuple[Verdict, str]:
+    def compare_with(name: str, reading: Mapping[str, str]) -> tuple[int, int, str]:
         counts, words = list[int](), list[str]()
         for other in others:
             named = [(own[reading.get(name, name)], own[reading.get(other, other)]) for own in by_setting.values()]
@@ -219,16 +293,20 @@ def _compare(
             counts.append(sum(map(holds, ratios)))
             span = f"{_short(min(ratios))} to {_short(max(ratios))}"
             words.append(f"{span} of {other} (so in {counts[-1]} of {len(ratios)})")
-        return judge(sum(counts), len(others) * len(by_setting)), ", ".join(words)
+        return sum(counts), len(others) * len(by_setting), ", ".join(words)
 
     concerned = {one, *others} & {KACA, BOTH}
     readings = READINGS if concerned else {"": dict[str, str]()}
     judged = {words: compare_with(one, reading) for words, reading in readings.items()}
-    parts = [f"{words}: {figures} ({verdict})" if words else figures for words, (verdict, figures) in judged.items()]
+    parts = [
+        f"{words}: {figures} ({judge(held, tested)})" if words else figures
+        for words, (held, tested, figures) in judged.items()
+    ]
     if one == THESIS:
-        own = [compare_with(OURS, reading)[1] for reading in readings.values()]
+        own = [compare_with(OURS, reading)[2] for reading in readings.values()]
         parts = [f"{part}; our own rule {figures}" for part, figures in zip(parts, own, strict=True)]
-    return Claim(text, SHORT_SOURCE, next(iter(judged.values()))[0], "; ".join(parts), differs)
+    held, tested, _ = next(iter(judged.values()))
+    return Claim("", SHORT_SOURCE, held, tested, "; ".join(parts), differs, place=place, **SETTING)
 
 
 def _short(ratio: float) -> str:
@@ -248,7 +326,7 @@ def _picture(rows: Sequence[tuple[Cell, ...]], data: str) -> str:
         named = [
             {HEADINGS[index] if index < 5 else f"{HEADINGS[index]}, {name}": cell for index, cell in enumerate(row)}
             for row in rows
-            if row[0] == name
+            if row[0] == name and row[4] in LOCAL
         ]
         groups.append(
             line_charts(named, x=("size", "quasi-identifiers"), across="k", lines="algorithm", measures=measures)

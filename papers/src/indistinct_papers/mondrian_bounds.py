@@ -6,18 +6,34 @@ half of all rows in one class.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
-from indistinct.algorithms.base import Progress
+from indistinct.algorithms.base import Problem, Progress
+from indistinct.algorithms.registry import parse_algorithm
+from indistinct.engines import count_source
+from indistinct.frequencies.count import Request
+from indistinct.machine.arrays import Codes
+from indistinct.models import KAnonymity
+from indistinct.recoding.columns import columns_of
+from indistinct.recoding.kinds import ByRow
 from indistinct.samples import generate_normal, generate_uniform
-from indistinct_papers.base import Cell, Claim, Reproduction, judge
+from indistinct_papers.base import Cell, Claim, Reproduction
 from indistinct_papers.partitions import boxes_of
 
 K = 5
 HEADINGS = ("table", "rows", "d", "m", "k", "partitioning", "classes", "largest class", "bound", "share of bound")
 DRAWN = 10_000
-MULTI, SINGLE = "mondrian", "single-dimensional"
+MULTI, SINGLE, RELAXED, LEFT = "mondrian", "single-dimensional", "mondrian:relaxed=true", "median on the left alone"
+# A table of the values of one column on which the cut at the median is not allowable for k = 2, and another one is.
+COUNTEREXAMPLE = (0, 1, 2, 3, 3, 3, 3)
+SMALL_TABLES, SMALL_ROWS, SMALL_K = 1_000, 12, 2
+SETTING: dict[str, Any] = {
+    "setting": "theorems, proven",
+    "ours": "drawn tables, and tables that are made to attain the bound",
+}
 
 
 def reproduce_mondrian_bounds(sizes: tuple[int, ...], progress: Progress) -> Reproduction:
@@ -28,6 +44,8 @@ def reproduce_mondrian_bounds(sizes: tuple[int, ...], progress: Progress) -> Rep
         "normal": generate_normal(DRAWN, seed=1, columns=3, cardinality=8),
     }
     rows += [_row(name, table, k, MULTI) for name, table in drawn.items() for k in (2, 10, 50)]
+    rows += [_row(name, table, k, RELAXED) for name, table in drawn.items() for k in (2, 10, 50)]
+    rows.append(_row("0 1 2 3 3 3 3", pa.table({"x1": COUNTEREXAMPLE}), SMALL_K, LEFT))
     rows += [_row("star", star(d, k, m), k, MULTI) for d, k, m in ((1, 3, 4), (2, 5, 4), (2, 10, 12), (3, 4, 3))]
     for place, size in enumerate(sizes):
         table = axes(size)
@@ -37,13 +55,16 @@ def reproduce_mondrian_bounds(sizes: tuple[int, ...], progress: Progress) -> Rep
     grown = [(int(row[1] or 0), int(row[7] or 0)) for row in rows if row[5] == SINGLE]
     held = all(int(row[7] or 0) <= int(row[8] or 0) for row in strict)
     met = all(row[7] == row[8] for row in strict if row[0] == "star")
+    possible, at_median = try_medians()
     return Reproduction(
         title="Bounds of the largest class",
         source="K. LeFevre, D. DeWitt, R. Ramakrishnan (2006). Mondrian multidimensional k-anonymity. ICDE.",
         data="drawn tables; a point with neighbours (star); rows along two axes and one in the corner (axes)",
         headings=HEADINGS,
         rows=tuple(rows),
-        findings=(),
+        findings=(
+            f"the cut at the median is allowable in {at_median} of {possible} drawn tables that have an allowable cut",
+        ),
         claims=claims(rows),
         facts={"bound_held": held, "bound_met": met, "single_dimensional": dict(grown)},
         differs=("the paper proves the bounds and prints no figures; the tables are ours",),
@@ -63,24 +84,78 @@ def claims(rows: Sequence[tuple[Cell, ...]]) -> tuple[Claim, ...]:
         Claim(
             "a class of a strict multidimensional partition has at most 2d(k - 1) + m rows",
             source,
-            judge(held, len(strict)),
+            held,
+            len(strict),
             f"in {held} of {len(strict)} partitions; {min(largest / bound for largest, bound in strict):.2f} to "
             f"{max(largest / bound for largest, bound in strict):.2f} of the bound",
+            place="Murthy and Srinivas, 2.3",
+            **SETTING,
         ),
         Claim(
             "that bound is attained",
             source,
-            judge(met, len(stars)),
+            met,
+            len(stars),
             f"on {met} of {len(stars)} stars: a point and its 2d neighbours, which no cut can part",
+            place="bounds on partition size",
+            **SETTING,
         ),
         Claim(
             "a class of a single-dimensional partition may grow in proportion to the table",
             source,
-            judge(sum(share > 0.4 for share in shares), len(shares)),
+            sum(share > 0.4 for share in shares),
+            len(shares),
             "rows along two axes: "
             + ", ".join(f"{row['largest class']:,} of {row['rows']:,} rows in one class" for row in axes_of),
+            place="Murthy and Srinivas, bounds on partition size",
+            **SETTING,
+        ),
+        *_claims_beyond_strict(named, source),
+    )
+
+
+def _claims_beyond_strict(named: Sequence[dict[str, Cell]], source: str) -> tuple[Claim, ...]:
+    """Return the bound of relaxed partitioning, and the lemma about medians."""
+    relaxed = [
+        (int(row["largest class"] or 0), int(row["bound"] or 0)) for row in named if row["partitioning"] == RELAXED
+    ]
+    within = sum(largest <= bound for largest, bound in relaxed)
+    possible, at_median = try_medians()
+    return (
+        Claim(
+            "in relaxed partitioning a class has at most 2k - 1 rows",
+            source,
+            within,
+            len(relaxed),
+            f"in {within} of {len(relaxed)} partitions; the largest classes have "
+            + ", ".join(f"{largest} of {bound}" for largest, bound in relaxed),
+            "parts that publish the same are one class in a release; the bound is of parts",
+            "Murthy and Srinivas, 2.3",
+            **SETTING,
+        ),
+        Claim(
+            "if a cut of an attribute is allowable, the cut at its median is",
+            source,
+            at_median,
+            possible,
+            f"in {at_median} of {possible} drawn tables of one column that have an allowable cut; not of "
+            "0 1 2 3 3 3 3 for k = 2, whose median has nothing above it",
+            "ours may cut before the median too, and then the statement holds",
+            "Murthy and Srinivas, 2.3",
+            **SETTING,
         ),
     )
+
+
+def try_medians() -> tuple[int, int]:
+    """Return how many small tables of one column have an allowable cut, and of how many of them the median is one."""
+    draw, possible, at_median = np.random.default_rng(1), 0, 0
+    for _ in range(SMALL_TABLES):
+        values = np.sort(draw.integers(0, 6, int(draw.integers(2 * SMALL_K, SMALL_ROWS + 1))))
+        allowable = {int(end) for end in values if min((values <= end).sum(), (values > end).sum()) >= SMALL_K}
+        possible += bool(allowable)
+        at_median += int(values[(len(values) + 1) // 2 - 1]) in allowable
+    return possible, at_median
 
 
 def star(d: int, k: int, m: int) -> pa.Table:
@@ -103,12 +178,34 @@ def axes(size: int) -> pa.Table:
     return pa.table({"x1": [*along, *[0] * size, size], "x2": [*[0] * size, *along, size]})
 
 
+def _relaxed_sizes(table: pa.Table, k: int) -> Codes:
+    """Return the sizes of the parts of relaxed partitioning."""
+    counted = count_source(table, Request(tuple(table.column_names), (), {}))
+    found = parse_algorithm(RELAXED).find(Problem(counted.frequencies, columns_of(counted.domains, {}), KAnonymity(k)))
+    assert isinstance(found, ByRow)  # noqa: S101 (what relaxed partitioning finds)
+    return np.bincount(found.class_ids, weights=found.counts).astype(np.int64)
+
+
+def _cut_at_medians(values: list[int], k: int) -> list[int]:
+    """Return the sizes of the parts of one sorted column that is cut after the median alone."""
+    left = [value for value in values if value <= values[(len(values) + 1) // 2 - 1]]
+    right = values[len(left) :]
+    if min(len(left), len(right)) < k:
+        return [len(values)]
+    return [*_cut_at_medians(left, k), *_cut_at_medians(right, k)]
+
+
 def _row(name: str, table: pa.Table, k: int, algorithm: str) -> tuple[Cell, ...]:
     d, rows = table.num_columns, table.num_rows
     counts = table.group_by(table.column_names).aggregate([([], "count_all")])["count_all"]
     m = max(counts.to_pylist())
     cardinality = 1 + max(int(column.to_numpy().max()) for column in table.columns)
-    sizes = boxes_of(table, algorithm, k=k, cardinality=cardinality).sizes
-    bound = 2 * d * (k - 1) + m
+    if algorithm == RELAXED:
+        sizes = _relaxed_sizes(table, k)
+    elif algorithm == LEFT:
+        sizes = np.array(_cut_at_medians(sorted(table["x1"].to_pylist()), k))
+    else:
+        sizes = boxes_of(table, algorithm, k=k, cardinality=cardinality).sizes
+    bound = 2 * k - 1 if algorithm == RELAXED else 2 * d * (k - 1) + m
     figures = (len(sizes), int(sizes.max()), bound, round(int(sizes.max()) / bound, 3))
     return (name, rows, d, m, k, algorithm, *figures)

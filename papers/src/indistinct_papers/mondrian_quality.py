@@ -17,6 +17,7 @@ from indistinct.drawing.charts import draw
 from indistinct.drawing.lines import Scale, line_charts
 from indistinct.engines import count_source
 from indistinct.errors import InputError
+from indistinct.evaluation.measure.measure import measure
 from indistinct.frequencies.count import Request
 from indistinct.hierarchy import Hierarchy
 from indistinct.job.publishing import anonymize
@@ -25,7 +26,6 @@ from indistinct.models import KAnonymity
 from indistinct.recoding.columns import columns_of
 from indistinct.samples import CENSUS_QUASI, census_hierarchies, generate_census
 from indistinct.schema import Schema
-from indistinct.study.measure.measuring import measure
 from indistinct_papers.adult import ADULT_QUASI, WHERE, adult_hierarchies, load_adult
 from indistinct_papers.base import Cell, Reproduction
 from indistinct_papers.mondrian_synthetic import ALGORITHMS, BASELINES, NODES, judge_greedy_claim, name_proven

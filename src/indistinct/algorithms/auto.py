@@ -57,6 +57,21 @@ class Auto(Algorithm):
     search, whose classes overlap; and people are counted by labels, so that their trees are cut into children.
 
     Guarantees: every class satisfies the model; the answer depends on counts and rounds, not on the clock.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter has a value that it does not take.
+
+    Examples
+    --------
+    >>> import indistinct as ind
+    >>> import pyarrow as pa
+    >>> table = pa.table({"age": [21, 22, 23, 41, 42, 44], "disease": ["flu", "cold", "flu", "cold", "flu", "cold"]})
+    >>> schema = ind.Schema(quasi=["age"], sensitive=["disease"])
+    >>> release = ind.anonymize(table, schema, model=ind.KAnonymity(k=3), algorithm="auto")
+    >>> release.classes().to_pylist()
+    [{'age': '[21-23]', 'rows': 3}, {'age': '[41-44]', 'rows': 3}]
     """
 
     name: ClassVar[str] = "auto"
@@ -120,7 +135,7 @@ class Auto(Algorithm):
         """Return the search that keeps to recodings which suit other tables."""
         return replace(self, reuse=True)
 
-    def by_levels(self) -> Algorithm:
+    def by_passes(self) -> Algorithm:
         """Return the one search that needs no cells."""
         return Mondrian()
 

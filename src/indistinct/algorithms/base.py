@@ -19,6 +19,7 @@ from indistinct.hierarchy import Suppression
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.machine.arguments import CheckedArguments, call_of, with_checked_arguments
 from indistinct.machine.memory import needs_memory
+from indistinct.machine.stages import Progress as Progress
 from indistinct.metrics.importance import NO_IMPORTANCE, Importance
 from indistinct.metrics.loss import GeneralizedTuple
 from indistinct.models.base import Model
@@ -27,13 +28,13 @@ from indistinct.recoding.assign import assign
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import RecodedColumn, Recoding
 from indistinct.recoding.levels import LevelBounds
+from indistinct.recoding.numeric_forms import NumericForms, numeric_forms
 from indistinct.recoding.outputs import Assignment, Buckets, PublishedColumn
 from indistinct.schema import Schema
-from indistinct.spelling import spell
+from indistinct.spelling import arguments_of, spell
 from indistinct.tables.domain import Domain
 
 LOG = logging.getLogger("indistinct.search")
-Progress = Callable[[float], None]
 
 
 def _silent(_told: object) -> None:
@@ -54,6 +55,7 @@ class Problem:
     more than others: a search rather changes those that matter less. `levels` bound what columns are published as;
     `forest` names the columns whose hierarchy was cut off at the most level, so that its top has several nodes.
     `lifting` is there where values of the table were united: what is found is measured by the table's own hierarchies.
+    `known` are the domains of all columns that were counted.
     """
 
     frequencies: FrequencySet
@@ -71,6 +73,7 @@ class Problem:
     levels: LevelBounds = LevelBounds()  # noqa: RUF009 (a frozen value)
     forest: frozenset[str] = frozenset()
     lifting: "Lifting | None" = None
+    known: Mapping[str, Domain] = field(default_factory=dict)
 
     def seen_by(self, algorithm: "Algorithm") -> "Problem":
         """Return the problem as an algorithm sees it: with cells of the population that no row has, or without."""
@@ -245,12 +248,33 @@ class Algorithm(CheckedArguments, ABC):
         """Whether the search rather changes columns that matter less; where it does not, a release says so."""
         return not self.traits.buckets
 
+    @property
+    def numeric_forms(self) -> NumericForms:
+        """The forms in which classes show numbers and dates: intervals, if there is no parameter `numeric`."""
+        return numeric_forms(arguments_of(self).get("numeric"))
+
+    def with_numeric(self, forms: NumericForms) -> "Algorithm":
+        """Return the search with other forms for single columns; raise `ParameterError` if it makes no ranges."""
+        if not forms.by_column:
+            return self
+        if "numeric" not in arguments_of(self):
+            raise ParameterError(
+                f"`numeric` of a column needs an algorithm that makes ranges of its own; {self.name} does not",
+                parameter="numeric",
+                hint="use mondrian, single-dimensional or mdav, or leave out `numeric`",
+            )
+        return type(self)(**arguments_of(self) | {"numeric": self.numeric_forms.with_columns(forms)})
+
+    def with_target(self, target: str | None) -> "Algorithm":
+        """Return the search for the target of a job, where it predicts one and has none of its own."""
+        return self
+
     def for_reuse(self) -> "Algorithm":
         """Return the search whose recodings suit other tables as far as it can find such."""
         return self
 
-    def by_levels(self) -> "Algorithm | None":
-        """Return the Mondrian that searches level by level over rows in its place, None if there is none."""
+    def by_passes(self) -> "Algorithm | None":
+        """Return the Mondrian that searches by passes over rows in its place, None if there is none."""
         return None
 
     def explain_fallback(self, problem: Problem, recoding: Recoding, algorithm: "Algorithm") -> Explanation | None:
@@ -315,6 +339,7 @@ class Algorithm(CheckedArguments, ABC):
                 f"{self.name} cannot search for {problem.model.spec()}: {reason}",
                 hint=f"use {'suppression=0, or ' if keeping else ''}the algorithm optimal",
             )
+        self.numeric_forms.require_numbers(problem.columns)
 
     @with_checked_arguments
     def find(self, problem: Problem) -> Recoding:

@@ -5,9 +5,11 @@ from the original, and are no part of what is published.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
+from indistinct.as_json import AsJson, to_plain
+from indistinct.document.blocks import Grid, grid
 from indistinct.figures import percent, short
 from indistinct.metrics import SHARES
 from indistinct.metrics.base import BETTER, Goal
@@ -38,7 +40,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class Proof(AsJson):
     """How good the answer of an exhaustive search is: it costs `best`, and no answer costs less than `bound`.
 
     `nodes` is how many nodes were weighed for that.
@@ -47,6 +49,7 @@ class Proof:
     best 200, none below 150, gap 25 %, 1,024 nodes
     """
 
+    in_json: ClassVar[str] = "best bound nodes gap proven"
     best: float
     bound: float
     nodes: int
@@ -72,10 +75,6 @@ class Proof:
             f"not proven: the search was stopped after {self.nodes:,} nodes; nothing is below {self.bound:,}, so that "
             f"at most {percent(self.gap)} could be gained"
         )
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the proof as plain JSON values."""
-        return {**asdict(self), "gap": self.gap, "proven": self.proven}
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +135,20 @@ class Explanation:
             )
         return tuple(told)
 
+    def attempt_grid(self) -> Grid:
+        """Return what was tried, the best first, and how many rows each would suppress if any does."""
+        suppresses = any(each.suppressed for each in self.ranking)
+        headings = (self.metric, "classes", *(["suppressed"] if suppresses else []))
+        rows = [
+            (each.algorithm, self.spell_loss(each.loss or 0.0), short(each.classes), short(each.suppressed))
+            for each in self.ranking
+        ]
+        shown = [row[: 1 + len(headings)] for row in rows]
+        return grid("What was tried, the best first", ("algorithm", *headings), shown, right=headings, most=len(rows))
+
     def to_json(self) -> dict[str, Any]:
         """Return the explanation as plain JSON values."""
-        return {
+        document = {
             "metric": self.metric,
             "better": BETTER[self.goal],
             "algorithm": self.algorithm,
@@ -148,8 +158,9 @@ class Explanation:
                 | ({"suppressed": each.suppressed} if each.reason is None else {"reason": each.reason})
                 for each in self.attempts
             ],
-            "columns": dict(self.columns),
-            "changes": [asdict(each) for each in self.changes],
-            **({} if self.proof is None else {"proof": self.proof.to_json()}),
-            **({"notes": list(self.notes)} if self.notes else {}),
+            "columns": self.columns,
+            "changes": self.changes,
+            **({} if self.proof is None else {"proof": self.proof}),
+            **({"notes": self.notes} if self.notes else {}),
         }
+        return {name: to_plain(each) for name, each in document.items()}

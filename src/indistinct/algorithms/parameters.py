@@ -3,6 +3,7 @@
 import math
 
 from indistinct.parameters import Number, Parameter, Whole
+from indistinct.recoding.numeric_forms import FORMS_OF_NUMBERS
 
 METRIC = Parameter("Metric", "Metric that the search minimizes, such as gcp or loss.")
 SCHEME = Parameter(
@@ -31,7 +32,9 @@ EXTENT = Parameter(
 )
 NUMERIC = Parameter(
     "Form of numbers",
-    "interval: a range; interval+mean: a range and the mean; bounds: two columns; mean: the mean of the class alone.",
+    "interval: a range; interval+mean: a range and the mean; bounds: two columns; mean: the mean of the class alone. "
+    "One form for all columns, or one for each of some, such as age=mean.",
+    FORMS_OF_NUMBERS,
 )
 TREES = Parameter("Labels of hierarchies", "node: the node of the hierarchy; set: the set of values in the class.")
 TIME_LIMIT = Parameter(

@@ -12,6 +12,7 @@ import typer
 
 import indistinct
 from indistinct.cli import (
+    analyze,
     anonymize,
     apply,
     assess,
@@ -37,6 +38,7 @@ from indistinct.cli import (
     warm_up,
 )
 from indistinct.cli.failures import run_guarded, run_in_process
+from indistinct.cli.help import HELP_ALL, HELP_NAMES, arrange_help
 from indistinct.cli.screen import say_preparing
 from indistinct.machine.arrow_alone import keep_arrow_from_pandas
 from indistinct.machine.memory import address_space, check_address_space
@@ -50,7 +52,7 @@ app = typer.Typer(
     epilog="Exit codes: 0 done, 1 error, 2 usage, 3 infeasible, 4 verification failed, 130 interrupted.",
     add_completion=False,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": HELP_NAMES},
 )
 
 
@@ -80,6 +82,7 @@ app.command("measure")(measure.command)
 app.command("distributions")(distributions.command)
 app.command("classify")(classify.command)
 app.command("query")(query.command)
+app.command("analyze")(analyze.command)
 app.command("assess")(assess.command)
 app.command("attack")(attack.command)
 app.command("report")(report.command)
@@ -100,9 +103,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None:  # a process of its own: being stopped takes temporary files away, as an interrupt does
         signal.signal(signal.SIGTERM, signal.default_int_handler)
     command = typer.main.get_command(app)
+    if {*HELP_NAMES, HELP_ALL} & set(arguments) and arguments[0] != "reproduce":
+        arguments = arrange_help(command, arguments)
 
     def run() -> object:
-        if not {"--help", "-h"} & set(arguments) and arguments[0] != "--version":
+        if not {*HELP_NAMES} & set(arguments) and arguments[0] != "--version":
             check_address_space()
             remove_leftovers()
             if argv is None:

@@ -2,12 +2,13 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from indistinct.cli import options
 from indistinct.cli.flags import data_of, earlier_files, job_of, place_of, run_options, source_of
+from indistinct.cli.linked import anonymize_linked, is_linked
 from indistinct.cli.options import DATABASE, EARLIER, ENGINE, READING, ROLES, SCREEN, WRITING, Flags, share_options
 from indistinct.cli.output import checked_path, measure_and_note, report, run_and_note
 from indistinct.cli.report import checked_report, write_report
@@ -19,8 +20,19 @@ if TYPE_CHECKING:
 
 @share_options(
     *(*ROLES, "model", "algorithm", "hierarchy", "transform", "pseudonym", "suppression", "importance", "levels"),
-    *("target", "population", "sample"),
-    *(*READING, *EARLIER, "smallest_count", "ranges", *DATABASE, "output_table", *WRITING, *ENGINE, *SCREEN),
+    *("numeric", "target", "population", "sample"),
+    *(
+        *READING,
+        *EARLIER,
+        "smallest_count",
+        "ranges",
+        *DATABASE,
+        "output_table",
+        "partition_by",
+        *WRITING,
+        *ENGINE,
+        *SCREEN,
+    ),
 )
 def command(
     source: Annotated[str, typer.Argument(metavar="POLICY|DATA", help="A policy (.toml), a table, or a database.")],
@@ -33,13 +45,23 @@ def command(
     seed: options.Seed = None,
     save_recoding: options.SaveRecoding = None,
 ) -> None:
-    """Publish a table so that a model holds: by a policy, or by flags.
+    """Publish a table that satisfies a privacy model: by a policy, or by flags.
 
-    Beside a policy stand only --input, --population, -o, --node, --overwrite, --seed, --save-recoding, what begins with
-    --previous, --ledger, --accept-overlap, --fresh, --output-table, --smallest-count, --ranges, what says how a text
-    file is written, --json and --show-values; with --instead also --model, --algorithm and --suppression, as a
-    comparison names them.
+    A policy sets roles, privacy, generalization and how the table is read; flags for these are refused next to it. With
+    --instead, --model, --algorithm and --suppression override the policy.
+
+    A policy of several tables publishes a folder.
     """
+    if is_linked(source):
+        given_too: dict[str, Any] = {
+            "input": data,
+            "node": node,
+            "instead": instead,
+            "seed": seed,
+            "save_recoding": save_recoding,
+        }
+        anonymize_linked(Path(source), flags, output, overwrite=overwrite, **given_too)
+        return
     given = data_of(source, flags)
     policy = job_of(given, flags, node=node, data=data, instead=instead)
     read = [*policy.files, *([given] if isinstance(given, Path) else []), *earlier_files(flags, policy)]
@@ -47,10 +69,10 @@ def command(
     path = checked_path(wanted, recoding=save_recoding, overwrite=overwrite, sources=read)
     page = checked_report(policy, path, recoding=save_recoding, overwrite=overwrite, sources=read)
     from indistinct.cli.kernels import compile_aside
+    from indistinct.evaluation.measure.measure import measure as measure_release
+    from indistinct.evaluation.summary import summary_of_release
     from indistinct.job import running
     from indistinct.job.job import job_of_policy
-    from indistinct.study.measure import measuring
-    from indistinct.study.summary import summary_of_release
 
     with progress("anonymizing") as share, compile_aside(policy.algorithm):
         table = source_of(policy, flags)
@@ -67,7 +89,7 @@ def command(
         release = run_and_note(job_of_policy(policy, **changes), running.run_job)
     if release.buckets is not None and (policy.metrics or policy.target):
         note("values are not recoded in buckets: only what speaks of buckets is measured")
-    metrics = measure_and_note(lambda: measuring.measure(release, policy.metrics or None, target=policy.target))
+    metrics = measure_and_note(lambda: measure_release(release, policy.metrics or None, target=policy.target))
     if page is not None:
         with progress("reporting"):
             original = source_of(policy, flags)

@@ -7,6 +7,7 @@ import typer
 
 from indistinct.cli import options
 from indistinct.cli.flags import data_of, earlier_files, place_of, policy_of, run_options, source_of
+from indistinct.cli.linked import refuse_linked
 from indistinct.cli.options import DATABASE, EARLIER, ENGINE, READING, SCREEN, WRITING, Flags, share_options
 from indistinct.cli.output import checked_path, measure_and_note, report, run_and_note
 from indistinct.cli.screen import progress
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 @share_options(
     *("model", "hierarchy", "pseudonym", "suppression", "population", *READING, *EARLIER, "smallest_count"),
-    *(*DATABASE, "output_table", *WRITING, *ENGINE, *SCREEN),
+    *(*DATABASE, "output_table", "partition_by", *WRITING, *ENGINE, *SCREEN),
 )
 def command(
     recoding: Annotated[Path, typer.Argument(metavar="RECODING", help="What --save-recoding wrote.")],
@@ -42,11 +43,13 @@ def command(
     unless --pseudonym is given again. --model asks for something else than the promise. --previous and --previous-input
     compare with an earlier release of the same people, and --ledger with all that it remembers.
     """
+    for each in (recoding, Path(data)):
+        refuse_linked(each, "apply")
+    from indistinct.evaluation.measure.measure import measure as measure_release
+    from indistinct.evaluation.summary import summary_of_release
     from indistinct.job import running
     from indistinct.job.job import job_of_policy
     from indistinct.recoding.storage import arrays_path, read_recoding
-    from indistinct.study.measure import measuring
-    from indistinct.study.summary import summary_of_release
 
     with progress("applying") as share:
         found = read_recoding(recoding)
@@ -66,5 +69,5 @@ def command(
         }
         release = run_and_note(job_of_policy(policy, **changes), running.run_job)
         share(1.0)
-    metrics = measure_and_note(lambda: measuring.measure(release))
+    metrics = measure_and_note(lambda: measure_release(release))
     report(summary_of_release(release, path, metrics=metrics), as_json=flags.as_json)

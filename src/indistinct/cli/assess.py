@@ -7,16 +7,16 @@ import typer
 
 from indistinct.cli import options
 from indistinct.cli.flags import opened_population, policy_of, source_of
+from indistinct.cli.linked import assess_linked, is_linked
 from indistinct.cli.options import ENGINE, OF_RELEASE, READING, ROLES, SCREEN, Flags, MadeBy, share_options
 from indistinct.cli.published_file import published_file
-from indistinct.cli.risk_tables import parts
 from indistinct.cli.screen import note, print_json, progress, show
-from indistinct.errors import VerificationError
+from indistinct.errors import ParameterError, VerificationError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from indistinct.study.assess.assessment import Assessment
+    from indistinct.evaluation.assess.assessment import Assessment
 
 
 PopulationFile = Annotated[
@@ -59,8 +59,11 @@ Threshold = Annotated[
     population=PopulationFile,
 )
 def command(
-    data: Annotated[Path, typer.Argument(metavar="FILE", help="An original or a published table.")],
     flags: Flags,
+    data: Annotated[
+        Path | None,
+        typer.Argument(metavar="FILE", help="An original or a published table; of several tables the folder."),
+    ] = None,
     policy: options.PolicyFile = None,
     original: options.Original = None,
     recoding: options.RecodingFile = None,
@@ -71,21 +74,54 @@ def command(
     unique_sets: UniqueSets = None,
     profile: ProfileSpec = None,
     threshold: Threshold = 0.09,
+    knows: Annotated[
+        str | None,
+        typer.Option("--knows", metavar="NUMBERS", help="Several tables: known rows of a person, such as 1,2,3."),
+    ] = None,
+    chart: Annotated[
+        Path | None, typer.Option("--chart", metavar="FILE", help="Several tables: draw the risk (.svg).")
+    ] = None,
+    most_below: Annotated[
+        float | None,
+        typer.Option("--most-below", metavar="SHARE", help="Several tables: exit 4 if more people are below k."),
+    ] = None,
 ) -> None:
     """Assess the risk of a table: an original, a release, or both side by side with --original.
 
     Roles come from a policy or from flags. The population that people were drawn from is known by a table, its size or
     a sampling fraction. With --profile the exit code is 4 if a limit is broken. Classes of an original are named by
     their values only with --show-values.
+
+    With a policy of several tables, its originals are assessed, or the folder of a release, by the number of rows of a
+    person that an attacker knows (--knows).
     """
-    from indistinct.study.assess import assessing
+    if policy is not None and is_linked(policy):
+        given_too: dict[str, Any] = {
+            "original": original,
+            "recoding": recoding,
+            "population_size": population_size,
+            "sampling_fraction": sampling_fraction,
+            "weights": weights,
+            "suda": suda,
+            "unique_sets": unique_sets,
+            "profile": profile,
+        }
+        asked: dict[str, Any] = {"knows": knows or "1,2,3", "chart": chart, "most_below": most_below}
+        assess_linked(data, policy, flags, **asked, **given_too)
+        return
+    for name, value in (("--knows", knows), ("--chart", chart), ("--most-below", most_below)):
+        if value is not None:
+            raise ParameterError(f"{name} goes with a policy of several tables", hint="--policy policy.toml")
+    if data is None:
+        raise ParameterError("no table is given", hint="indistinct assess FILE --policy policy.toml")
+    from indistinct.evaluation.assess.assess import assess as assess_table
 
     # A policy may name a population; a size or a fraction that is given here takes its place.
     sized = population_size is not None or sampling_fraction is not None
     named = {"policy": policy, "original": original, "recoding": recoding}
     given, known = _describe_table(data, flags, named, population=flags.population is not None or not sized)
     with progress("assessing") as share:
-        found = assessing.assess(
+        found = assess_table(
             given,
             population_size=population_size,
             sampling_fraction=sampling_fraction,
@@ -104,12 +140,15 @@ def command(
 
 
 def _report(found: "Assessment", table: Path, *, as_json: bool) -> None:
+    from indistinct.document.blocks import JsonValues
+    from indistinct.evaluation.assess.assess_document import assess_document
+
     for warning in found.notes:
         note(warning)
     if as_json:
         print_json({"table": str(table), **found.to_json()})
     else:
-        show(*parts(found, name=str(table)))
+        show(assess_document(JsonValues("assess", found.to_json()), name=str(table)))
 
 
 def _is_same(one: Path, other: Path) -> bool:
@@ -120,8 +159,8 @@ def _describe_table(
     table: Path, flags: Flags, named: "Mapping[str, Path | None]", *, population: bool
 ) -> "tuple[Any, dict[str, Any]]":
     """Return a table and what is known of it: a `Published`, unless it is the table that the policy reads."""
+    from indistinct.exploration.by_policy import transform_by_policy
     from indistinct.release.writing.files import certificate_path
-    from indistinct.study.by_policy import transform_by_policy
 
     policy, original = named["policy"], named["original"]
     asked = policy_of(original or table, flags, policy=policy, beside=("model", *OF_RELEASE))

@@ -7,18 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from indistinct.cli import options
+from indistinct.cli.linked import attack_linked, is_linked
 from indistinct.cli.options import READING, ROLES, SCREEN, Flags, MadeBy, share_options
 from indistinct.cli.published_file import published_file
-from indistinct.cli.screen import grid, print_json, progress, show
+from indistinct.cli.screen import print_json, progress, show
 from indistinct.errors import ParameterError
-from indistinct.figures import number, percent
 
 if TYPE_CHECKING:
-    from rich.table import Table as Grid
-
+    from indistinct.evaluation.attack.attack import Outcomes
+    from indistinct.evaluation.attack.base import Outcome
     from indistinct.release.published import Published
-    from indistinct.study.attack.attacking import Outcomes
-    from indistinct.study.attack.base import Outcome
 
 
 External = Annotated[
@@ -73,9 +71,17 @@ def command(
     what applies, the worst first. Every attack tells what guessing gives without the release, what it gives on people
     who are not in it (--control), and which option closes the hole. `indistinct list` shows all attacks. They look at
     every row: tables that do not fit in --memory, or in half of what is free, are refused with what they need.
+
+    With a policy of several tables RELEASE is a folder, and the attack is known-rows: --sample says how many people are
+    attacked.
     """
+    if policy is not None and is_linked(policy):
+        given_too: dict[str, Any] = {"original": original, "external": external, "control": control, "earlier": earlier}
+        given_too |= {"earlier_original": earlier_original, "seconds": seconds}
+        attack_linked(name, release, policy, flags, seed=seed, sample=sample, **given_too)
+        return
     _check(name, by=policy or original)
-    from indistinct.study.attack.attacking import attack
+    from indistinct.evaluation.attack.attack import attack
 
     given = published_file(release, flags, policy=policy, original=original, by_input=True)[1]
     tables = {"external": external, "control": control, "earlier_original": earlier_original}
@@ -86,13 +92,13 @@ def command(
     if flags.as_json:
         print_json(found.to_json())
     else:
-        _show(found)
+        show(found.document())
 
 
 def _check(name: str, *, by: Path | None) -> None:
     """Raise for what can be told before anything is read."""
-    from indistinct.study.attack.attacking import EVERY
-    from indistinct.study.attack.registry import parse_attack
+    from indistinct.evaluation.attack.attack import EVERY
+    from indistinct.evaluation.attack.registry import parse_attack
 
     if name != EVERY:
         parse_attack(name)
@@ -112,45 +118,3 @@ def _read_others(given: "Published", tables: Mapping[str, Path | None], earlier:
         reading = given.main.reading
         known["earlier"] = read_release(earlier, given.schema, algorithm=given.algorithm, reading=reading)
     return known
-
-
-def _table(outcomes: "tuple[Outcome, ...]") -> "Grid":
-    right = ("tried", "found", "baseline", "control", "risk")
-    table = grid("attack", *right, "between", right=right, names=("attack",))
-    for each in outcomes:
-        low, high = each.interval
-        table.add_row(
-            each.attack,
-            number(each.tally.attempts),
-            number(round(each.tally.successes, 1)),
-            percent(each.baseline),
-            "–" if each.control is None else percent(each.control.share),
-            percent(each.risk),
-            f"{percent(low)} and {percent(high)}",
-        )
-    return table
-
-
-def _show(found: "Outcome | Outcomes") -> None:
-    from indistinct.study.attack.base import Outcome
-
-    if isinstance(found, Outcome):
-        show(_table((found,)), "", *_words(found))
-        return
-    if found.outcomes:
-        show(_table(found.outcomes), "")
-    for outcome in found.outcomes:
-        show(*_words(outcome))
-    if found.refused:
-        show("", "did not apply:", *(f"  {name}: {reason}" for name, reason in found.refused.items()))
-    if found.left_out:
-        show("", f"left out for lack of time (--seconds): {', '.join(found.left_out)}")
-
-
-def _words(outcome: "Outcome") -> list[str]:
-    missed = "is not shown to beat the baseline and the control" if outcome.tally.successes else "finds nothing"
-    said = "succeeds" if outcome.succeeds else missed
-    told = [f"{outcome.attack} {said}. {outcome.sentence}"]
-    if outcome.succeeds and outcome.defence is not None:
-        told.append(f"  defend: {outcome.defence}")
-    return told

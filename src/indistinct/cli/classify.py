@@ -8,16 +8,12 @@ import typer
 from indistinct.cli.flags import job_of, read_table
 from indistinct.cli.options import READING, ROLES, SCREEN, Flags, Texts, share_options
 from indistinct.cli.published_file import published_file
-from indistinct.cli.screen import grid, note, print_json, progress, show
+from indistinct.cli.screen import note, print_json, progress, show
 from indistinct.cli.spelled import names_of
 from indistinct.errors import ParameterError
-from indistinct.figures import percent
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from indistinct.job.policy import Policy
-    from indistinct.study.measure.learning.scores import Classification, Estimate
 
 Target = Annotated[
     str | None, typer.Option("--target", metavar="COLUMN", help="The column to be learned; else the policy's target.")
@@ -61,8 +57,8 @@ def command(
     the same classifiers trained on the original and on what is left without quasi-identifiers, and the majority.
     Needs scikit-learn: pip install "indistinct[ml]".
     """
-    from indistinct.study.measure.learning.classification import classify
-    from indistinct.study.measure.learning.classifiers import CLASSIFIERS, require_extra
+    from indistinct.evaluation.measure.learning.classification import classify
+    from indistinct.evaluation.measure.learning.classifiers import CLASSIFIERS, require_extra
 
     require_extra()
     job, whole, how = _describe_learning(table, flags, release)
@@ -81,17 +77,17 @@ def command(
             progress=share,
             **how,
         )
-    for words in found.notes:
-        note(words)
     if flags.as_json:
+        for words in found.notes:
+            note(words)
         print_json(found.to_json())
     else:
-        show(*_parts(found))
+        show(found.document())
 
 
 def _describe_learning(table: Path, flags: Flags, release: Path | None) -> "tuple[Policy, Any, dict[str, Any]]":
     """Return the job, the table and how releases of it are made, or the finished release with its original."""
-    from indistinct.study.by_policy import transform_by_policy
+    from indistinct.exploration.by_policy import transform_by_policy
 
     if release is None:
         job = job_of(table, flags)
@@ -105,32 +101,3 @@ def _describe_learning(table: Path, flags: Flags, release: Path | None) -> "tupl
     policy, original = (table, None) if by_policy else (None, table)
     job, finished = published_file(release, flags, policy=policy, original=original, by_input=True)
     return job, finished, {}
-
-
-def _parts(found: "Classification") -> "list[str | Table]":
-    from indistinct.study.measure.learning.scores import ORIGINAL, RELEASE, WITHOUT
-
-    headings = ("original", "release", "difference", "balanced", "without")
-    table = grid("classifier", *headings, right=headings, names=("classifier",))
-    for name in dict.fromkeys(each.classifier for each in found.scores):
-        own, best, least = (found.score(name, trained) for trained in (RELEASE, ORIGINAL, WITHOUT))
-        cells = (best.accuracy, own.accuracy, own.difference, own.balanced_accuracy, least.accuracy)
-        table.add_row(name, *map(_spell_estimate, cells))
-    again = f", {found.repeats} times" if found.repeats > 1 else ""
-    told = [
-        f"{found.target!r} ({found.role}, {found.values} values) learned from {found.rows:,} rows in {found.folds} "
-        f"folds{again}, labels as {found.representation}, seed {found.seed}",
-        "Right predictions in %, of classifiers trained on the original, on the release (difference between the two; "
-        "mean over values of the target), and without quasi-identifiers:",
-        "",
-        f"majority: {_spell_estimate(found.majority)}",
-    ]
-    if found.metric is not None:
-        told.append(f"classification metric of the releases (Iyengar): {_spell_estimate(found.metric)}")
-    if found.suppressed:
-        told.append(f"suppressed of the training rows: {percent(found.suppressed)}")
-    return [*told[:2], "", table, *told[2:], "± 95 %, corrected resampled t (Nadeau and Bengio 2003)"]
-
-
-def _spell_estimate(of: "Estimate") -> str:
-    return f"{100 * of.mean:.1f} ± {50 * (of.high - of.low):.1f}"

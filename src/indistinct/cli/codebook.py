@@ -1,7 +1,7 @@
 """`indistinct codebook`: what the labels of a published file stand for, as a table or as JSON."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -9,16 +9,8 @@ from indistinct.cli import options
 from indistinct.cli.flags import policy_of, reading_of
 from indistinct.cli.options import OF_RELEASE, READING, ROLES, SCREEN, Flags, share_options
 from indistinct.cli.output import write_text
-from indistinct.cli.screen import grid, note, print_json, show
+from indistinct.cli.screen import note, print_json, show
 from indistinct.figures import plural
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from indistinct.recoding.codebook import Codebook
-
-# So many labels of a codebook are shown on a screen; a file and --json have all.
-MOST_SHOWN = 40
 
 
 @share_options(*ROLES, "hierarchy", *READING, *SCREEN)
@@ -38,9 +30,9 @@ def command(
     value labels, and the codes of these stand beside them. Nothing of the original is read; it is noted how
     many values only a hierarchy has.
     """
+    from indistinct.evaluation.codebook import check_form, intervals, text_of_codebook
     from indistinct.job.published import reading_of_release
     from indistinct.release.writing.places import check_targets
-    from indistinct.study.codebook import check_form, intervals, text_of_codebook
 
     if output is not None:
         check_form(output.suffix)
@@ -68,16 +60,4 @@ def command(
             {"file": str(published), "codebook": None if output is None else str(output), "columns": book.to_json()}
         )
     elif output is None:
-        show(_table(book))
-
-
-def _table(book: "Codebook") -> "Table":
-    table = grid("column", "label", "kind", "low", "high", "values", right=("low", "high"))
-    for entry in book.entries[:MOST_SHOWN]:
-        low, high = ("" if end is None else str(end) for end in (entry.low, entry.high))
-        excluded = "" if entry.high_inside or not high else "below "
-        values = "" if entry.kind == "value" else ", ".join(entry.values)
-        table.add_row(entry.column, entry.label or "", entry.kind, low, excluded + high, values)
-    if len(book) > MOST_SHOWN:
-        table.add_row("…", f"{len(book) - MOST_SHOWN:,} more; -o or --json has all", "", "", "", "")
-    return table
+        show(book.document())

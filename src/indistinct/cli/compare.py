@@ -11,13 +11,13 @@ import typer
 from indistinct.cli import options
 from indistinct.cli.flags import policy_of, read_table
 from indistinct.cli.options import READING, ROLES, SCREEN, Flags, share_options
-from indistinct.cli.screen import grid, note, print_json, progress, show
+from indistinct.cli.screen import note, print_json, progress, show
 from indistinct.errors import MissingExtraError, ParameterError
 
 if TYPE_CHECKING:
+    from indistinct.exploration.compare.compare import Comparison
+    from indistinct.exploration.compare.trials import Point
     from indistinct.job.policy import Policy
-    from indistinct.study.compare.compare import Comparison
-    from indistinct.study.compare.trials import Point
 
 LISTED = "several with commas between them, or repeat the flag"
 Algorithms = Annotated[
@@ -63,8 +63,8 @@ def command(
     a parameter if it is written key=value, and else the next name: mondrian:relaxed=true,numeric=mean,datafly. Figures
     of several releases tell more than one: keep them to yourself.
     """
-    from indistinct.study.by_policy import compare_by_policy
-    from indistinct.study.compare.folder import private_folder
+    from indistinct.exploration.by_policy import compare_by_policy
+    from indistinct.exploration.compare.folder import private_folder
 
     policy = _policy(source, flags, data)
     if output is not None:
@@ -86,7 +86,9 @@ def command(
     if flags.as_json:
         print_json({**found.to_json(), "files": [str(path) for path in files]})
     else:
-        _show(found)
+        from indistinct.exploration.compare.results import comparison_document
+
+        show(comparison_document(found, front_only=True))
         show(*(f"{path}" for path in files if path.suffix != ".svg"))
     if found.exit_code:
         raise typer.Exit(found.exit_code)
@@ -130,7 +132,7 @@ def _respell_flags(flags: Flags) -> list[str]:
 
 
 def _written(found: "Comparison", folder: Path) -> list[Path]:
-    from indistinct.study.compare.results import draw_comparison, write_results
+    from indistinct.exploration.compare.results import draw_comparison, write_results
 
     pictures = {}
     try:
@@ -138,21 +140,3 @@ def _written(found: "Comparison", folder: Path) -> list[Path]:
     except MissingExtraError as error:
         note(f"no pictures: {error.message}; {error.hint}")
     return write_results(found, folder, pictures=pictures)
-
-
-def _show(found: "Comparison") -> None:
-    from indistinct.study.compare.results import counts_in_words, figures_of
-
-    headings, rows = figures_of(found)
-    table, metric = found.table(), next(iter(found.metrics))
-    shown = grid("point", *headings, right=headings[2:])
-    for place, (row, figures) in enumerate(zip(table, rows, strict=True), start=1):
-        shown.add_row(f"{place}{' *' if row['pareto'] else ''}", *figures)
-    show(f"{found.name}: {found.rows:,} rows; {counts_in_words(found)}\n", shown, "")
-    for place, trial in enumerate(found.trials, start=1):
-        if trial.state != "done":
-            show(f"{place}: {trial.state}: {trial.reason}")
-    if any(row["pareto"] for row in table):
-        better = "lower" if found.metrics[metric] == "min" else "higher"
-        show(f"\n* Pareto front: no other point has a {better} {metric} at no higher risk; to make it:\n")
-        show(*(f"{place}: {row['command']}" for place, row in enumerate(table, start=1) if row["pareto"]), "")

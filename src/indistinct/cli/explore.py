@@ -1,7 +1,7 @@
 """`indistinct explore`: every full-domain recoding of a table, what the model says of it, and a picture."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -9,15 +9,12 @@ from indistinct.cli import options
 from indistinct.cli.flags import job_of, source_of
 from indistinct.cli.options import ENGINE, READING, ROLES, SCREEN, Flags, share_options
 from indistinct.cli.output import check_picture, write_text
-from indistinct.cli.screen import grid, print_json, progress, show
+from indistinct.cli.screen import print_json, progress, show
 from indistinct.cli.spelled import node_of
-from indistinct.figures import number
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
+    from indistinct.exploration.explore import Exploration
     from indistinct.job.policy import Policy
-    from indistinct.study.explore import Exploration
 
 Metrics = Annotated[
     list[str] | None,
@@ -49,7 +46,7 @@ def command(
     policy = job_of(source, flags)
     if svg is not None:
         check_picture(svg, flag="--svg", overwrite=overwrite)
-    from indistinct.study.by_policy import explore_by_policy
+    from indistinct.exploration.by_policy import explore_by_policy
 
     with progress("exploring") as share:
         table = source_of(policy, flags)
@@ -61,7 +58,9 @@ def command(
         marked = None if chosen is None else list(chosen)
         print_json({**found.to_json(), "chosen": marked, "svg": None if svg is None else str(svg)})
     else:
-        _show(found, chosen, limit=None if every else limit)
+        from indistinct.exploration.explore import exploration_document
+
+        show(exploration_document(found, chosen=chosen, most=None if every else limit))
         if svg is not None:
             show(f"picture  {svg}")
 
@@ -72,52 +71,3 @@ def _chosen(found: "Exploration", policy: "Policy", node: str | None) -> tuple[i
         levels: tuple[int, ...] = found.node(node_of(node))["node"]
         return levels
     return policy.algorithm.chosen_node(found.heights)
-
-
-def _show(found: "Exploration", chosen: tuple[int, ...] | None, *, limit: int | None) -> None:
-    satisfied, metric = int(found.satisfied.sum()), next(iter(found.metrics))
-    marked = "" if chosen is None else "; * is the chosen node"
-    show(
-        f"{len(found):,} nodes over {', '.join(found.columns)}; {satisfied:,} satisfy {found.model} with at most "
-        f"{found.suppression:,} of {found.rows:,} {found.unit} suppressed, {int(found.minimal.sum()):,} of them "
-        "minimal\n",
-        _level_grid(found),
-        "",
-    )
-    rows = found.ranked()
-    wanted = rows if limit is None else (rows[: min(satisfied, limit)] or rows[:limit])
-    show(f"{'satisfying nodes' if limit and satisfied else 'nodes'}, the best {metric} first{marked}\n")
-    show(_node_grid(found, wanted, chosen), "")
-    if len(wanted) < len(rows):
-        show(f"{len(wanted):,} of {len(rows):,} nodes shown; --all shows the others\n")
-    if satisfied:
-        show(f"Pareto front of {metric} against risk (one over the people in the smallest class)\n")
-        show(_node_grid(found, found.pareto(), chosen), "")
-    else:
-        least = int(found.suppressed_rows.min())
-        show(
-            f"no node satisfies the model; the one that needs least suppresses {least:,} of {found.rows:,} "
-            f"{found.unit}\n"
-        )
-
-
-def _level_grid(found: "Exploration") -> "Table":
-    table = grid("column", "levels", names=("column",))
-    for name, words in zip(found.columns, found.meanings, strict=True):
-        table.add_row(name, "; ".join(f"{level}: {word}" for level, word in enumerate(words)))
-    return table
-
-
-def _node_grid(found: "Exploration", rows: list[dict[str, Any]], chosen: tuple[int, ...] | None) -> "Table":
-    # Risk is one over the smallest class, so that it needs no column.
-    counts = ("dropped", "classes", "smallest", *(name.replace("-", "- ") for name in found.metrics))
-    table = grid("node", "holds", *counts, right=counts)
-    for row in rows:
-        verdict = "minimal" if row["minimal"] else "yes" if row["satisfied"] else "no"
-        table.add_row(
-            ",".join(map(str, row["node"])) + (" *" if row["node"] == chosen else ""),
-            verdict,
-            *(f"{row[key]:,}" for key in ("suppressed_rows", "classes", "smallest_class")),
-            *(number(row[name]) for name in found.metrics),
-        )
-    return table

@@ -6,11 +6,13 @@ An algorithm or an engine that fails unexpectedly may quote a cell in its messag
 import atexit
 import io
 import os
+import re
 import signal
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import takewhile
 from typing import Any, NoReturn
 
 import typer
@@ -18,6 +20,7 @@ import typer
 from indistinct.cli.screen import print_json, say
 from indistinct.errors import IndistinctError
 from indistinct.machine.memory import is_memory, out_of_memory, wanted_bytes
+from indistinct.settings import COLUMNS, FLAGS
 
 INTERRUPTED = 130
 # Typer has its own copy of Click in newer versions; both end in these two classes.
@@ -52,7 +55,7 @@ def run_guarded(run: Callable[[], Any], arguments: Sequence[str]) -> int:
         say("interrupted")
         return INTERRUPTED
     except Exception as error:  # noqa: BLE001
-        return _other(error, as_json=as_json)
+        return _other(error, arguments, as_json=as_json)
 
 
 def run_in_process(run: Callable[[], int], arguments: Sequence[str]) -> int:
@@ -84,11 +87,11 @@ def _raise(error: Exception) -> NoReturn:
     raise error
 
 
-def _other(error: Exception, *, as_json: bool) -> int:
+def _other(error: Exception, arguments: Sequence[str], *, as_json: bool) -> int:
     if isinstance(error, ClickError):
-        message: Any = getattr(error, "format_message", error.__str__)
         command = getattr(getattr(error, "ctx", None), "command_path", "indistinct")
-        _tell("UsageError", message().rstrip("."), f"see `{command} --help`", as_json=as_json)
+        message, hint = explain_usage(error, arguments)
+        _tell("UsageError", message, hint or f"see `{command} --help`", as_json=as_json)
         return int(getattr(error, "exit_code", 2))
     if os.environ.get("INDISTINCT_DEBUG"):
         raise error
@@ -104,6 +107,53 @@ def _other(error: Exception, *, as_json: bool) -> int:
         prefix="",
     )
     return 1
+
+
+# Flags that newcomers try, and what to write instead; `{}` is the value behind the flag.
+INSTEAD = {
+    "--k": "--model k-anonymity:k={}",
+    "-k": "--model k-anonymity:k={}",
+    "--l": "--model distinct-l-diversity:sensitive=COLUMN,l={}",
+    "-l": "--model distinct-l-diversity:sensitive=COLUMN,l={}",
+    "--t": "--model t-closeness:sensitive=COLUMN,t={}",
+    "-t": "--model t-closeness:sensitive=COLUMN,t={}",
+    "--qi": "--quasi {}",
+    "--quasi-identifiers": "--quasi {}",
+    "--identifiers": "--identifier {}",
+    "--out": "--output {}",
+}
+
+
+def explain_usage(error: Exception, arguments: Sequence[str]) -> tuple[str, str | None]:
+    """Return what is wrong with a command line, and a hint where there is one beyond the command's help."""
+    option = getattr(error, "option_name", None)
+    if option in INSTEAD:
+        value = "…"
+        for index, text in enumerate(arguments):
+            if text.partition("=")[0] == option:
+                value = text.partition("=")[2] or next(iter(arguments[index + 1 : index + 2]), value)
+        return f"there is no option {option}", f"write {INSTEAD[option].format(value)}"
+    message: Any = getattr(error, "format_message", error.__str__)
+    written = str(message()).rstrip(".")
+    extra = re.search(r"unexpected extra arguments?(?:\(s\))? \((.*)\)", written)
+    if extra is None:
+        return written, None
+    several = len(extra[1].split()) > 1
+    flag, values = _split_list(arguments)
+    return (
+        f"{extra[1]} {'are' if several else 'is'} not expected here",
+        None if flag is None else f"separate columns by commas: {flag} {','.join(values)}",
+    )
+
+
+def _split_list(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
+    """Return the first flag of columns that several words follow, and these words; no flag if there is none."""
+    flags = {each.option for each in FLAGS.values() if each.kind is COLUMNS}
+    for index, text in enumerate(arguments):
+        values = list(takewhile(lambda word: not word.startswith("-"), arguments[index + 1 :]))
+        if text in flags and len(values) > 1:
+            return text, [value.strip(",") for value in values]
+    return None, []
 
 
 def _tell(kind: str, message: str, hint: str, *, as_json: bool, prefix: str = "error: ") -> None:

@@ -18,6 +18,7 @@ from indistinct.cli.spelled import (
     models_of,
     names_of,
     node_of,
+    numeric_of_flags,
     pseudonyms_of,
     transformations_of,
 )
@@ -38,7 +39,7 @@ VARIED = ("model", "algorithm", "suppression")
 # What a policy says, so that no flag may say it again.
 JOB = (
     *(*ROLES, "model", "algorithm", "hierarchy", "transform", "pseudonym", "suppression", "importance", "levels"),
-    *("target", "sample", *READING),
+    *("numeric", "target", "sample", *READING),
 )
 
 
@@ -83,7 +84,7 @@ def job_of(
     by_policy = isinstance(source, Path) and source.suffix.lower() == ".toml"
     if node is not None and flags.algorithm is not None:
         raise ParameterError(
-            "--node and --algorithm cannot stand together", hint="a chosen node takes the place of a search"
+            "--node and --algorithm exclude each other", hint="leave one of them out: a chosen node needs no search"
         )
     if data is not None and not by_policy:
         raise ParameterError(
@@ -142,9 +143,11 @@ def policy_of(
         return _beside_population(_sampled(_from_flags(table, flags, schema, reading), flags), flags)
     repeated = [FLAGS[name].option for name in JOB if name not in beside and getattr(flags, name) is not None]
     if repeated:
+        replaceable = all(flag in {FLAGS[name].option for name in VARIED} for flag in repeated)
         raise ParameterError(
-            f"{', '.join(repeated)} cannot stand beside a policy, which says it already",
-            hint="change the policy, or name the data file and give everything as flags",
+            f"the policy {policy} sets what {', '.join(repeated)} would set",
+            hint=("add --instead to override the policy" if replaceable else "change the policy")
+            + ", or name the data file and give everything as flags",
         )
     written = _beside_population(read_policy(policy), flags)
     return replace(written, models=models_of(flags.model)) if flags.model else written
@@ -196,12 +199,15 @@ def _from_flags(
         fresh=tuple(names_of(flags.fresh)),
         importance=importance_of_flags(flags.importance),
         levels=levels_of_flags(flags.levels),
+        numeric=numeric_of_flags(flags.numeric),
     )
 
 
 def no_model() -> ParameterError:
     """Return the error of a job that asks for nothing."""
-    return ParameterError("no model is given", hint="say what must hold, for example --model k-anonymity:k=5")
+    return ParameterError(
+        "no model is given", hint="say what the release must satisfy, for example --model k-anonymity:k=5"
+    )
 
 
 def reading_of(flags: Flags, base: "Reading | None" = None) -> "Reading":
@@ -249,8 +255,10 @@ def read_table(
     """Return the table that a policy reads, or another one that is read in the same way, in `memory`."""
     from indistinct.engines import lives_elsewhere
     from indistinct.job import opening
+    from indistinct.job.job import check_input
     from indistinct.tables import open_table
 
+    check_input(policy, path)
     place = _place(path or policy.source)
     within: dict[str, Any] = {}
     if memory is not None and table is None and not lives_elsewhere(place):
@@ -267,7 +275,9 @@ def source_of(policy: "Policy", flags: Flags, path: Path | None = None) -> "Sour
     The engine that a flag names or that suits it opens it. --table belongs to the table that the policy reads.
     """
     from indistinct.engines import open_source
+    from indistinct.job.job import check_input
 
+    check_input(policy, path)
     place, engine = _place(path or policy.source), flags.engine or "auto"
     table = None if path or _names_table(place) else flags.table
     _, source = open_source(place, policy.reading_at(path), engine=engine, memory=flags.memory, table=table)
@@ -314,6 +324,7 @@ def run_options(flags: Flags, policy: "Policy") -> "Changes":
         "fresh": names_of(flags.fresh),
         "smallest_count": flags.smallest_count,
         "ranges": None if flags.ranges is None else check_form(flags.ranges),
+        "partition_by": names_of(flags.partition_by),
         "writing": writing_of(flags, policy),
         "memory": flags.memory,
     }

@@ -123,7 +123,7 @@ def _explanation() -> Schema:
 
 
 def _membership() -> Schema:
-    from indistinct.study.assess.membership import Membership
+    from indistinct.evaluation.assess.membership import Membership
 
     whole = of_dataclass(Membership, more={"fake_per_original": maybe(NUMBER)})
     counted = {"matching_original": by_name(WHOLE), "matching_fake": by_name(NUMBER), "interval": many(NUMBER)}
@@ -227,7 +227,7 @@ def _uniques() -> dict[str, Schema]:
 
 def _assessed() -> dict[str, Schema]:
     """Return the fields of an assessment."""
-    from indistinct.study.assess.practice import PracticeFinding
+    from indistinct.evaluation.assess.practice import PracticeFinding
 
     state = one_of("passed", "failed", "warning", "not checked")
     limit = {"figure": TEXT, "meaning": TEXT, "limit": NUMBER, "value": maybe(NUMBER), "passed": FLAG, "state": state}
@@ -278,7 +278,7 @@ def _attack() -> Schema:
 
 
 def _scan() -> Schema:
-    from indistinct.study.scan.base import Finding, NotChecked
+    from indistinct.exploration.scan.base import Finding, NotChecked
 
     skipped = many(of_dataclass(NotChecked))
     one = closed(
@@ -302,7 +302,7 @@ def _scan() -> Schema:
 
 
 def _distributions() -> Schema:
-    from indistinct.study.measure.distributions import ColumnDistance
+    from indistinct.evaluation.measure.distributions import ColumnDistance
 
     twice = closed({"before": maybe(NUMBER), "after": maybe(NUMBER)})
     pair = {"columns": many(TEXT), "together": FLAG, "total_variation": NUMBER, "hellinger": NUMBER}
@@ -406,9 +406,10 @@ def _report() -> Schema:
         "properties": {"certificate": _certificate(), "verdict": _verdict(), "assess": closed(_assessed())},
         "additionalProperties": True,  # what else the report measured, each as its own command prints it
     }
-    return closed(
-        {"report": TEXT, "edition": TEXT, "holds": FLAG, "made": TEXT, "sections": many(TEXT), "documents": documents}
-    )
+    told = {"report": TEXT, "edition": TEXT, "made": TEXT, "documents": documents}
+    figure = closed({"label": TEXT, "path": many(TEXT), "value": ANY, "text": TEXT})
+    form = {"form": TEXT, "open_fields": WHOLE, "figures": many(figure), "to_write": many(TEXT)}
+    return {"anyOf": [closed({**told, "holds": FLAG, "sections": many(TEXT)}), closed({**told, **form})]}
 
 
 def _dbt() -> Schema:
@@ -427,7 +428,8 @@ def _generate() -> Schema:
 
 
 def _reproduce() -> Schema:
-    claim = dict.fromkeys(("claim", "source", "verdict", "figures", "differs"), TEXT)
+    words = ("claim", "source", "place", "setting", "ours", "verdict", "rule", "figures", "differs")
+    claim = {**dict.fromkeys(words, TEXT), "held": WHOLE, "tested": WHOLE, "own": FLAG}
     rows = many(many(TEXT))
     example = {"document": TEXT, "name": TEXT, "made": TEXT, "equal": FLAG, "headings": many(TEXT)}
     example |= {"printed": rows, "ours": rows, "erratum": TEXT}
@@ -452,7 +454,22 @@ def _list() -> Schema:
     return closed({**registries, "engines": by_name(many(TEXT)), "generators": many(TEXT)})
 
 
+def _analyze() -> Schema:
+    figures = closed(dict.fromkeys(("estimate", "low", "high", "standard_error"), maybe(NUMBER)))
+    sides = {"before": maybe(figures), "after": maybe(figures)}
+    term = closed({"term": TEXT, **sides, "overlap": maybe(SHARE), "flips": many(TEXT), "lost": FLAG})
+    overlaps = {"least_overlap": maybe(SHARE), "mean_overlap": maybe(SHARE)}
+    rule = closed(dict.fromkeys(("column", "rule", "detail"), TEXT))
+    rows = closed({"before": WHOLE, "after": WHOLE})
+    one = {"analysis": TEXT, "kind": TEXT, "rows": rows, "terms": many(term), **overlaps, "rules": many(rule)}
+    analysis = closed({**one, "hidden_terms": WHOLE, "notes": many(TEXT)})
+    return closed(
+        {"published": TEXT, "analyses": many(analysis), **overlaps, "flips": WHOLE, "draws": WHOLE, "seed": WHOLE}
+    )
+
+
 SCHEMAS: Mapping[str, Callable[[], Schema]] = {
+    "analyze": _analyze,
     "anonymize": _published,
     "apply": _published,
     "assess": _assess,

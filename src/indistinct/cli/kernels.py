@@ -150,7 +150,7 @@ def _run_commands() -> None:
 
 def compile_kernels(name: str) -> None:
     """Run an algorithm in all its forms, as small and as large tables are run."""
-    from indistinct.study.measure import measuring
+    from indistinct.evaluation.measure.measure import measure as measure_release
     from indistinct.testing.checks.case import publish_case
 
     for case in _cases(name):
@@ -158,7 +158,7 @@ def compile_kernels(name: str) -> None:
             usual, arrays.LARGE = arrays.LARGE, large
             try:
                 with suppress(IndistinctError):  # that there is no release is an answer as well
-                    measuring.measure(publish_case(case))
+                    measure_release(publish_case(case))
             finally:
                 arrays.LARGE = usual
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.screen import grid, note, print_json, show
+from indistinct.cli.linked import refuse_linked
+from indistinct.cli.screen import note, print_json, show
+from indistinct.document.blocks import Grid, grid
 from indistinct.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from rich.table import Table
 
     from indistinct.release.history.ledger import LedgerEntry
 
@@ -42,6 +42,7 @@ def command(
     `forget` takes one out, so that later releases are not compared with it: one that never came out, or that nobody
     had before it was withdrawn.
     """
+    refuse_linked(ledger, "a ledger")
     from indistinct.release.history.ledger import forget_release, read_ledger
 
     if (number is None) == (action is Action.FORGET):
@@ -55,15 +56,19 @@ def command(
     if as_json:
         print_json({"ledger": str(ledger), "releases": [asdict(entry) for entry in entries]})
     else:
-        show(_table(entries) if entries else "no release is in it")
+        show(_grid(entries) if entries else "no release is in it")
 
 
-def _table(entries: "Sequence[LedgerEntry]") -> "Table":
-    table = grid(
-        "release", "made", "people", "classes", "k", "fresh", "certificate", right=("release", "people", "classes", "k")
-    )
-    for each in entries:
-        made = each.made if each.published else f"{each.made}, never finished"
-        figures = (f"{each.people:,}", f"{each.classes:,}", f"{each.k:,}", "yes" if each.fresh else "no")
-        table.add_row(str(each.number), made, *figures, each.certificate_digest[:SHORT])
-    return table
+def _grid(entries: "Sequence[LedgerEntry]") -> Grid:
+    rows = [
+        (
+            str(each.number),
+            each.made if each.published else f"{each.made}, never finished",
+            *(f"{count:,}" for count in (each.people, each.classes, each.k)),
+            "yes" if each.fresh else "no",
+            each.certificate_digest[:SHORT],
+        )
+        for each in entries
+    ]
+    headings = ("release", "made", "people", "classes", "k", "fresh", "certificate")
+    return grid("", headings, rows, right=("release", "people", "classes", "k"), most=len(rows))

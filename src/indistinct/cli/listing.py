@@ -4,7 +4,8 @@ from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Any
 
 from indistinct.cli import options
-from indistinct.cli.screen import grid, print_json, show
+from indistinct.cli.screen import print_json, show
+from indistinct.document.blocks import grid
 
 if TYPE_CHECKING:
     from indistinct.extension import Registry
@@ -16,11 +17,11 @@ def command(as_json: options.Json = False) -> None:
     What other packages add is listed with the name of the package, and with the reason where it is broken.
     """
     from indistinct.algorithms.registry import EVERY_ALGORITHM
-    from indistinct.engines import ENGINES
+    from indistinct.engines import every_engine
+    from indistinct.evaluation.attack.registry import EVERY_ATTACK
     from indistinct.metrics import EVERY_METRIC
     from indistinct.models.registry import EVERY_MODEL
     from indistinct.samples import GENERATORS
-    from indistinct.study.attack.registry import EVERY_ATTACK
 
     every: dict[str, Registry[Any]] = {
         "models": EVERY_MODEL,
@@ -29,20 +30,16 @@ def command(as_json: options.Json = False) -> None:
         "attacks": EVERY_ATTACK,
     }
     listed = {what: _entries(registry) for what, registry in every.items()}
-    engines = {name: sorted(kind.supports) for name, kind in ENGINES.items()}
+    engines = {name: sorted(kind.supports) for name, kind in every_engine().items()}
     if as_json:
         print_json({**listed, "engines": engines, "generators": list(GENERATORS)})
         return
     for what, entries in listed.items():
         told = [key for key in ("better", "meaning") if any(key in entry for entry in entries)]
-        table = grid(what, "parameters", *told, names=(what, "better"))
-        for entry in entries:
-            table.add_row(entry["name"], _describe_entry(entry), *(entry.get(key, "") for key in told))
-        show(table, "")
-    table = grid("engines", "recodings that they publish", names=("engines",))
-    for name, kinds in engines.items():
-        table.add_row(name, ", ".join(kinds))
-    show(table, "")
+        rows = [(entry["name"], _describe_entry(entry), *(entry.get(key, "") for key in told)) for entry in entries]
+        show(grid("", (what, "parameters", *told), rows, most=len(rows)), "")
+    published = [(name, ", ".join(kinds)) for name, kinds in engines.items()]
+    show(grid("", ("engines", "recodings that they publish"), published), "")
     show(f"generators: {', '.join(GENERATORS)}")
 
 

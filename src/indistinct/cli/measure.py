@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.members import draw_members, measured_members
+from indistinct.cli.linked import is_linked, measure_linked
 from indistinct.cli.options import ENGINE, READING, ROLES, SCREEN, Flags, MadeBy, share_options
 from indistinct.cli.output import check_picture, report, write_text
 from indistinct.cli.published_file import published_file
 from indistinct.cli.screen import note, progress
-from indistinct.errors import ParameterError
+from indistinct.errors import InputError, OutOfMemoryError, ParameterError, SchemaError
 
 if TYPE_CHECKING:
+    from indistinct.evaluation.assess.membership import Membership
     from indistinct.metrics import Metric
+    from indistinct.release.published import Published
 
 
 @share_options(
@@ -50,15 +52,20 @@ def command(
     The original is the policy's input unless --original names another. A model gives the k of the metric
     average-class-size. --metric asks for some metrics alone, whatever the policy names. Membership disclosure is
     measured as well: how many tuples could have been in the table, and how many of them were not.
+
+    With a policy of several tables PUBLISHED is the folder of a release.
     """
+    if policy is not None and is_linked(policy):
+        measure_linked(published, policy, flags, original=original, metric=metric, chart=chart, overwrite=overwrite)
+        return
     if policy is None and original is None:
         raise ParameterError("no original is given", hint="name the table before publishing with --original")
     if chart is not None:
         check_picture(chart, flag="--chart", overwrite=overwrite)
+    from indistinct.evaluation.measure.measure import measure
+    from indistinct.evaluation.summary import Summary
     from indistinct.recoding.outputs import MAIN
     from indistinct.release.verification.evidence import appearance_of
-    from indistinct.study.measure.measuring import measure
-    from indistinct.study.summary import Summary
 
     job, given = published_file(published, flags, policy=policy, original=original, by_input=True)
     sources, buckets, whole = given.tables.sources, given.buckets, given.require_original("measure")
@@ -68,11 +75,11 @@ def command(
     with progress("measuring") as share:
         metrics = measure(given, metric or _choose_metrics(job.metrics), target=job.target)
         share(0.5)
-        members = measured_members(given)
+        members = _measured_members(given)
     for name, reason in metrics.not_measured:
         note(f"{name} is not measured on a published file: {reason}")
     if chart is not None:
-        write_text(chart, draw_members(members, buckets=buckets is not None), overwrite=overwrite)
+        write_text(chart, _draw_members(members, buckets=buckets is not None), overwrite=overwrite)
     files = {"published": published, "original": whole.path, "chart": chart}
     form = None if buckets is None else buckets.form
     summary = Summary(files, sources[MAIN].rows, whole.rows, form, metrics=metrics, membership=members)
@@ -86,3 +93,28 @@ def _choose_metrics(metrics: "tuple[Metric, ...]") -> "list[Metric] | None":
     for metric in (each for each in metrics if each.compares_cells):
         note(f"{metric.name} is measured only when a release is made")
     return answered or None
+
+
+def _measured_members(given: "Published") -> "dict[str, Membership]":
+    """Return the membership disclosure of a release for each kind of tuples; nothing but a note where there is none."""
+    from indistinct.evaluation.assess.membership import membership_by_kind
+
+    try:
+        return membership_by_kind(given)
+    except SchemaError:
+        raise
+    except (InputError, OutOfMemoryError) as error:
+        note(f"membership is not measured: {error.message}")
+        return {}
+
+
+def _draw_members(members: "dict[str, Membership]", *, buckets: bool) -> str:
+    """Return the histograms of the first kind of tuples, drawn."""
+    from indistinct.evaluation.assess.membership import draw_matching
+
+    if not members:
+        raise ParameterError("there is nothing to draw: membership was not measured", hint="leave --chart out")
+    matched = ("bucket", "buckets") if buckets else ("class", "classes")
+    title = f"{matched[1].capitalize()} that match original and fake tuples"
+    kind, first = next(iter(members.items()))
+    return draw_matching(first, title=title, matched=matched, kind=kind)

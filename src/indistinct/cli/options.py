@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from indistinct.cli.screen import stages
-from indistinct.settings import FLAGS, WHOLE, Setting, names_under
+from indistinct.settings import FLAGS, TRUTH, WHOLE, Setting, names_under
 
 Texts = list[str] | None
 
@@ -34,7 +34,9 @@ def option_of(setting: Setting) -> Any:
     """Return the type of a shared flag, with what its help shows."""
     names = (setting.option, *([] if setting.short is None else [setting.short]))
     least = 0 if setting.kind is WHOLE else None
-    shown = typer.Option(*names, metavar=setting.metavar, help=setting.help, min=least, rich_help_panel=setting.group)
+    panel, words = setting.group, setting.flag_help
+    metavar = "" if setting.kind is TRUTH else setting.metavar
+    shown = typer.Option(*names, metavar=metavar, help=words, min=least, rich_help_panel=panel)
     return Annotated[setting.kind.flag, shown]
 
 
@@ -54,18 +56,24 @@ MadeBy = Annotated[
     typer.Option(
         "--algorithm",
         metavar="SPEC",
+        rich_help_panel="Generalization",
         help="How a release in buckets was made, such as slicing:l=5; its certificate tells the columns.",
     ),
 ]
 ChosenLevels = Annotated[
     str | None,
     typer.Option(
-        "--node", metavar="LEVELS", help="A node of the lattice, chosen by hand: a level a quasi-identifier, 1,0,2."
+        "--node",
+        metavar="LEVELS",
+        rich_help_panel="Generalization",
+        help="A node of the lattice, chosen by hand: a level a quasi-identifier, 1,0,2.",
     ),
 ]
 Output = Annotated[
     Path | None,
-    typer.Option("--output", "-o", metavar="FILE", help="Where to write: .csv, .parquet, .sav, .dta …"),
+    typer.Option(
+        "--output", "-o", metavar="FILE", rich_help_panel="Output", help="Where to write: .csv, .parquet, .sav, .dta …"
+    ),
 ]
 Release = Annotated[
     str | None,
@@ -73,31 +81,59 @@ Release = Annotated[
         "--output",
         "-o",
         metavar="FILE",
+        rich_help_panel="Output",
         help="Where to write: .csv, .tsv, .parquet, .arrow, .xlsx, .sav, .dta or .xpt; or the address of a database.",
     ),
 ]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace files that exist already.")]
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", rich_help_panel="Output", help="Replace files that exist already.")
+]
 Seed = Annotated[
-    int | None, typer.Option("--seed", help="Fix the shuffling of rows, for tests only: the certificate warns of it.")
+    int | None,
+    typer.Option(
+        "--seed",
+        rich_help_panel="Generalization",
+        help="Fix the shuffling of rows, for tests only: the certificate warns of it.",
+    ),
 ]
 PolicyFile = Annotated[
-    Path | None, typer.Option("--policy", metavar="FILE", help="Take roles, hierarchies and models from here.")
+    Path | None,
+    typer.Option(
+        "--policy", metavar="FILE", rich_help_panel="Input", help="Take roles, hierarchies and models from here."
+    ),
 ]
-Original = Annotated[Path | None, typer.Option("--original", metavar="FILE", help="The table before it was published.")]
+Original = Annotated[
+    Path | None,
+    typer.Option("--original", metavar="FILE", rich_help_panel="Input", help="The table before it was published."),
+]
 RecodingFile = Annotated[
-    Path | None, typer.Option("--recoding", metavar="FILE", help="The recoding of the release, to count people by it.")
+    Path | None,
+    typer.Option(
+        "--recoding",
+        metavar="FILE",
+        rich_help_panel="Input",
+        help="The recoding of the release, to count people by it.",
+    ),
 ]
 Input = Annotated[
-    Path | None, typer.Option("--input", metavar="FILE", help="Beside a policy: the table, instead of the policy's.")
+    Path | None,
+    typer.Option(
+        "--input", metavar="FILE", rich_help_panel="Input", help="Beside a policy: the table, instead of the policy's."
+    ),
 ]
 Instead = Annotated[
     bool,
     typer.Option(
-        "--instead", help="Beside a policy: --model, --algorithm and --suppression take the place of what it says."
+        "--instead",
+        rich_help_panel="Input",
+        help="Beside a policy: --model, --algorithm and --suppression take the place of what it says.",
     ),
 ]
 SaveRecoding = Annotated[
-    Path | None, typer.Option("--save-recoding", metavar="FILE", help="Keep the recoding; it holds original values.")
+    Path | None,
+    typer.Option(
+        "--save-recoding", metavar="FILE", rich_help_panel="Output", help="Keep the recoding; it holds original values."
+    ),
 ]
 
 

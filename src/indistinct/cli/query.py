@@ -1,7 +1,7 @@
 """`indistinct query`: ask a published file, once or with a workload."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -9,16 +9,11 @@ from indistinct.cli import options
 from indistinct.cli.options import READING, ROLES, SCREEN, Flags, MadeBy, share_options
 from indistinct.cli.output import check_picture, write_text
 from indistinct.cli.published_file import published_file
-from indistinct.cli.screen import grid, note, print_json, progress, show
+from indistinct.cli.screen import note, print_json, progress, show
 from indistinct.errors import ParameterError
-from indistinct.figures import number, percent
 
 if TYPE_CHECKING:
-    from rich.table import Table as Grid
-
     from indistinct.release.published import Published
-    from indistinct.study.query.answer import Answer
-    from indistinct.study.query.workload import WorkloadErrors
 
 
 @share_options(*ROLES, "algorithm", "hierarchy", "transform", *READING, *SCREEN, algorithm=MadeBy)
@@ -67,11 +62,16 @@ def command(
     if workload is not None:
         _many(given, workload, sanity=sanity, plot=plot, overwrite=overwrite, as_json=flags.as_json)
         return
-    from indistinct.study.query import querying
+    from indistinct.evaluation.query.query import query as answer_query
 
     with progress("asking"):
-        found = querying.query(given, sql or "")
-    _report(found, as_json=flags.as_json)
+        found = answer_query(given, sql or "")
+    if flags.as_json:
+        for words in found.notes:
+            note(words)
+        print_json(found.to_json())
+    else:
+        show(found.document())
 
 
 def _has_input(policy: Path | None) -> bool:
@@ -96,56 +96,15 @@ def _many(
     overwrite: bool,
     as_json: bool,
 ) -> None:
-    from indistinct.study.query import querying
+    from indistinct.evaluation.query.query import workload_error
 
     with progress("asking"):
-        found = querying.workload_error(given, workload=workload, sanity=sanity)
+        found = workload_error(given, workload=workload, sanity=sanity)
     if plot is not None:
-        from indistinct.study.query.workload import draw_errors
+        from indistinct.evaluation.query.workload import draw_errors
 
         write_text(plot, draw_errors(found), overwrite=overwrite)
     if as_json:
         print_json({"workload": str(workload), "plot": None if plot is None else str(plot), **found.to_json()})
         return
-    show(_errors_table(found), _sentence(found))
-
-
-def _errors_table(found: "WorkloadErrors") -> "Grid":
-    table = grid("error", "mean", "median", "95th percentile", right=("mean", "median", "95th percentile"))
-    for name, figures in found.figures().items():
-        table.add_row(name, *("–" if value is None else number(value) for value in figures.values()))
-    return table
-
-
-def _sentence(found: "WorkloadErrors") -> str:
-    words = f"{number(len(found.workload))} queries; {percent(found.matching)} of them are answered exactly"
-    words += f"; relative errors are over the truth, at least {number(found.sanity)}"
-    return words + (f"; {number(found.unanswered)} have no answer" if found.unanswered else "") + "."
-
-
-def _report(found: "Answer", *, as_json: bool) -> None:
-    for words in found.notes:
-        note(words)
-    if as_json:
-        print_json(found.to_json())
-        return
-    names = [*found.query.groups]
-    table = grid(*names, "answer", "at least", "at most", "expected error", right=("answer", "at least", "at most"))
-    for each in found.groups or (found,):
-        group = ["missing" if each.group[name] is None else str(each.group[name]) for name in names]
-        table.add_row(*group, *(_figure(value) for value in (each.value, each.low, each.high)), _error(each))
-    show(table)
-
-
-def _figure(value: Any) -> str:
-    if value is None:
-        return "–"
-    if isinstance(value, float) and abs(value) == float("inf"):
-        return "unbounded"
-    return number(value) if isinstance(value, int | float) else str(value)
-
-
-def _error(found: "Answer") -> str:
-    if found.exact:
-        return "exact"
-    return "estimate" if found.error is None else f"estimate ± {number(found.error)}"
+    show(found.document())

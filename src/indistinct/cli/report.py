@@ -7,6 +7,7 @@ import typer
 
 from indistinct.cli import options
 from indistinct.cli.flags import opened_population
+from indistinct.cli.linked import is_linked, report_linked
 from indistinct.cli.options import READING, ROLES, SCREEN, Flags, MadeBy, share_options
 from indistinct.cli.published_file import published_file
 from indistinct.cli.screen import note, print_json, progress, show
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from indistinct.engines.base import DatabaseTable, Source
     from indistinct.job.policy import Policy
     from indistinct.release.release import Release
+    from indistinct.reporting.report import Report
 
 PopulationFile = Annotated[
     Path | None,
@@ -26,6 +28,10 @@ PopulationFile = Annotated[
 Target = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the page goes (.html).")]
 Edition = Annotated[
     str, typer.Option("--edition", metavar="NAME", help="internal for the steward, external for readers of the data.")
+]
+FormName = Annotated[
+    str | None,
+    typer.Option("--for", metavar="FORM", help="Fill a form instead (.docx or .html): gdpr, hipaa, ontario, ico, ema."),
 ]
 Queries = Annotated[
     Path | None, typer.Option("--workload", metavar="FILE", help="Queries to compare with the original, one a line.")
@@ -58,6 +64,7 @@ def command(
     original: options.Original = None,
     recoding: options.RecodingFile = None,
     edition: Edition = "internal",
+    form: FormName = None,
     workload: Queries = None,
     learn: Learn = None,
     seconds: Seconds = 6.0,
@@ -69,13 +76,26 @@ def command(
 
     Roles, model and what people state about the release come from a policy, or from flags. What needs the original or a
     population says so where it is not given. The exit code is 4 if a promise does not hold.
+
+    With a policy of several tables RELEASE is a folder, and the report is that for the steward.
     """
+    if policy is not None and is_linked(policy):
+        given_too: dict[str, Any] = {"original": original, "recoding": recoding, "workload": workload, "learn": learn}
+        given_too |= {"seed": seed, "profile": profile, "edition": None if edition == "internal" else edition}
+        report_linked(release, policy, flags, output, overwrite=overwrite, **given_too)
+        return
     from indistinct.reporting.editions import edition_of
-    from indistinct.reporting.render import require_extra
+    from indistinct.reporting.report import require_extra
 
     edition_of(edition)
     require_extra()
-    _check(output, overwrite=overwrite, sources=[each for each in (release, policy, original) if each is not None])
+    _check_form(form, output)
+    _check(
+        output,
+        form=form is not None,
+        overwrite=overwrite,
+        sources=[each for each in (release, policy, original) if each is not None],
+    )
     from indistinct.reporting.report import report
 
     job, given = published_file(release, flags, policy=policy, original=original, recoding=recoding, population=True)
@@ -92,22 +112,56 @@ def command(
             smallest_count=flags.smallest_count,
             profile=profile,
         )
+    if form is not None:
+        _write_form(made, form, output, job, as_json=flags.as_json, overwrite=overwrite)
+        return
     made.write(output, overwrite=overwrite)
     if flags.as_json:
         print_json({"report": str(output), **made.to_json()})
     else:
         show(f"report  {output}  ({made.edition} edition, {len(made.html.encode()) / 1e6:.2g} MB)")
     if "certificate" in made.content.documents and not made.holds:
-        note("a promise does NOT hold: the report says which")
+        note("the privacy guarantee is NOT satisfied: the report says which model")
         raise typer.Exit(VerificationError.exit_code)
 
 
-def _check(output: Path, *, overwrite: bool, sources: "Sequence[Path]") -> None:
+def _check_form(form: str | None, output: Path) -> None:
+    """Raise before any work for a form that is not known, or whose package is missing."""
+    if form is None:
+        return
+    from indistinct.reporting.forms.form import read_form
+
+    read_form(form)
+    if output.suffix.lower() == ".docx":
+        from indistinct.reporting.forms.docx import require_extra as require_forms
+
+        require_forms()
+
+
+def _write_form(made: "Report", form: str, output: Path, job: "Policy", *, as_json: bool, overwrite: bool) -> None:
+    """Write a form that is filled with the figures of a report."""
+    from indistinct.reporting.forms.fill import fill_form
+
+    filled = fill_form(made, form, context=job.context)
+    filled.write(output, overwrite=overwrite)
+    if as_json:
+        print_json({"report": str(output), **filled.to_json(), "documents": made.to_json()["documents"]})
+    else:
+        show(
+            f"form    {output}  ({form}, {filled.edition} edition, {filled.open_fields:,} fields for a person to write)"
+        )
+
+
+def _check(output: Path, *, overwrite: bool, sources: "Sequence[Path]", form: bool = False) -> None:
     """Raise before any work if a page cannot be written to a path."""
     from indistinct.release.writing.places import check_targets
 
-    if output.suffix.lower() not in (".html", ".htm"):
-        raise ParameterError(f"the report {output} must end in .html", hint="for example -o report.html")
+    suffixes = (".html", ".htm", ".docx") if form else (".html", ".htm")
+    if output.suffix.lower() not in suffixes:
+        raise ParameterError(
+            f"the report {output} must end in {' or '.join(sorted({*suffixes} - {'.htm'}))}",
+            hint="for example -o report.html",
+        )
     check_targets([output], sources=sources, overwrite=overwrite)
 
 
@@ -122,7 +176,7 @@ def checked_report(
     """Return where the report of a policy goes, None if it asks for none; raise before any work if it cannot."""
     if policy.output.report is None:
         return None
-    from indistinct.reporting.render import require_extra
+    from indistinct.reporting.report import require_extra
 
     page = policy.locate(policy.output.report)
     require_extra()

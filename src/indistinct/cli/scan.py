@@ -12,10 +12,9 @@ from indistinct.cli.flags import policy_of, read_table, reading_of
 from indistinct.cli.options import OF_RELEASE, READING, ROLES, SCREEN, Flags, share_options
 from indistinct.cli.screen import note, print_json, show
 from indistinct.errors import IndistinctError, InputError, VerificationError
-from indistinct.figures import plural
 
 if TYPE_CHECKING:
-    from indistinct.study.scan.scan import Scan
+    from indistinct.exploration.scan.scan import Scan
 
 
 class FailOn(StrEnum):
@@ -46,7 +45,8 @@ def command(
     pickles, which are not run, only what surrounds the cells is read.
     Looks for identifiers, numbers and order of rows, metadata, unused categories, authors, hidden sheets, and bytes
     that programs do not show. Columns without a role, from a policy or from flags, get the role that `inspect`
-    suggests. With the original, kept row order and values of suppressed rows anywhere in the bytes are found too.
+    suggests. Kept row order, and values of suppressed rows anywhere in the bytes, are found only with --original:
+    without it a file whose rows keep the original's order exits 0, with --fail-on suspicion too.
     Exit 0 does not prove that a file is safe: what was not checked is listed. No cell's value is printed.
     """
     if sarif is not None:
@@ -58,8 +58,10 @@ def command(
         documents = [{"file": path, **found.to_json()} for path, found in scans.items()]
         print_json(documents[0] if len(published) == 1 else {"files": documents, "not_scanned": failures})
     else:
+        from indistinct.exploration.scan.scan import scan_document
+
         for path, found in scans.items():
-            _show(found, Path(path))
+            show(scan_document(found, name=path))
     if any(found.leaks or (fail_on is FailOn.SUSPICION and found.suspicions) for found in scans.values()):
         raise typer.Exit(VerificationError.exit_code)
     if failures or not all(found.clean for found in scans.values()):
@@ -70,7 +72,7 @@ def _scan_files(
     published: list[Path], flags: Flags, policy: Path | None, original: Path | None
 ) -> "tuple[dict[str, Scan], dict[str, str]]":
     """Return the scan of each file, and why others could not be scanned; where there is one, its error is raised."""
-    from indistinct.study.scan.scan import scan
+    from indistinct.exploration.scan.scan import scan
 
     job = policy_of(original or published[0], flags, policy=policy, beside=OF_RELEASE)
     whole = None if original is None else read_table(job, original, memory=flags.memory)
@@ -104,30 +106,6 @@ def _check_log(path: Path, sources: list[Path]) -> None:
 
 def _write_sarif(path: Path, scans: "dict[str, Scan]", failures: dict[str, str]) -> None:
     from indistinct.cli.output import write_text
-    from indistinct.study.scan.sarif import sarif_of
+    from indistinct.exploration.scan.sarif import sarif_of
 
     write_text(path, json.dumps(sarif_of(scans, failures), indent=2) + "\n", overwrite=True)
-
-
-def _show(found: "Scan", published: Path) -> None:
-    rows = "" if found.rows is None else f", {found.rows:,} rows"
-    show(f"{published}: {found.kind}{rows}; {len(found.checked)} checks; {_verdict(found)}\n")
-    for finding in found.findings:
-        show(f"{finding.severity}: {finding.sentence}", f"    {finding.check}; to do: {finding.remedy}")
-    if found.not_checked:
-        show("\nnot checked")
-    for reason in dict.fromkeys(each.reason for each in found.not_checked):
-        whole = [each.what for each in found.not_checked if each.reason == reason]
-        show(f"    {'; '.join(whole)}", f"        {reason}")
-
-
-def _verdict(found: "Scan") -> str:
-    """Return the verdict in words: what was not read is said, and never that it has no leak."""
-    if found.leaks:
-        leaks = f"{len(found.leaks)} LEAK{'S' if len(found.leaks) > 1 else ''}"
-        return leaks if found.cells_read else f"{leaks}; NOT ALL CELLS WERE READ"
-    if found.unread:
-        parts = "; ".join(each.what for each in found.unread)
-        return f"{'NOT SCANNED' if found.rows is None else 'NOT ALL SCANNED'}; not read: {parts}"
-    suspicions = f", {plural(len(found.suspicions), 'suspicion')}" if found.suspicions else ""
-    return f"no leak found{' in what was read' if found.unseen else ''}{suspicions}"

@@ -8,11 +8,23 @@ import textwrap
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from indistinct.document.blocks import (
+    Block,
+    Cell,
+    Code,
+    Document,
+    Grid,
+    Listing,
+    Notice,
+    Paragraph,
+    Picture,
+    Terms,
+)
+from indistinct.document.html import BEFORE_PERCENT
 from indistinct.errors import without_secrets
-from indistinct.figures import number
 from indistinct.machine.stages import PREPARING, PREPARING_EACH_RUN, watch_stages
 
 if TYPE_CHECKING:
@@ -22,11 +34,16 @@ if TYPE_CHECKING:
 
 # Where no terminal says how wide a line is. Every table fits.
 WIDTH = 80
-# Names of columns are cut to so many letters where they stand in a table.
+# Characters of a name that a table shows, and the headings of columns that hold names.
 LONGEST_NAME = 24
+# Blanks between two columns of a table.
+GAP = 2
+NAME_HEADINGS = ("column", "with", "metric", "attack", "classifier", "term")
 LONGEST_MESSAGE = 1500
 # A character that no text has, since it is set aside for private use.
 FILLER = "\ue000"
+# Stands for a space that must not be broken, while a table is laid out.
+GLUE = "\ue001"
 # How many bars somebody sees at the moment.
 BARS: list[str] = []
 
@@ -55,40 +72,149 @@ def screen(*, stderr: bool = False) -> "Console":
     return Console(stderr=stderr, width=width, highlight=False, markup=False, emoji=False)
 
 
-def show(*parts: "str | Table") -> None:
-    """Print results: tables fit the screen, sentences are broken between words where somebody reads them."""
+def show(*parts: "str | Block | Document") -> None:
+    """Print results: tables fit the screen, sentences are broken between words on a terminal."""
     console = screen()
     for part in parts:
-        if isinstance(part, str):
-            _sentence(console, part)
-        else:
-            for block in _blocks(part, console.width):
-                console.print(block)
+        _print(console, part)
 
 
-def _blocks(table: "Table", width: int) -> "Iterator[Table]":
+def _print(console: "Console", part: "str | Block | Document", *, heading: str = "") -> None:
+    match part:
+        case Document():
+            _print_document(console, part)
+        case Grid():
+            _print_grid(console, part, heading=heading)
+        case Code(caption, text):
+            for line in filter(None, (caption, *text.split("\n"))):
+                console.print(printable(line), soft_wrap=True)
+        case _:
+            for line in _lines_of(part):
+                _sentence(console, line)
+
+
+def _lines_of(part: "str | Block") -> "Iterator[str]":
+    match part:
+        case str(text) | Paragraph(text) | Notice(text) | Picture(_, text):
+            yield text
+        case Listing(items):
+            yield from (f"  {item}" for item in items)
+        case Terms(pairs):
+            width = max((len(word) for word, _ in pairs), default=0)
+            yield from (f"{word:<{width}}  {text_of(cell or '')}" for word, cell in pairs)
+
+
+def _print_grid(console: "Console", grid: Grid, *, heading: str) -> None:
+    if grid.caption not in ("", heading):
+        _sentence(console, grid.caption, style="bold")
+    for block in _blocks(grid, console.width):
+        _print_table(console, block)
+    if len(grid.rows) > grid.most:
+        _sentence(console, f"{len(grid.rows) - grid.most:,} more rows; --json has all")
+
+
+def _print_document(console: "Console", document: Document) -> None:
+    _sentence(console, document.title, style="bold")
+    for section in document.sections:
+        if section.title:
+            _sentence(console, f"\n{section.title}", style="bold")
+        previous: Block | None = None
+        for block in section.blocks:
+            follows = isinstance(block, Listing) and isinstance(previous, Paragraph | Notice)
+            if not follows and not (section.title and previous is None):
+                console.print()
+            previous = block
+            _print(console, block, heading=section.title)
+
+
+def _print_table(console: "Console", table: "Table") -> None:
+    with console.capture() as captured:
+        console.print(table)
+    lines = captured.get().replace(GLUE, " ").splitlines()
+    console.file.write("".join(f"{line.rstrip()}\n" for line in lines))
+
+
+def text_of(cell: Cell) -> str:
+    """Return a cell as a terminal shows it."""
+    return cell if isinstance(cell, str) else cell.text
+
+
+def _blocks(grid: Grid, width: int) -> "Iterator[Table]":
     """Yield a table or, where its columns do not fit, several below each other that repeat the first column."""
-    from rich.cells import cell_len
-    from rich.table import Table
-
-    cells = [[printable(str(cell)) for cell in column.cells] for column in table.columns]
-    heads = [printable(str(column.header)) for column in table.columns]
-    words = [
-        [word for cell in [head, *own] for word in (cell.split() if not c.no_wrap else [cell[:LONGEST_NAME]])]
-        for c, head, own in zip(table.columns, heads, cells, strict=True)
+    rows = [[_glue(printable(text_of(cell))) for cell in row] for row in grid.rows[: grid.most]]
+    columns = [
+        _ScreenColumn.of(printable(heading), [row[index] for row in rows], right=heading in grid.right)
+        for index, heading in enumerate(grid.headings)
     ]
-    needed = [max(map(cell_len, each), default=0) + len("  ") for each in words]
-    ahead, first = list(range(1, len(needed))), True
+    ahead, first = list(range(1, len(columns))), True
     while ahead or first:
         first, chosen = False, [0, *ahead[:1]]
         del ahead[:1]
-        while ahead and sum(needed[index] for index in (*chosen, ahead[0])) - len("  ") <= width:
+        while ahead and sum(columns[index].least + GAP for index in (*chosen, ahead[0])) - GAP <= width:
             chosen.append(ahead.pop(0))
-        columns = [replace(table.columns[index].copy(), header=heads[index]) for index in chosen]
-        block = Table(*columns, box=table.box, show_edge=False, pad_edge=False, padding=table.padding)
-        for row in range(table.row_count):
-            block.add_row(*(cells[index][row] for index in chosen))
-        yield block
+        yield _rich_table([columns[index] for index in chosen], width)
+
+
+@dataclass(frozen=True, slots=True)
+class _ScreenColumn:
+    """A column of a table on the screen: its texts, and the characters that it needs at least and at most."""
+
+    heading: str
+    cells: list[str]
+    right: bool
+    is_name: bool
+    least: int
+    most: int
+
+    @classmethod
+    def of(cls, heading: str, cells: list[str], *, right: bool) -> "_ScreenColumn":
+        from rich.cells import cell_len
+
+        is_name = _is_name_column(heading)
+        most = max(map(cell_len, (heading, *cells)))
+        if is_name:
+            return cls(heading, cells, right, is_name, min(most, LONGEST_NAME), min(most, LONGEST_NAME))
+        words = [*heading.split(), *" ".join(cells).split()]
+        return cls(heading, cells, right, is_name, max(map(cell_len, words), default=0), most)
+
+
+def _widths(columns: Sequence[_ScreenColumn], width: int) -> list[int]:
+    """Return how wide each column is: what it needs at least, and equal parts of what is left."""
+    widths = [column.least for column in columns]
+    left = width - sum(widths) - GAP * (len(columns) - 1)
+    for place, index in enumerate(sorted(range(len(columns)), key=lambda index: columns[index].most - widths[index])):
+        more = max(min(left // (len(columns) - place), columns[index].most - widths[index]), 0)
+        widths[index] += more
+        left -= more
+    return widths
+
+
+def _is_name_column(heading: str) -> bool:
+    """Return whether a column holds names, or is named by one: these are cut and never broken."""
+    return heading in NAME_HEADINGS or max(map(len, heading.split()), default=0) > LONGEST_NAME
+
+
+def _glue(text: str) -> str:
+    """Return a text in which no space comes between a number and its percent sign."""
+    return BEFORE_PERCENT.sub(GLUE, text)
+
+
+def _rich_table(columns: Sequence[_ScreenColumn], width: int) -> "Table":
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    for column, wide in zip(columns, _widths(columns, width), strict=True):
+        table.add_column(
+            column.heading,
+            justify="right" if column.right else "left",
+            overflow="ellipsis" if column.is_name else "fold",
+            no_wrap=column.is_name,
+            width=wide,
+        )
+    for row in zip(*(column.cells for column in columns), strict=True):
+        table.add_row(*row)
+    return table
 
 
 def say(message: str, *, style: str | None = None) -> None:
@@ -117,8 +243,8 @@ def _broken(line: str, width: int) -> str:
     indent = " " * (len(line) - len(line.lstrip()) + 2)
     # Letters such as those of Japanese are two columns wide, which only a second character tells.
     wide = line if line.isascii() else "".join(mark + FILLER * (cell_len(mark) - 1) for mark in line)
-    filled = textwrap.fill(wide, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
-    return filled.replace(FILLER, "")
+    filled = textwrap.fill(_glue(wide), width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return filled.replace(FILLER, "").replace(GLUE, " ")
 
 
 def note(message: str) -> None:
@@ -192,32 +318,3 @@ def stages() -> Iterator[None]:
     finally:
         log.removeHandler(handler)
         log.setLevel(level)
-
-
-def grid(*headings: str, right: Sequence[str] = (), names: Sequence[str] = ()) -> "Table":
-    """Return an empty table with these headings; under those in `names` stand names, which are cut and never broken."""
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    for heading in headings:
-        is_name = heading in names
-        table.add_column(
-            heading,
-            justify="right" if heading in right else "left",
-            overflow="ellipsis" if is_name else "fold",
-            no_wrap=is_name,
-            min_width=None if is_name else max(map(len, heading.split())),
-            max_width=LONGEST_NAME if is_name else None,
-        )
-    return table
-
-
-def metric_table(metrics: Mapping[str, float]) -> "Table":
-    """Return metrics by name, which way is good, and what each means."""
-    from indistinct.metrics import describe_metric
-
-    table = grid("metric", "value", "better", "meaning", right=("value",), names=("metric",))
-    for name, value in metrics.items():
-        table.add_row(name, number(value), *describe_metric(name))
-    return table

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from indistinct.metrics.importance import Importance
     from indistinct.models import Model
     from indistinct.recoding.levels import LevelBounds
+    from indistinct.recoding.numeric_forms import NumericForms
     from indistinct.recoding.transformations import Transformation
     from indistinct.release.pseudonyms.making import Pseudonym
 
@@ -109,7 +110,7 @@ def node_of(text: str) -> tuple[int, ...]:
 
 def hierarchies_of(texts: Sequence[str] | None) -> dict[str, "Hierarchy"]:
     """Return the hierarchies that flags spell as COLUMN=SPEC."""
-    from indistinct.hierarchy.readers import hierarchy_from_spec
+    from indistinct.hierarchy import hierarchy_from_spec
 
     specs = _specs(texts, "hierarchy", example="--hierarchy zipcode=mask:right --hierarchy age=intervals:5,10,20")
     return {column: hierarchy_from_spec(column, spec) for column, spec in specs.items()}
@@ -158,6 +159,22 @@ def levels_of_flags(texts: Sequence[str] | None) -> "LevelBounds":
     from indistinct.recoding.levels import levels_of
 
     return levels_of(_specs(texts, "levels", example="--levels zipcode=1..3 --levels age=1.."))
+
+
+def numeric_of_flags(texts: Sequence[str] | None) -> "NumericForms":
+    """Return the forms of single columns of numbers, which flags spell as COLUMN=FORM.
+
+    >>> str(numeric_of_flags(["age=mean", "hours=bounds"]))
+    'age=mean|hours=bounds'
+    """
+    from indistinct.recoding.numeric_forms import numeric_forms
+
+    return numeric_forms(_specs(texts, "form", example="--numeric age=mean --numeric hours=bounds"))
+
+
+def rules_of(texts: Sequence[str] | None) -> dict[str, str]:
+    """Return how the ranges of columns enter an analysis, which flags spell as COLUMN=RULE."""
+    return _specs(texts, "a rule", example="--rule age=midpoint")
 
 
 def _specs(texts: Sequence[str] | None, what: str, *, example: str) -> dict[str, str]:

@@ -1,15 +1,17 @@
 """`indistinct verify`: a model judges a published file, whoever made it."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from indistinct.cli import options
 from indistinct.cli.flags import data_of, no_model
+from indistinct.cli.linked import is_linked, verify_linked
 from indistinct.cli.options import DATABASE, ENGINE, READING, ROLES, SCREEN, Flags, MadeBy, share_options
 from indistinct.cli.output import report
 from indistinct.cli.published_file import published_file
-from indistinct.errors import VerificationError
+from indistinct.errors import ParameterError, VerificationError
 
 
 @share_options(
@@ -23,23 +25,31 @@ def command(
     policy: options.PolicyFile = None,
     original: options.Original = None,
     recoding: options.RecodingFile = None,
+    originals: Annotated[
+        bool, typer.Option("--originals", help="Several tables: also compare with the originals of the policy.")
+    ] = False,
 ) -> None:
     """Check whether a published table satisfies a model: exit 0 if it does, 4 if it does not.
 
-    It does not hold either if it shows an identifier, or if the certificate beside it is that of another file. Roles
-    and models come from a policy or from flags; --model replaces the policy's models. A release in buckets must keep
-    what its algorithm promises: p(t, s) is recomputed from it and, where it is given, from the original's tuples.
-    People, where a column tells them apart, are counted on the original; --recoding says where rows went if labels do
-    not. Pseudonyms, of which --pseudonym or the policy tells, are judged by what they link, and people are counted by
-    them where there is no original, which is transformed as the release was. Models that compare with a population
-    count it again, by what the labels cover or by the recoding.
+    A published identifier, or the certificate of another file, fails too. Roles and models come from a policy or from
+    flags; --model replaces the policy's models. A bucketized or sliced release must keep its algorithm's guarantee.
+    People are counted on the original where a person ID is declared; --recoding says where rows went if labels do not.
+    Pseudonyms are judged by the rows that they link. Models that compare with a population count it again.
+
+    With a policy of several tables PUBLISHED is the folder of a release; --originals also looks for an original person
+    behind every published one.
     """
+    if policy is not None and is_linked(policy):
+        verify_linked(Path(published), policy, flags, originals=originals, original=original, recoding=recoding)
+        return
+    if originals:
+        raise ParameterError("--originals goes with a policy of several tables", hint="name one table with --original")
     if policy is None and not flags.model and not flags.algorithm:
         raise no_model()
+    from indistinct.evaluation.summary import Summary
+    from indistinct.evaluation.verify import verify
     from indistinct.release.promise import promised_model
     from indistinct.release.writing.places import place_at
-    from indistinct.study.summary import Summary
-    from indistinct.study.verify import verify
 
     place = data_of(published, flags)
     job, given = published_file(

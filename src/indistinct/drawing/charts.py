@@ -11,8 +11,8 @@ from textwrap import wrap
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from indistinct.document.html import printable
 from indistinct.errors import MissingExtraError
-from indistinct.markup import printable
 
 if TYPE_CHECKING:
     import altair as alt

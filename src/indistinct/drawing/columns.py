@@ -10,7 +10,7 @@ import numpy as np
 
 from indistinct.drawing.charts import COLOURS, GREY, altair, draw
 from indistinct.figures import plural
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Counts, Floats
 
 if TYPE_CHECKING:
     import altair as alt
@@ -32,7 +32,7 @@ class Bars:
     dates: bool = False
 
 
-def bars_of_values(values: Sequence[str], counts: Codes) -> Bars:
+def bars_of_values(values: Sequence[str], counts: Counts) -> Bars:
     """Return the most frequent values, and how many others there are.
 
     >>> bars_of_values(["a", "b"], np.array([1, 3])).labels
@@ -42,7 +42,7 @@ def bars_of_values(values: Sequence[str], counts: Codes) -> Bars:
     return Bars(tuple(int(counts[i]) for i in first), tuple(values[i] for i in first), others=len(counts) - len(first))
 
 
-def bars_of_numbers(numbers: Codes, counts: Codes, *, dates: bool = False) -> Bars:
+def bars_of_numbers(numbers: Floats, counts: Counts, *, dates: bool = False) -> Bars:
     """Return a histogram of numbers with their counts; `dates` are seconds since 1970.
 
     >>> bars_of_numbers(np.array([0.0, 1.0, 2.0]), np.array([5, 1, 2])).counts

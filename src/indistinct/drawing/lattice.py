@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from html import escape
 from typing import Literal
 
+from indistinct.document.html import printable
 from indistinct.errors import ParameterError
 from indistinct.frequencies.lattice import Lattice, Node
-from indistinct.markup import printable
 
 State = Literal["outside", "satisfying", "minimal"]
 # What each level of a column publishes, in words, by column.

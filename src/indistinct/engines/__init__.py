@@ -6,14 +6,13 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from importlib import import_module
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ParamSpec, TypeVar
 
-from indistinct.engines.base import DatabaseTable, Engine, Source, close_source, place_of
-from indistinct.engines.duckdb import DuckDB
-from indistinct.engines.memory import Memory
-from indistinct.engines.postgres import Postgres
-from indistinct.engines.spark import Spark
+from indistinct.engines.base import MEANINGS, DatabaseTable, Engine, Source, close_source, place_of
+from indistinct.engines.home import bytes_in_memory, home_of, is_read_in_place
 from indistinct.errors import InputError, ParameterError
 from indistinct.frequencies.count import Counted, Request
 from indistinct.machine.memory import free_bytes
@@ -28,7 +27,6 @@ from indistinct.tables.opening import is_out_of_proportion
 from indistinct.tables.snapshots import settle_snapshot
 
 __all__ = [
-    "ENGINES",
     "MEANINGS",
     "NAMES",
     "bytes_of",
@@ -36,8 +34,10 @@ __all__ = [
     "chosen_engine",
     "closes_sources",
     "count_source",
-    "engines",
+    "every_engine",
+    "home_of",
     "lives_elsewhere",
+    "make_engine",
     "memory_engine",
     "open_source",
     "using_source",
@@ -57,34 +57,25 @@ SMALLEST_MEMORY = 200 * 10**6
 UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
-def engines(memory: int = DEFAULT_MEMORY, *, allowed: int | None = None) -> tuple[Engine, ...]:
-    """Return every engine, each of which may take so many bytes; those that come first are preferred.
+CLASSES: Mapping[str, str] = {"memory": "Memory", "duckdb": "DuckDB", "postgres": "Postgres", "spark": "Spark"}
+"""The class of every engine, in the folder of its name."""
+NAMES = ("auto", *CLASSES)
+
+
+def make_engine(name: str, memory: int = DEFAULT_MEMORY, *, allowed: int | None = None) -> Engine:
+    """Return an engine that may take `memory` bytes; its modules are loaded when it is first needed.
 
     What is read into memory is bounded by `allowed`, or in proportion to its file.
     """
-    return (
-        Memory(allowed),
-        DuckDB(memory),
-        Postgres(memory),
-        Spark(memory),
-    )
+    kind = getattr(import_module(f"{__name__}.{name}"), CLASSES[name])
+    made: Engine = kind(allowed if name == "memory" else memory)
+    return made
 
 
-NAMES = ("auto", *(engine.name for engine in engines()))
-
-
-ENGINES: Mapping[str, Engine] = {engine.name: engine for engine in engines()}
-"""Every engine by name; the support matrix, `indistinct list` and refusals are made of this."""
-
-MEANINGS = {
-    "by-column": "each column on its own: levels, cuts, subtrees",
-    "by-region": "regions of vectors",
-    "by-cell": "listed vectors",
-    "by-row": "rows with equal values that part",
-    "by-bucket": "buckets in which links are broken",
-    "by-part": "parts of a table whose classes do not fit in memory",
-}
-"""What kinds of recodings say, in few words."""
+@functools.cache
+def every_engine() -> Mapping[str, Engine]:
+    """Return every engine by name; the support matrix, `indistinct list` and refusals are made of this."""
+    return MappingProxyType({name: make_engine(name) for name in CLASSES})
 
 
 def open_source(
@@ -151,8 +142,8 @@ def using_source(
 def chosen_engine(source: Any, name: str = "auto", memory: str | int | None = None) -> Engine:
     """Return the engine of a name; `auto` is the one where a source lives.
 
-    What lives nowhere, such as a file, is memory's while it fits in half of what is free, and else belongs to the first
-    engine that reads it where it lies.
+    What lives nowhere, such as a file, is memory's while it fits in half of what is free, and else belongs to duckdb,
+    which reads it where it lies.
     """
     if name not in NAMES:
         raise ParameterError(
@@ -160,32 +151,27 @@ def chosen_engine(source: Any, name: str = "auto", memory: str | int | None = No
             hint=did_you_mean(name, NAMES) or f"choose among {', '.join(NAMES)}",
         )
     limit = None if memory is None else bytes_of(memory)
-    known = engines(DEFAULT_MEMORY if limit is None else limit, allowed=limit)
-    if name != "auto":
-        return next(engine for engine in known if engine.name == name)
-    owner = next((engine for engine in known if engine.owns(source)), None)
-    if owner is not None:
-        return owner
-    room = free_bytes() if limit is None else limit
-    beyond = next((engine for engine in known[1:] if _is_too_large(source, engine, room)), None)
-    if beyond is None and known[1].can_open(source) and is_out_of_proportion(place_of(source), limit):
-        beyond = known[1]
-    return beyond or known[0]
+    chosen = name if name != "auto" else home_of(source) or _home_by_size(source, limit)
+    return make_engine(chosen, DEFAULT_MEMORY if limit is None else limit, allowed=limit)
 
 
 def memory_engine() -> Engine:
     """Return the engine of tables that are in memory, whichever engine made them."""
-    return engines()[0]
+    return make_engine("memory")
 
 
 def lives_elsewhere(source: Any) -> bool:
     """Return whether a source belongs to another engine than memory, as a relation does, and is left where it is."""
-    return any(engine.owns(source) for engine in engines()[1:])
+    return home_of(source) not in (None, "memory")
 
 
-def _is_too_large(source: Any, engine: Engine, room: int | None) -> bool:
-    """Return whether a source that an engine reads where it lies takes more than half of the memory there is."""
-    return engine.can_open(source) and room is not None and engine.size_of(source) > SHARE_OF_FREE * room
+def _home_by_size(source: Any, limit: int | None) -> str:
+    """Return the engine of what lives nowhere: memory, or duckdb for files that would take too much of it."""
+    if not is_read_in_place(source):
+        return "memory"
+    room = free_bytes() if limit is None else limit
+    is_too_large = room is not None and bytes_in_memory(source) > SHARE_OF_FREE * room
+    return "duckdb" if is_too_large or is_out_of_proportion(place_of(source), limit) else "memory"
 
 
 def _not_opened(source: Any, engine: Engine) -> InputError:
@@ -222,7 +208,7 @@ def check_support(engine: Engine, recodings: Collection[str]) -> None:
     missing = [kind for kind in MEANINGS if kind in recodings and kind not in engine.supports]
     if not missing:
         return
-    able = [name for name, kind in ENGINES.items() if kind.supports.issuperset(recodings)]
+    able = [name for name, kind in every_engine().items() if kind.supports.issuperset(recodings)]
     raise ParameterError(
         f"the engine {engine.name} cannot publish {' or '.join(MEANINGS[kind] for kind in missing)}",
         hint=f"use the engine {' or '.join(able)}, or an algorithm of another kind; see the support matrix",

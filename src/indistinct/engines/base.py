@@ -14,11 +14,10 @@ from urllib.parse import parse_qsl, urlsplit
 import pyarrow as pa
 
 from indistinct.errors import OutOfMemoryError, ParameterError
-from indistinct.frequencies.count import Counted, Request
+from indistinct.frequencies.count import Counted, Request, RowIndex
 from indistinct.hierarchy import Hierarchy
 from indistinct.machine.randomness import Secret
 from indistinct.recoding.outputs import MAIN, Assignment
-from indistinct.recoding.storage import KINDS
 from indistinct.recoding.transformations import Transformation, Transformed, check_transformations, transformed_columns
 from indistinct.schema import Schema
 from indistinct.tables.domain import Kind
@@ -26,7 +25,16 @@ from indistinct.tables.value import ColumnLabels, Reading, is_table
 
 BY_PART = "by-part"
 """The kind of recodings whose cuts lie on disk, which need an engine that goes by parts."""
-EVERY_RECODING = frozenset(KINDS) - {BY_PART}
+MEANINGS = {
+    "by-column": "each column on its own: levels, cuts, subtrees",
+    "by-region": "regions of vectors",
+    "by-cell": "listed vectors",
+    "by-row": "rows with equal values that part",
+    "by-bucket": "buckets in which links are broken",
+    BY_PART: "parts of a table whose classes do not fit in memory",
+}
+"""The kinds of recodings, by the names under which they are stored, in a few words."""
+EVERY_RECODING = frozenset(MEANINGS) - {BY_PART}
 """What an engine declares that publishes recodings of every kind that a search finds in cells."""
 COARSER = (
     "round these columns, give a coarser level of their hierarchy in the table, or leave them out; or allow more "
@@ -185,7 +193,7 @@ def close_source(source: Any, *, given: Any) -> None:
 class BeyondMemory:
     """The cells of a table are more than may be held: about how many, and the bytes that they need of those allowed.
 
-    `widest` are the columns with most values, and `levels` passes over the rows (`engines/levels.py`), by which some
+    `widest` are the columns with most values, and `passes` go over the rows (`engines/passes.py`), by which some
     searches do without cells.
     """
 
@@ -193,12 +201,12 @@ class BeyondMemory:
     needed: int
     allowed: int
     widest: Mapping[str, int]
-    levels: Any
+    passes: Any
 
     @property
     def fits(self) -> int:
         """Return how many cells fit."""
-        held: int = self.levels.room.cells
+        held: int = self.passes.room.cells
         return held if self.needed <= self.allowed else self.cells * self.allowed // self.needed
 
     def error(self, problem: str = "", *, hint: str | None = None) -> OutOfMemoryError:
@@ -243,15 +251,6 @@ class Engine(Protocol):
     def name(self) -> str:
         """Return the engine's name."""
 
-    def owns(self, source: Any) -> bool:
-        """Return whether a source lives in this engine, so that no other one is asked."""
-
-    def can_open(self, source: Any) -> bool:
-        """Return whether a source is of a kind that this engine reads where it lies."""
-
-    def size_of(self, source: Any) -> int:
-        """Return how many bytes a source that it can open would take in memory, about; 0 if nobody knows."""
-
     def open(self, source: Any, reading: Reading) -> Source | None:
         """Return a source that this engine can count and publish, None for one that it cannot."""
 
@@ -273,8 +272,13 @@ class Engine(Protocol):
         `schema` is that of the table that was written. None if this engine reads it into memory as everybody does.
         """
 
-    def publish(self, source: Any, assignment: Assignment, sink: Sink, *, secret: Secret) -> None:
-        """Give a sink the published tables: rows regrouped by class, in an order inside it that `secret` decides."""
+    def publish(
+        self, source: Any, assignment: Assignment, sink: Sink, *, secret: Secret, row_index: RowIndex | None = None
+    ) -> None:
+        """Give a sink the published tables: rows regrouped by class, in an order inside it that `secret` decides.
+
+        `row_index` is what counting the source returned (`Counted.row_index`).
+        """
 
 
 SCHEMES = ("postgresql://", "postgres://")
@@ -343,7 +347,7 @@ def transformed_source(source: Source, transformations: Mapping[str, Transformat
     if is_table(source):
         data = source.data
         made = transformed_columns(transformations, {each.name: each.type for each in data.schema}, data.column)
-        return (replace(source, data=made.table(data), learned={}) if transformations else source), made
+        return (replace(source, data=made.table(data)) if transformations else source), made
     if not transformations:
         return source, Transformed({}, {}, {})
     if not isinstance(source, Transformable):

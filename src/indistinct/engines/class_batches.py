@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from indistinct.engines.groups import ValueGroups
 from indistinct.engines.memory.count import encoded_column
 from indistinct.frequencies.count import Counted, Request
-from indistinct.frequencies.levels import ValueTally
+from indistinct.frequencies.passes import ValueTally
 from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Key
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.recoding.class_rows import class_words

@@ -8,7 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.engines import _finding_kernels
-from indistinct.errors import UnseenValueError
+from indistinct.errors import InputError, UnseenValueError
+from indistinct.frequencies.count import RowIndex
+from indistinct.frequencies.value import FrequencySet
 from indistinct.machine.arrays import Codes, is_large, run_starts
 from indistinct.tables.domain import Domain
 
@@ -119,8 +121,8 @@ class Finder(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Learned:
-    """What an engine learned while counting, for publishing: how rows of the table find their cell and joint vector.
+class FoundRows:
+    """How rows that come in batches find their cell and joint vector.
 
     `finder` finds the group of a row, and `entries[group]` is where its cell and joint vector stand in the histogram of
     joint vectors, or among the cells where there are none. `vectors` are those of the cells that were counted.
@@ -129,3 +131,12 @@ class Learned:
     vectors: Codes
     finder: Finder
     entries: Codes
+
+
+def finder_of(row_index: RowIndex | None, cells: FrequencySet) -> FoundRows | None:
+    """Return how rows find some cells, None where that was not kept; raise where it cannot be found out again."""
+    if isinstance(row_index, FoundRows) and row_index.vectors is cells.vectors:
+        return row_index
+    if cells.joint is not None:
+        raise InputError("rows cannot be found again by their sensitive values", hint="search a new recoding")
+    return None

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.engines.finding import CellFinder, Learned
+from indistinct.engines.finding import CellFinder, FoundRows
 from indistinct.engines.memory.count import (
     encoded_column,
     keys_of_request,
@@ -83,9 +83,7 @@ def groups_of(source: Any, columns: Sequence[str]) -> ValueGroups:
     return ValueGroups(table.take(pa.array(grouping.first)), grouping.counts)
 
 
-def count_source(
-    source: GroupedSource, request: Request, *, population: Fetch | None, what: str
-) -> tuple[Counted, Learned | None]:
+def count_source(source: GroupedSource, request: Request, *, population: Fetch | None, what: str) -> Counted:
     """Return what was asked for, and how rows find their cell again; `what` is what a source is called."""
     if not source.rows:
         raise InputError("the table has no rows", hint=f"check that this is the right {what}")
@@ -93,9 +91,9 @@ def count_source(
     found = _published_columns(source, request)
     if not request.quasi:  # the whole table is one cell
         whole = FrequencySet((), np.zeros((1, 0), dtype=np.int32), Classes(np.array([source.rows])))
-        return Counted((), whole, alone=alone, singled_out=found), None
-    counted, learned = count_groups(source.groups, request, columns=source.columns, population=population, alone=alone)
-    return replace(counted, singled_out=found), learned
+        return Counted((), whole, alone=alone, singled_out=found)
+    counted = count_groups(source.groups, request, columns=source.columns, population=population, alone=alone)
+    return replace(counted, singled_out=found)
 
 
 def _published_columns(source: GroupedSource, request: Request) -> SingledOut | None:
@@ -128,7 +126,7 @@ def count_groups(
     columns: Sequence[str],
     population: Fetch | None = None,
     alone: Mapping[str, int] = MappingProxyType({}),
-) -> tuple[Counted, Learned | None]:
+) -> Counted:
     """Return what was asked for of a source, of which an engine fetches groups, and how rows find theirs again.
 
     `columns` are those that the source has.
@@ -172,8 +170,8 @@ def count_groups(
         groupings[key] = frequencies_of(again, some.counts)
     known = {name: column.domain for name, column in encoded.items()}
     domains = tuple(column.domain for column in quasi)
-    counted = Counted(domains, frequencies, known, groupings, others, alone, alike)
-    return counted, _learn_cells(frequencies, entries, counted_by)
+    row_index = _index_rows(frequencies, entries, counted_by)
+    return Counted(domains, frequencies, known, groupings, others, alone, alike, row_index=row_index)
 
 
 def _check_finite(groups: ValueGroups, name: str) -> None:
@@ -186,12 +184,12 @@ def _check_finite(groups: ValueGroups, name: str) -> None:
             raise not_finite(name, nans, infinities)
 
 
-def _learn_cells(frequencies: FrequencySet, entries: Codes | None, columns: Sequence[Encoded]) -> Learned | None:
+def _index_rows(frequencies: FrequencySet, entries: Codes | None, columns: Sequence[Encoded]) -> FoundRows | None:
     """Return how a row finds its cell and joint vector: by the group that it was counted in."""
     if entries is None:
         return None
     grouping, vectors = group_encoded(columns)
-    return Learned(frequencies.vectors, CellFinder.of([c.domain for c in columns], vectors), entries[grouping.first])
+    return FoundRows(frequencies.vectors, CellFinder.of([c.domain for c in columns], vectors), entries[grouping.first])
 
 
 def frequencies_of(columns: Sequence[Encoded], counts: Codes) -> FrequencySet:

@@ -20,7 +20,7 @@ from indistinct.engines.class_runs import ClassRuns
 from indistinct.engines.memory.publish import FIRST_SLICE, content_words, gather_columns, taken
 from indistinct.engines.partitions import Rows, of_one_schema
 from indistinct.engines.stored_rows import GROUP, Partitions
-from indistinct.frequencies.levels import KeyColumn, KeyTree, key_matrix
+from indistinct.frequencies.passes import KeyColumn, KeyTree, key_matrix
 from indistinct.machine.arrays import Codes, row_numbers, starts_of, workers
 from indistinct.machine.memory import give_memory_back
 from indistinct.machine.randomness import Secret

@@ -12,11 +12,11 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.engines.base import Sink
-from indistinct.engines.finding import CellFinder, Finder, Learned
+from indistinct.engines.finding import CellFinder, Finder, finder_of
 from indistinct.engines.memory._kernels import scatter_rows
 from indistinct.engines.memory.publish import FIRST_SLICE, MIXING, Run, Stock, content_words, publish_classes
 from indistinct.engines.stored_rows import CELL, GROUP, Partitions, Words
-from indistinct.errors import InputError
+from indistinct.frequencies.count import RowIndex
 from indistinct.machine.arrays import Codes, row_numbers, starts_of
 from indistinct.machine.randomness import Secret, mix_words, random_words
 from indistinct.recoding.outputs import Assignment, OutputTable
@@ -40,7 +40,7 @@ class Rows(Protocol):
 
 
 def publish_rows(
-    source: Rows, assignment: Assignment, sink: Sink, *, secret: Secret, learned: Learned | None, memory: int
+    source: Rows, assignment: Assignment, sink: Sink, *, secret: Secret, row_index: RowIndex | None, memory: int
 ) -> None:
     """Give a sink every table of a release; partitions take about `memory` bytes at a time."""
     classes = Run.of(assignment, secret)
@@ -50,7 +50,7 @@ def publish_rows(
     whole = any(len(table.slices) > 1 or table.count is not None for table in tables.values())
     words = None if whole else _words(assignment, secret, stream=FIRST_SLICE)
     with closing(Partitions(classes.starts, memory, words, beside=wide)) as partitions:
-        for rows, class_ids, cells in _locate_rows(source, assignment, learned, secret=secret, memory=memory):
+        for rows, class_ids, cells in _locate_rows(source, assignment, row_index, secret=secret, memory=memory):
             partitions.add(rows, places[class_ids], cells)
         for name, table in tables.items():
             sink.accept(name, _tables(source.columns, assignment, partitions, classes, table, secret))
@@ -133,13 +133,11 @@ def _read_from(assignment: Assignment) -> tuple[str, ...]:
 
 
 def _locate_rows(
-    source: Rows, assignment: Assignment, learned: Learned | None, *, secret: Secret, memory: int
+    source: Rows, assignment: Assignment, row_index: RowIndex | None, *, secret: Secret, memory: int
 ) -> Located:
     """Yield the rows that are published, with their class and cell."""
     joint, tables = assignment.frequencies.joint, assignment.layout.tables.values()
-    own = learned if learned is not None and learned.vectors is assignment.frequencies.vectors else None
-    if joint is not None and own is None:
-        raise InputError("rows cannot be found again by their sensitive values", hint="search a new recoding")
+    own = finder_of(row_index, assignment.frequencies)
     finder: Finder
     if own is not None:
         finder, entries = own.finder, own.entries

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -44,15 +44,27 @@ Result = TypeVar("Result")
 Work = Callable[[int, int, list[tuple[int, Codes]]], Result]
 
 
+class RowIndex(Protocol):
+    """How an engine finds the rows of counted cells again: what counting hands to publishing.
+
+    It is of use to the engine that made it, for the source that it counted.
+    """
+
+    @property
+    def vectors(self) -> Codes:
+        """Return the vectors of the cells that were counted."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Counted:
-    """What an engine counted; it tells nothing of single rows.
+    """What an engine counted; apart from `row_index` it tells nothing of single rows.
 
     `domains` are those of the quasi-identifiers, `known` those of every column that was counted. `groupings` has a
     frequency set for each further list of columns that was asked for, `population` the cells of the population in the
     same domains, and `alone` how many rows have a value of their own in a column; 0 where these are clearly few.
     `alike` counts people, treating spellings that differ only in case or spaces as one; `singled_out` has the people
-    whom one or two of the requested columns single out.
+    whom one or two of the requested columns single out. `row_index` is for publishing; where it is None, the engine
+    looks rows up again.
     """
 
     domains: tuple[Domain, ...]
@@ -63,6 +75,7 @@ class Counted:
     alone: Mapping[str, int] = field(default_factory=dict)
     alike: int | None = None
     singled_out: SingledOut | None = None
+    row_index: RowIndex | None = None
 
 
 def drop_absent_values(domains: Sequence[Domain], cells: FrequencySet) -> tuple[tuple[Domain, ...], FrequencySet]:

@@ -1,4 +1,4 @@
-"""A release in buckets as counts: how often each bucket shows each vector of the attributes that stay together."""
+"""Slices of published values: how often each combination of columns that stay together is shown."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,15 +8,30 @@ import numpy as np
 from indistinct.frequencies.encode import WORD, group_rows, pack
 from indistinct.machine.arrays import Codes
 
+KNOWN = ""
+"""The name of a slice's column that joins several into one code: all that is known of a person there."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SliceCounts:
-    """One slice: entry `i` says that bucket `buckets[i]` shows the values `codes[name][i]` in `counts[i]` rows."""
+class Slice:
+    """Columns whose values stay together: unit `units[i]` shows the values `codes[name][i]` in `counts[i]` rows.
 
-    names: tuple[str, ...]
-    buckets: Codes
+    Inside a unit nothing links the entries of one slice to those of another. Units are the buckets of a release in
+    buckets. A release in classes is one slice, and each of its entries is a unit.
+    """
+
+    units: Codes
     codes: Mapping[str, Codes]
     counts: Codes
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the columns."""
+        return tuple(self.codes)
+
+    def known_by(self, known: Codes, columns: Sequence[str] = ()) -> "Slice":
+        """Return the slice with one code for all that is known, and some of its columns."""
+        return Slice(self.units, {KNOWN: known, **{name: self.codes[name] for name in columns}}, self.counts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,7 +43,7 @@ class Links:
     None where the original is not there or cannot be compared. `public` says that the release itself shows the tuples.
     """
 
-    slices: tuple[SliceCounts, ...]
+    slices: tuple[Slice, ...]
     sizes: Codes
     sensitive: tuple[str, ...]
     tuples: Mapping[str, Codes] | None = None
@@ -44,7 +59,7 @@ class Links:
         each = self.slices[index]
         names = [name for name in each.names if name not in self.sensitive]
         theirs = None if self.tuples is None else [self.tuples[name] for name in names]
-        return together([each.codes[name] for name in names], theirs, rows=len(each.buckets))
+        return together([each.codes[name] for name in names], theirs, rows=len(each.units))
 
 
 def together(mine: Sequence[Codes], theirs: Sequence[Codes] | None, *, rows: int) -> tuple[Codes, Codes | None]:

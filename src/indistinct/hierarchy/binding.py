@@ -8,7 +8,7 @@ import numpy as np
 
 from indistinct.errors import HierarchyError
 from indistinct.hierarchy.value import Taxonomy
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Codes, Counts
 from indistinct.tables.domain import Domain, Kind
 
 ROOT = "*"
@@ -29,7 +29,7 @@ def taxonomy_from_levels(domain: Domain, levels: Sequence[Level]) -> Taxonomy:
     ancestors = np.zeros((size, len(levels) + 2), dtype=np.int32)
     ancestors[:, 0] = np.arange(size)
     labels: list[tuple[str | None, ...]] = [domain.texts()]
-    leaves: list[Codes] = [np.ones(size, dtype=np.int64)]
+    leaves: list[Counts] = [np.ones(size, dtype=np.int64)]
     for place, level in enumerate(levels, start=1):
         ancestors[missing:, place] = level.nodes + missing
         labels.append((None, *level.labels) if missing else tuple(level.labels))

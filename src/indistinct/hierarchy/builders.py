@@ -8,7 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +20,7 @@ from indistinct.hierarchy.explicit import Explicit
 from indistinct.hierarchy.intervals import Intervals
 from indistinct.hierarchy.value import Hierarchy, Taxonomy
 from indistinct.machine.arrays import Codes
-from indistinct.schema import did_you_mean
+from indistinct.parameters import Character, Parameter, SeveralOf, SeveralTexts, Whole
 from indistinct.tables.domain import Domain, Kind
 
 # How many months a level spans, and how its number is published.
@@ -30,7 +30,7 @@ _MONTHS: dict[str, tuple[int, Callable[[int], str]]] = {
     "year": (12, lambda i: f"{i:04d}"),
     "decade": (120, lambda i: f"{i * 10:04d}s"),
 }
-_CALENDAR = ("day", *_MONTHS)
+CALENDAR = SeveralOf(("day", *_MONTHS))
 # About how many of the finest intervals cover a column.
 _PARTS = 20
 # Widths of the series 1, 2, 5 that divide each other, by their first.
@@ -44,22 +44,11 @@ class Dates(Hierarchy):
     Timestamps fall on the day of their own time zone.
     """
 
+    key: ClassVar[str] = "dates"
     categorical: ClassVar[bool] = False
-    levels: Sequence[str] = ("month", "quarter", "year", "decade")
-
-    def __post_init__(self) -> None:
-        if isinstance(self.levels, str) or not isinstance(self.levels, Sequence) or not self.levels:
-            raise HierarchyError("the levels of dates must be a list", hint=_DATES_HINT)
-        object.__setattr__(self, "levels", tuple(self.levels))
-        for name in self.levels:
-            if name not in _CALENDAR:
-                raise HierarchyError(
-                    f"a level of dates must be one of {', '.join(_CALENDAR)}; got {name!r}",
-                    hint=did_you_mean(str(name), _CALENDAR) or _DATES_HINT,
-                )
-        places = [_CALENDAR.index(name) for name in self.levels]
-        if places != sorted(set(places)):
-            raise HierarchyError("the levels of dates must go from fine to coarse", hint=_DATES_HINT)
+    levels: Annotated[
+        Sequence[str], Parameter("Periods, one level each", "From fine to coarse, for instance month, year.", CALENDAR)
+    ] = ("month", "quarter", "year", "decade")
 
     def bind(self, domain: Domain) -> Taxonomy:
         """Lay the calendar over a column of dates, timestamps or ISO texts."""
@@ -74,13 +63,6 @@ class Dates(Hierarchy):
                 levels.append(level(months // span, label))
         return taxonomy_from_levels(domain, levels)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return `{"dates": levels}`."""
-        return {"dates": list(self.levels)}
-
-
-_DATES_HINT = "for instance dates(['month', 'year'])"
-
 
 @dataclass(frozen=True, slots=True)
 class Masking(Hierarchy):
@@ -94,21 +76,20 @@ class Masking(Hierarchy):
     `length` declares `longest`; a value that is longer is then not covered. Numbers are masked as they are written.
     """
 
-    side: str = "right"
-    char: str = "*"
-    levels: int | None = None
-    length: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.side not in ("left", "right"):
-            raise HierarchyError(f"masking goes from left or right; got {self.side!r}", hint=_MASK_HINT)
-        if not isinstance(self.char, str) or len(self.char) != 1:
-            raise HierarchyError("the mask must be one character", hint=_MASK_HINT)
-        for name, least in (("levels", 1), ("length", 0)):
-            given = getattr(self, name)
-            whole = isinstance(given, int) and not isinstance(given, bool)
-            if given is not None and (not whole or given < least):
-                raise HierarchyError(f"the {name} of masking must be a number from {least}", hint=_MASK_HINT)
+    key: ClassVar[str] = "mask"
+    side: Annotated[
+        Literal["right", "left"],
+        Parameter(
+            "Characters are hidden from the", "From the right: 4351, 435*, 43**; from the left: 4351, *351, **51."
+        ),
+    ] = "right"
+    char: Annotated[str, Parameter("Character in place of a hidden one", "For instance * or #.", Character())] = "*"
+    levels: Annotated[
+        int | None, Parameter("Levels before the top", "By default one for each character but the last.", Whole())
+    ] = None
+    length: Annotated[
+        int | None, Parameter("Length of the longest value", "By default that of the table.", Whole(0))
+    ] = None
 
     def bind(self, domain: Domain) -> Taxonomy:
         """Lay the masks over a column of any kind."""
@@ -140,17 +121,6 @@ class Masking(Hierarchy):
             return self.length
         return pc.max(pc.utf8_length(domain.values.cast(pa.string()))).as_py() or 0
 
-    def to_json(self) -> dict[str, Any]:
-        """Return `{"mask": side}`, with the character, the levels and the length where they are not the usual ones."""
-        shown: dict[str, Any] = {"mask": self.side}
-        if self.char != "*":
-            shown["char"] = self.char
-        if self.levels is not None:
-            shown["levels"] = self.levels
-        if self.length is not None:
-            shown["length"] = self.length
-        return shown
-
     def _keep_letters(self, texts: pa.Array, kept: int) -> pa.Array:
         if self.side == "right":
             return pc.utf8_slice_codeunits(texts, 0, kept)
@@ -169,16 +139,22 @@ class Masking(Hierarchy):
         return found
 
 
-_MASK_HINT = "for instance masking('right', char='*', levels=3)"
-
-
 @dataclass(frozen=True, slots=True)
 class Order(Hierarchy):
     """The declared order of a column's values, lowest first; the only coarser value is the top."""
 
+    key: ClassVar[str] = "order"
     categorical: ClassVar[bool] = False
-    values: Sequence[str]
+    values: Annotated[
+        Sequence[str],
+        Parameter(
+            "Values, lowest first",
+            "All values of the column, each once, for instance low, high.",
+            SeveralTexts("a list of values", least=1),
+        ),
+    ]
 
+    # Checked here, because the error of a refused parameter quotes it, and these are values of the table.
     def __post_init__(self) -> None:
         if isinstance(self.values, str) or not isinstance(self.values, Sequence) or not self.values:
             raise HierarchyError("an order must be a list of values", hint="for instance order(['low', 'high'])")
@@ -192,10 +168,6 @@ class Order(Hierarchy):
     def bind(self, domain: Domain) -> Taxonomy:
         """Lay the order over a column; raise where it does not name a value of the data."""
         return Explicit(tuple((value, ROOT) for value in self.values)).bind(domain)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return `{"order": values}`."""
-        return {"order": list(self.values)}
 
 
 def declared_order(hierarchy: Hierarchy | None) -> Sequence[str] | None:
@@ -211,15 +183,12 @@ def declared_order(hierarchy: Hierarchy | None) -> Sequence[str] | None:
 class Suppression(Hierarchy):
     """A value is published as it is or not at all."""
 
+    key: ClassVar[str] = "suppression"
     self_explaining: ClassVar[bool] = True
 
     def bind(self, domain: Domain) -> Taxonomy:
         """Lay the root directly over a column's values."""
         return taxonomy_from_levels(domain, [])
-
-    def to_json(self) -> dict[str, Any]:
-        """Return `{"suppression": true}`."""
-        return {"suppression": True}
 
 
 def _days(domain: Domain) -> Codes:

@@ -6,15 +6,17 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
-from typing import Any, Literal, assert_never
+from typing import Annotated, Any, ClassVar, Literal, assert_never
 
 import numpy as np
 
 from indistinct.errors import HierarchyError
+from indistinct.figures import plural
 from indistinct.hierarchy.binding import number, text_of
 from indistinct.hierarchy.trees import nest
 from indistinct.hierarchy.value import Hierarchy, Taxonomy
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Codes, Counts
+from indistinct.parameters import Parameter
 from indistinct.tables.domain import Domain, Kind
 
 Path = tuple[str | None, ...]
@@ -27,16 +29,24 @@ class Explicit(Hierarchy):
     Values match the data by their text, numbers by their size (`17` is `17.0`). Leaves that do not occur in
     the data count as leaves. The leaf with the empty text stands for missing; without it, missing is a leaf
     of its own directly below the root, or beside several. `form`, `path`, `delimiter`, `encoding` and `header` say
-    how a policy writes it.
+    how a policy writes it. `code`, `parent` and `root` are those of a table of parents.
     """
 
+    key: ClassVar[str] = "rows"
     rows: tuple[tuple[str, ...], ...]
-    rooted: bool = True
-    form: Literal["rows", "tree", "file"] = "rows"
+    rooted: Annotated[bool, Parameter("One root", "The top level must have one value; true by default.")] = True
+    form: Literal["rows", "tree", "file", "parents"] = "rows"
     path: str | None = None
-    delimiter: str | None = None
-    encoding: str | None = None
-    header: bool = False
+    delimiter: Annotated[
+        str | None, Parameter("Delimiter", "Delimiter of the file: semicolon, tab or comma; detected by default.")
+    ] = None
+    encoding: Annotated[str | None, Parameter("Encoding", "Encoding of the file; detected by default.")] = None
+    header: Annotated[bool, Parameter("Header", "The first line of the file names the levels.")] = False
+    code: Annotated[str | None, Parameter("Code", "Column of the codes in a table of parents; code by default.")] = None
+    parent: Annotated[str | None, Parameter("Parent", "Column of the parent of each code; parent by default.")] = None
+    root: Annotated[
+        str | None, Parameter("Root", "What is put above all codes without a parent, where there are several.")
+    ] = None
 
     def __post_init__(self) -> None:
         rows = rows_of(self.rows)
@@ -50,12 +60,12 @@ class Explicit(Hierarchy):
 
     def bind(self, domain: Domain) -> Taxonomy:
         """Lay the table over a column; raise where it does not cover a value of the data."""
-        paths, chosen = _match(self.rows, domain)
+        paths, chosen = _match(self.rows, domain, self.path)
         height = len(paths[0]) - 1
         ancestors = np.zeros((len(domain), height + 1), dtype=np.int32)
         ancestors[:, 0] = np.arange(len(domain))
         labels: list[Path] = [domain.texts()]
-        leaves: list[Codes] = [np.ones(len(domain), dtype=np.int64)]
+        leaves: list[Counts] = [np.ones(len(domain), dtype=np.int64)]
         for place in range(1, height + 1):
             names: dict[str | None, int] = {}
             nodes = np.array([names.setdefault(path[place], len(names)) for path in paths], dtype=np.int64)
@@ -71,7 +81,7 @@ class Explicit(Hierarchy):
 
     def complete_for(self, domain: Domain) -> "Explicit":
         """Return the table itself, whatever file it came from."""
-        return replace(self, form="rows", path=None, delimiter=None)
+        return replace(self, form="rows", path=None, delimiter=None, code=None, parent=None, root=None)
 
     def to_json(self) -> dict[str, Any]:
         """Return `{"rows": …}`, `{"tree": …}` or `{"file": path}`, and `"rooted": false` where that holds."""
@@ -84,6 +94,10 @@ class Explicit(Hierarchy):
             case "file":
                 shown = {"file": self.path}
                 options = {"delimiter": self.delimiter, "encoding": self.encoding, "header": self.header or None}
+                shown |= {key: value for key, value in options.items() if value is not None}
+            case "parents":
+                shown = {"parents": self.path}
+                options = {"code": self.code, "parent": self.parent, "root": self.root}
                 shown |= {key: value for key, value in options.items() if value is not None}
             case _:
                 assert_never(self.form)
@@ -101,11 +115,21 @@ def move_file(hierarchy: Hierarchy, move: Callable[[pathlib.Path], pathlib.Path 
     A hierarchy that names no file stays as it is.
     """
     table = table_of_values(hierarchy)
-    if table is None or table.path is None or table.form != "file":
+    if table is None or table.path is None or table.form not in ("file", "parents"):
         return hierarchy
     path = move(pathlib.Path(table.path))
     if path is None:
-        return replace(table, form="rows", path=None, delimiter=None, encoding=None, header=False)
+        return replace(
+            table,
+            form="rows",
+            path=None,
+            delimiter=None,
+            encoding=None,
+            header=False,
+            code=None,
+            parent=None,
+            root=None,
+        )
     return replace(table, path=path.as_posix())
 
 
@@ -193,8 +217,8 @@ def _only_first(rows: Sequence[tuple[str, ...]]) -> bool:
     return len({row[-1] for row in rows[1:]}) == 1 and rows[0][-1] != rows[-1][-1]
 
 
-def _match(rows: Iterable[tuple[str, ...]], domain: Domain) -> tuple[list[Path], Codes]:
-    """Return the path of each leaf, and the leaf of each code."""
+def _match(rows: Iterable[tuple[str, ...]], domain: Domain, file: str | None = None) -> tuple[list[Path], Codes]:
+    """Return the path of each leaf, and the leaf of each code; `file` is where the hierarchy lies, if anywhere."""
     paths: dict[Hashable, Path] = {}
     for path in rows:
         key = value_key(path[0], domain.kind)
@@ -214,8 +238,10 @@ def _match(rows: Iterable[tuple[str, ...]], domain: Domain) -> tuple[list[Path],
     strangers = np.flatnonzero(chosen < 0)
     if len(strangers):
         raise HierarchyError(
-            f"the hierarchy of column {domain.column!r} does not cover {len(strangers)} value(s) of the data",
-            hint="add a row for each of them, or drop these rows of the table",
+            f"the hierarchy of column {domain.column!r}{'' if file is None else f', {file},'} does not cover "
+            f"{plural(len(strangers), 'value')} of the data",
+            hint="add a row for each of them (--show-values lists them, in Python `error.values`), or drop these "
+            "rows of the table",
             values=[texts[code] for code in strangers.tolist()],
             column=domain.column,
         )

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 from itertools import pairwise
-from numbers import Real
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +20,8 @@ import pyarrow.compute as pc
 from indistinct.errors import HierarchyError
 from indistinct.hierarchy.binding import level, level_of_keys, require, taxonomy_from_levels
 from indistinct.hierarchy.value import Hierarchy, Taxonomy
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Codes, Floats
+from indistinct.parameters import Parameter, SeveralNumbers, WrittenNumber
 from indistinct.tables.domain import Domain, Kind
 
 # Beyond these, integers leave 64 bits and quotients of floats no longer tell one interval from the next.
@@ -36,18 +36,29 @@ class Intervals(Hierarchy):
     Each width divides the next, so that the levels nest; this is decided on the decimal digits as written.
     """
 
+    key: ClassVar[str] = "intervals"
     categorical: ClassVar[bool] = False
     self_explaining: ClassVar[bool] = True
-    widths: Sequence[float]
-    origin: float = 0
+    widths: Annotated[
+        Sequence[float],
+        Parameter(
+            "Widths, finest first",
+            "One level each; every width is a multiple of the one before, for instance 5, 10, 20.",
+            SeveralNumbers(positive=True),
+        ),
+    ]
+    origin: Annotated[
+        float,
+        Parameter(
+            "Where an interval begins",
+            "With 0, intervals of 5 are 20-24, 25-29; with 1 they are 21-25, 26-30.",
+            WrittenNumber(),
+        ),
+    ] = 0
 
     def __post_init__(self) -> None:
-        widths = _numbers(self.widths, "widths")
-        object.__setattr__(self, "widths", widths)
-        object.__setattr__(self, "origin", _number(self.origin, "widths and origin"))
-        if any(width <= 0 for width in widths):
-            raise HierarchyError("the widths of intervals must be positive", hint="for instance [5, 10, 20]")
-        _, steps, _ = self._grid()
+        Hierarchy.__post_init__(self)
+        widths, (_, steps, _) = self.widths, self._grid()
         for place in range(1, len(steps)):
             if steps[place] <= steps[place - 1] or steps[place] % steps[place - 1]:
                 raise HierarchyError(
@@ -74,11 +85,6 @@ class Intervals(Hierarchy):
             levels.append(level_of_keys(keys, partial(digits.places, origin=origin, step=step)))
         return taxonomy_from_levels(domain, levels)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return `{"intervals": widths}`, and the origin where it is not 0."""
-        shown: dict[str, Any] = {"intervals": list(self.widths)}
-        return {**shown, "origin": self.origin} if self.origin != 0 else shown
-
     def _grid(self) -> tuple[int, list[int], int]:
         """Return widths and origin as integers after multiplication by a common power of ten."""
         scale = _scale((*self.widths, self.origin))
@@ -92,13 +98,22 @@ class CutPoints(Hierarchy):
     The first and the last interval are open: `<18`, `18-39`, `>=40`.
     """
 
+    key: ClassVar[str] = "cuts"
     categorical: ClassVar[bool] = False
     self_explaining: ClassVar[bool] = True
-    cuts: Sequence[Sequence[float]]
+    cuts: Annotated[
+        Sequence[Sequence[float]],
+        Parameter(
+            "Cut points, finest first",
+            "A list a level, on a line of its own in a form. An interval begins with its cut point; a coarser level "
+            "repeats some cuts of the finer one.",
+            SeveralNumbers(nested=True),
+        ),
+    ]
 
     def __post_init__(self) -> None:
-        lists = _lists(self.cuts)
-        object.__setattr__(self, "cuts", lists)
+        Hierarchy.__post_init__(self)
+        lists = self.cuts
         for place, cuts in enumerate(lists, start=1):
             if any(low >= high for low, high in pairwise(cuts)):
                 raise HierarchyError(f"the cuts of level {place} must ascend", hint=_CUTS_HINT)
@@ -123,10 +138,6 @@ class CutPoints(Hierarchy):
             digits = _Digits(_scale(cuts), whole=whole)
             levels.append(level(coarse[bins], partial(digits.spell_between, cuts=cuts)))
         return taxonomy_from_levels(domain, levels)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return `{"cuts": lists}`."""
-        return {"cuts": [list(cuts) for cuts in self.cuts]}
 
 
 _CUTS_HINT = "for instance cuts=[[18, 40, 65], [40]]"
@@ -255,7 +266,7 @@ def _edges(cuts: Sequence[float], line: Codes, *, whole: bool) -> Codes:
     return np.array(ends, dtype=np.int64 if small else object)
 
 
-def _round_ends(ends: Sequence[float], kind: np.dtype[Any]) -> Codes:
+def _round_ends(ends: Sequence[float], kind: np.dtype[Any]) -> Floats:
     with np.errstate(over="ignore"):
         return np.array(ends, dtype=np.float64).astype(kind).astype(np.float64)
 
@@ -275,26 +286,3 @@ def _scale(numbers: Sequence[float]) -> int:
 
 def _scale_number(number: float, scale: int) -> int:
     return number * scale if isinstance(number, int) else int(Decimal(repr(number)) * scale)
-
-
-def _lists(values: object) -> tuple[tuple[float, ...], ...]:
-    listed = values if isinstance(values, Sequence) and not isinstance(values, str) else ()
-    if not listed or any(isinstance(cuts, Real) for cuts in listed):
-        raise HierarchyError("cuts must be a list of lists of numbers", hint=_CUTS_HINT)
-    return tuple(_numbers(cuts, "cuts") for cuts in listed)
-
-
-def _numbers(values: object, what: str) -> tuple[float, ...]:
-    if isinstance(values, str) or not isinstance(values, Sequence | np.ndarray) or not len(values):
-        raise HierarchyError(f"{what} must be a list of numbers", hint="for instance [5, 10, 20]")
-    return tuple(_number(value, what) for value in values)
-
-
-def _number(value: object, what: str) -> float:
-    """Return a finite Python number; whole floats become integers, so that 5.0 and 5 give one label."""
-    if isinstance(value, int | np.integer) and not isinstance(value, bool):
-        return int(value)
-    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
-        raise HierarchyError(f"{what} must be finite numbers", hint="for instance [5, 10, 20]")
-    fraction = float(value)
-    return int(fraction) if fraction.is_integer() else fraction

@@ -20,7 +20,7 @@ from indistinct.hierarchy.builders import Dates, Masking, Order, Suppression
 from indistinct.hierarchy.explicit import Explicit, value_key
 from indistinct.hierarchy.intervals import CutPoints, Intervals
 from indistinct.hierarchy.value import Hierarchy
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Mask
 from indistinct.tables.domain import Domain, Kind
 
 # How a level of dates is published.
@@ -38,7 +38,7 @@ INTERVAL = re.compile(
 )
 
 
-def are_labels(hierarchy: Hierarchy, texts: Sequence[str], *, level: int) -> Codes | None:
+def are_labels(hierarchy: Hierarchy, texts: Sequence[str], *, level: int) -> Mask | None:
     """Return which texts may be labels of a level of a hierarchy; None where its kind is not known here.
 
     >>> are_labels(Hierarchy.intervals([5, 10]), ["20-24", "22", "20-29", "*"], level=1).tolist()
@@ -66,7 +66,7 @@ def are_labels(hierarchy: Hierarchy, texts: Sequence[str], *, level: int) -> Cod
     return None
 
 
-def _find_masks(hierarchy: Masking, texts: Sequence[str], level: int) -> Codes:
+def _find_masks(hierarchy: Masking, texts: Sequence[str], level: int) -> Mask:
     """Return which texts are masks: each has one masked character for each level, and a character that is kept.
 
     Where no length is declared the longest text has it, unless all are the root, which has none. The empty text is not
@@ -92,7 +92,7 @@ def _height(hierarchy: Masking) -> int:
     return (steps if hierarchy.levels is None else min(hierarchy.levels, steps)) + 1
 
 
-def _between(hierarchy: Intervals | CutPoints, texts: Sequence[str], level: int) -> Codes:
+def _between(hierarchy: Intervals | CutPoints, texts: Sequence[str], level: int) -> Mask:
     """Return which texts are intervals, of whole numbers or of others."""
     found = [(text, INTERVAL.fullmatch(text)) for text in dict.fromkeys(texts)]
     ends = [(text, match.lastgroup, match[match.lastgroup]) for text, match in found if match and match.lastgroup]
@@ -109,7 +109,7 @@ def _just(end: float, *, below: bool) -> float:
     return math.nextafter(end, -math.inf) if below else end
 
 
-def _same(hierarchy: Hierarchy, labels: Sequence[str], values: pa.Array, texts: Sequence[str], level: int) -> Codes:
+def _same(hierarchy: Hierarchy, labels: Sequence[str], values: pa.Array, texts: Sequence[str], level: int) -> Mask:
     """Return which texts are among those labels that the value beside them has on a level."""
     taxonomy = hierarchy.bind(Domain("", values))
     names, nodes = taxonomy.labels[level], taxonomy.ancestors[:, level].tolist()
@@ -117,5 +117,5 @@ def _same(hierarchy: Hierarchy, labels: Sequence[str], values: pa.Array, texts: 
     return _mark_texts(known.__contains__, texts)
 
 
-def _mark_texts(test: Callable[[str], bool], texts: Iterable[str]) -> Codes:
+def _mark_texts(test: Callable[[str], bool], texts: Iterable[str]) -> Mask:
     return np.array([test(text) for text in texts], dtype=bool)

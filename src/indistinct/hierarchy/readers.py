@@ -1,18 +1,15 @@
-"""Hierarchies from files, policies and flags: the semicolon CSV that ARX writes, the policy's form, short specs."""
+"""Hierarchies from files, such as the semicolon CSV that ARX writes."""
 
 import csv
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from io import StringIO
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
-from indistinct.errors import HierarchyError, ParameterError
+from indistinct.errors import HierarchyError
 from indistinct.hierarchy.explicit import Explicit
-from indistinct.hierarchy.value import Hierarchy
-from indistinct.schema import did_you_mean
 from indistinct.tables.encodings import doubt_of, encodings_of
 from indistinct.tables.input_files import read_ordinary
 
@@ -21,8 +18,6 @@ _DELIMITERS = (";", "\t", ",")
 _LOOK = 100
 # Lines that an error names.
 _TOLD = 6
-_SPELLED = ("mask", "intervals", "dates", "order", "suppression", "file", "header")
-_HINT = "for instance { intervals = [5, 10, 20] }"
 
 
 def read_hierarchy(
@@ -65,69 +60,6 @@ def _lines(numbered: Sequence[tuple[int, tuple[str, ...]]], error: HierarchyErro
     lines = sorted(firsts.values())
     told = ", ".join(map(str, lines[:_TOLD]))
     return f" ({'line' if len(lines) == 1 else 'lines'} {told}{', …' if len(lines) > _TOLD else ''})"
-
-
-def hierarchy_from_json(data: Mapping[str, Any], *, base: Path) -> Hierarchy:
-    """Build the hierarchy that stands in a policy; paths are relative to `base`. The inverse of `to_json`.
-
-    >>> hierarchy_from_json({"intervals": [5, 10, 20]}, base=Path()).widths
-    (5, 10, 20)
-    """
-    if not isinstance(data, Mapping):
-        raise HierarchyError("a hierarchy must be a table of keys", hint=_HINT)
-    for key in data:
-        if key not in _KINDS and key not in _OPTIONS:
-            raise HierarchyError(
-                f"unknown key {key!r} of a hierarchy",
-                unknown=key,
-                hint=did_you_mean(str(key), (*_KINDS, *_OPTIONS)) or f"known: {', '.join(_KINDS)}",
-            )
-    named = [key for key in data if key in _KINDS]
-    if len(named) != 1:
-        raise HierarchyError(
-            f"a hierarchy is declared by one of {', '.join(_KINDS)}; got {', '.join(named) or 'none'}", hint=_HINT
-        )
-    allowed, build = _KINDS[named[0]]
-    options = {key: value for key, value in data.items() if key != named[0]}
-    for key in options:
-        if key not in allowed:
-            raise HierarchyError(
-                f"{key!r} does not go with {named[0]!r}",
-                hint=f"other keys of {named[0]!r}: {', '.join(allowed) or 'none'}",
-            )
-    if not isinstance(options.get("rooted", True), bool):
-        raise HierarchyError("`rooted` must be true or false")
-    return build(data[named[0]], options, base)
-
-
-def _file(path: Any, options: Mapping[str, Any], base: Path) -> Hierarchy:
-    texts = (path, options.get("delimiter", ""), options.get("encoding", ""))
-    if not all(isinstance(text, str) for text in texts):
-        raise HierarchyError("`file`, `delimiter` and `encoding` of a hierarchy must be texts")
-    if not isinstance(options.get("header", False), bool):
-        raise HierarchyError("`header` must be true or false", hint="true if the first row names the levels")
-    return read_hierarchy(path, base=base, **options)
-
-
-def _suppression(given: Any, options: Mapping[str, Any], base: Path) -> Hierarchy:
-    if given is not True:
-        raise HierarchyError("`suppression` must be true", hint="leave the key out")
-    return Hierarchy.suppression()
-
-
-# What declares a hierarchy in a policy: the other keys that go with it, and its builder.
-_KINDS: dict[str, tuple[tuple[str, ...], Callable[[Any, Mapping[str, Any], Path], Hierarchy]]] = {
-    "intervals": (("origin",), lambda given, options, base: Hierarchy.intervals(given, **options)),
-    "cuts": ((), lambda given, options, base: Hierarchy.intervals(cuts=given)),
-    "dates": ((), lambda given, options, base: Hierarchy.dates(given)),
-    "mask": (("char", "levels", "length"), lambda given, options, base: Hierarchy.masking(given, **options)),
-    "order": ((), lambda given, options, base: Hierarchy.order(given)),
-    "suppression": ((), _suppression),
-    "rows": (("rooted",), lambda given, options, base: Hierarchy.from_rows(given, **options)),
-    "tree": (("rooted",), lambda given, options, base: Hierarchy.tree(given, **options)),
-    "file": (("delimiter", "rooted", "encoding", "header"), _file),
-}
-_OPTIONS = tuple(dict.fromkeys(option for allowed, _ in _KINDS.values() for option in allowed))
 
 
 def _text(place: Path, encoding: str | None) -> str:
@@ -196,42 +128,3 @@ def _parse(text: str, place: Path, delimiter: str) -> list[tuple[int, tuple[str,
             f"line {lines.line_num} of the hierarchy {place} has a quote that is left open or stands alone",
             hint='write quotes inside quoted values twice: "a ""b"" c"',
         ) from None
-
-
-def hierarchy_from_spec(column: str, spec: str) -> Hierarchy:
-    """Return the hierarchy of a column that is spelled as on the command line: a kind with its values, or a file.
-
-    >>> hierarchy_from_spec("age", "intervals:5,10").widths
-    (5, 10)
-    """
-    kind, _, rest = spec.partition(":")
-    match kind:
-        case "mask":
-            return Hierarchy.masking(rest or "right")
-        case "intervals":
-            return Hierarchy.intervals([_number(column, part) for part in rest.split(",")])
-        case "dates":
-            return Hierarchy.dates(rest.split(",")) if rest else Hierarchy.dates()
-        case "order":
-            return Hierarchy.order(rest.split("|"))
-        case "suppression" if not rest:
-            return Hierarchy.suppression()
-        case "header" if rest:
-            return Hierarchy.read_csv(rest, header=True)
-    path = rest if kind == "file" else spec
-    if kind != "file" and not Path(path).suffix:
-        raise ParameterError(
-            f"the hierarchy of {column!r} is neither a file nor one of {', '.join(_SPELLED)}",
-            hint=did_you_mean(kind, _SPELLED) or f"for example {column}=mask:right",
-        )
-    return Hierarchy.read_csv(path)
-
-
-def _number(column: str, text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        raise ParameterError(
-            f"the widths of the intervals of {column!r} must be numbers", hint=f"for example {column}=intervals:5,10,20"
-        ) from None
-    return int(text) if text.strip().isdigit() else value

@@ -6,14 +6,15 @@ and gives a `Taxonomy`, the codes that algorithms work with.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from indistinct.errors import HierarchyError
-from indistinct.machine.arrays import Codes
+from indistinct.errors import HierarchyError, ParameterError
+from indistinct.machine.arrays import Codes, Counts
+from indistinct.parameters import check_parameters
 from indistinct.tables.domain import Domain
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class Taxonomy:
     column: str
     ancestors: Codes
     labels: tuple[tuple[str | None, ...], ...]
-    leaves: tuple[Codes, ...]
+    leaves: tuple[Counts, ...]
 
     @property
     def height(self) -> int:
@@ -60,20 +61,74 @@ class Taxonomy:
         return ranks
 
 
-BUILDERS: dict[str, Callable[..., Any]] = {}
-"""What `Hierarchy.name(…)` builds: the kinds of hierarchies know this module, and it knows none of them."""
+@dataclass(frozen=True, slots=True)
+class HierarchyKind:
+    """One way to declare a hierarchy.
+
+    A policy and a flag name it by its `key`, with the first parameter of its class `kind` as the value:
+    `{ mask = "right" }`, `mask:right`. Other parameters are `options`: `{ mask = "right", levels = 2 }`,
+    `mask:right,levels=2`. In a flag the values of a list, and of the lists in it, are joined by the `separators`; None
+    where no flag declares the kind. Without a value it has the `usual` one. `builder` is the method of `Hierarchy`,
+    which takes the value by the name `keyword` if that is not its first argument; `build` makes the hierarchy. Forms
+    show `title` and `meaning`, for `columns` of the named kinds or of all.
+    """
+
+    key: str
+    builder: str
+    kind: type["Hierarchy"]
+    build: Callable[..., Any]
+    title: str
+    meaning: str
+    options: tuple[str, ...] = ()
+    separators: str | None = None
+    numbers: bool = False
+    usual: Any = None
+    keyword: str | None = None
+    columns: tuple[str, ...] = ()
+
+
+KINDS: dict[str, HierarchyKind] = {}
+"""Every kind by its key. `registry.py` fills it, because the kinds know this module, and it knows none of them."""
 
 
 class Hierarchy(ABC):
-    """A declaration of coarser and coarser values; use the class methods to make one.
+    """A generalization hierarchy: coarser and coarser values of a column. Use the class methods to declare one.
 
-    `categorical` says that numbers under it are names: partitioned through the tree, not by the median.
-    `self_explaining` says that its labels alone tell which values they cover.
+    `from_rows`, `read_csv` and `tree` list values; `intervals`, `dates`, `masking`, `order` and `suppression` are
+    rules.
+
+    Attributes
+    ----------
+    key
+        Name of the kind in a policy.
+    categorical
+        Whether numbers under the hierarchy are names, so that they are cut along the hierarchy and not at the median.
+    self_explaining
+        Whether a label alone shows which values it covers.
+
+    Raises
+    ------
+    HierarchyError
+        If the declaration is broken, for example if levels are not nested.
+
+    Examples
+    --------
+    >>> Hierarchy.intervals([5, 10, 20]).to_json()
+    {'intervals': [5, 10, 20]}
+    >>> Hierarchy.masking("right", levels=2).to_json()
+    {'mask': 'right', 'levels': 2}
     """
 
     __slots__ = ()
+    key: ClassVar[str]
     categorical: ClassVar[bool] = True
     self_explaining: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        try:
+            check_parameters(self)
+        except ParameterError as error:
+            raise HierarchyError(error.message, hint=error.hint) from None
 
     @abstractmethod
     def bind(self, domain: Domain) -> Taxonomy:
@@ -99,9 +154,17 @@ class Hierarchy(ABC):
         """
         return self
 
-    @abstractmethod
     def to_json(self) -> dict[str, Any]:
-        """Return the declaration as it stands in a policy."""
+        """Return the declaration as a policy writes it: the first parameter under the kind's key, then other options.
+
+        >>> Hierarchy.masking("left", levels=2).to_json()
+        {'mask': 'left', 'levels': 2}
+        """
+        parameters = fields(self)  # type: ignore[arg-type]  # every kind is a dataclass
+        values = [_plain(getattr(self, each.name)) for each in parameters]
+        options = {each.name: value for each, value in zip(parameters, values, strict=True) if value != each.default}
+        first = parameters[0].name if parameters else None
+        return {self.key: values[0] if values else True} | {k: v for k, v in options.items() if k != first}
 
     @staticmethod
     def from_rows(rows: Iterable[Sequence[object]], *, rooted: bool = True) -> "Explicit":
@@ -110,7 +173,7 @@ class Hierarchy(ABC):
         >>> Hierarchy.from_rows([["flu", "infection", "*"], ["gastritis", "stomach", "*"]]).rows[0]
         ('flu', 'infection', '*')
         """
-        return BUILDERS["from_rows"](rows, rooted=rooted)
+        return KINDS["rows"].build(rows, rooted=rooted)
 
     @staticmethod
     def read_csv(
@@ -126,7 +189,17 @@ class Hierarchy(ABC):
         The delimiter is found among semicolon, tab and comma and the encoding among the usual ones unless they are
         given. With `header` the first row names the levels and is left out.
         """
-        return BUILDERS["read_csv"](path, delimiter=delimiter, rooted=rooted, encoding=encoding, header=header)
+        return KINDS["file"].build(path, delimiter=delimiter, rooted=rooted, encoding=encoding, header=header)
+
+    @staticmethod
+    def read_parents(
+        path: str | Path, *, code: str = "code", parent: str = "parent", root: str | None = None
+    ) -> "Explicit":
+        """Read a table that names the parent of each code, as those of ICD and ATC; `root` is put above several.
+
+        A code without a parent is the root. Inner codes are values of the column too.
+        """
+        return KINDS["parents"].build(path, code=code, parent=parent, root=root)
 
     @staticmethod
     def tree(nested: Mapping[str, object], *, rooted: bool = True) -> "Explicit":
@@ -135,7 +208,7 @@ class Hierarchy(ABC):
         >>> Hierarchy.tree({"*": {"married": ["civil", "church"], "single": []}}).rows
         (('civil', 'married', '*'), ('church', 'married', '*'), ('single', 'single', '*'))
         """
-        return BUILDERS["tree"](nested, rooted=rooted)
+        return KINDS["tree"].build(nested, rooted=rooted)
 
     @staticmethod
     def intervals(
@@ -147,9 +220,9 @@ class Hierarchy(ABC):
         {'intervals': [5, 10, 20]}
         """
         if widths is not None and cuts is None:
-            return BUILDERS["intervals"](widths, origin)
+            return KINDS["intervals"].build(widths, origin)
         if cuts is not None and widths is None and origin == 0:
-            return BUILDERS["cuts"](cuts)
+            return KINDS["cuts"].build(cuts)
         raise HierarchyError(
             "intervals are declared either by widths and an origin, or by cuts",
             hint="Hierarchy.intervals([5, 10, 20]) or Hierarchy.intervals(cuts=[[18, 40, 65], [40]])",
@@ -162,7 +235,7 @@ class Hierarchy(ABC):
         >>> Hierarchy.dates(["month", "year"]).to_json()
         {'dates': ['month', 'year']}
         """
-        return BUILDERS["dates"](levels)
+        return KINDS["dates"].build(levels)
 
     @staticmethod
     def masking(
@@ -175,7 +248,7 @@ class Hierarchy(ABC):
         >>> Hierarchy.masking(levels=2).to_json()
         {'mask': 'right', 'levels': 2}
         """
-        return BUILDERS["masking"](side, char=char, levels=levels, length=length)
+        return KINDS["mask"].build(side, char=char, levels=levels, length=length)
 
     @staticmethod
     def order(values: Sequence[object]) -> "Order":
@@ -184,7 +257,7 @@ class Hierarchy(ABC):
         >>> Hierarchy.order(["primary", "secondary", "tertiary"]).values
         ('primary', 'secondary', 'tertiary')
         """
-        return BUILDERS["order"](values)
+        return KINDS["order"].build(values)
 
     @staticmethod
     def suppression() -> "Suppression":
@@ -193,4 +266,9 @@ class Hierarchy(ABC):
         >>> Hierarchy.suppression().to_json()
         {'suppression': True}
         """
-        return BUILDERS["suppression"]()
+        return KINDS["suppression"].build()
+
+
+def _plain(value: Any) -> Any:
+    """Return a value with lists in place of tuples."""
+    return list(map(_plain, value)) if isinstance(value, tuple) else value

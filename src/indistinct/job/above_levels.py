@@ -16,16 +16,16 @@ import pyarrow as pa
 from indistinct.algorithms.base import Problem, run_search
 from indistinct.algorithms.full_domain.nodes import recoded_column
 from indistinct.engines.base import COARSER, BeyondMemory
-from indistinct.engines.finding import CellFinder, CoarseFinder, Learned
+from indistinct.engines.finding import CellFinder, CoarseFinder, FoundRows
 from indistinct.engines.groups import ValueGroups, count_groups
-from indistinct.engines.levels import Levels
 from indistinct.engines.partitions import Rows
+from indistinct.engines.passes import TablePasses
 from indistinct.frequencies.count import Counted, Request
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.job.job import problem_of
-from indistinct.job.parts import MONDRIAN, Search, SearchResult, level_domain
+from indistinct.job.parts import MONDRIAN, Search, SearchResult, known_domain
 from indistinct.machine.arrays import Codes
 from indistinct.machine.memory import needs_memory
 from indistinct.machine.stages import enter
@@ -43,11 +43,11 @@ def can_search_above(search: Search) -> bool:
 @needs_memory("searching above levels")
 def search_above_levels(beyond: BeyondMemory, request: Request, search: Search) -> SearchResult:
     """Return what a search finds above the finest levels whose cells fit; raise where something else was asked for."""
-    levels = _require_countable(beyond, request, search)
+    passes = _require_countable(beyond, request, search)
     enter("counting")
     keyed = tuple(dict.fromkeys(name for key in request.keys for name in key))
     names = tuple(dict.fromkeys([*request.quasi, *keyed]))
-    known = levels.values(names, named=names)
+    known = passes.values(names, named=names)
     many = [name for name in names if known[name].distinct is None]
     if many:
         listed = ", ".join(map(repr, many))
@@ -55,22 +55,23 @@ def search_above_levels(beyond: BeyondMemory, request: Request, search: Search) 
             f"; {search.algorithm.name} could go above levels that fit if all values of {listed} did",
             hint=f"{COARSER}; {MONDRIAN}",
         )
-    domains = {name: level_domain(known[name], request) for name in names}
+    domains = {name: known_domain(known[name], request) for name in names}
     columns = _tree_columns([domains[name] for name in request.quasi], search)
     search.levels.check({column.name: column.height for column in columns})
     counting = Counting.of(columns, [domains[name] for name in keyed], search.levels, beyond.fits)
-    cells = levels.ask(counting.names, counting.count, counting.merge, what="cells on levels")
+    cells = passes.ask(counting.names, counting.count, counting.merge, what="cells on levels")
     counting.require_fit(cells, beyond)
     counted = _as_counted(cells, columns, {name: domains[name] for name in keyed}, replace(request, domains=domains))
     vectors = counted.frequencies.vectors
     finder = CellFinder.of(counted.domains, vectors)
     entries = np.arange(len(vectors), dtype=np.int32)
-    levels.learned["rows"] = Learned(vectors, CoarseFinder(finder, cells.representatives(columns)), entries)
+    row_index = FoundRows(vectors, CoarseFinder(finder, cells.representatives(columns)), entries)
+    counted = replace(counted, row_index=row_index)
     warnings = (*search.check(counted), *cells.in_words(columns, search.levels))
     return _search_coarse(search, counted, columns, cells, warnings)
 
 
-def _require_countable(beyond: BeyondMemory, request: Request, search: Search) -> Levels:
+def _require_countable(beyond: BeyondMemory, request: Request, search: Search) -> TablePasses:
     """Return the passes over rows; raise where cells above levels would not do."""
     quasi = [name for key in request.keys for name in key if name in request.quasi]
     refused = {
@@ -84,8 +85,8 @@ def _require_countable(beyond: BeyondMemory, request: Request, search: Search) -
                 f"; {search.algorithm.name} could go above levels that fit, but not with {what}",
                 hint=f"leave out {what}; or {COARSER}; {MONDRIAN}",
             )
-    levels: Levels = beyond.levels
-    return levels
+    passes: TablePasses = beyond.passes
+    return passes
 
 
 def _tree_columns(domains: Sequence[Domain], search: Search) -> tuple[QuasiColumn, ...]:
@@ -243,8 +244,7 @@ def _as_counted(
     for j, (name, domain) in enumerate(keys.items(), start=len(columns)):
         arrays[name] = domain.decode(cells.vectors[:, j])
     groups = ValueGroups(pa.table(arrays), cells.counts)
-    counted, _ = count_groups(lambda _: groups, request, columns=tuple(arrays))
-    return counted
+    return count_groups(lambda _: groups, request, columns=tuple(arrays))
 
 
 def _search_coarse(

@@ -11,8 +11,7 @@ from indistinct.algorithms.registry import parse_algorithm
 from indistinct.budget import Budget
 from indistinct.engines.base import without_password
 from indistinct.errors import IndistinctError
-from indistinct.hierarchy import Explicit, Hierarchy
-from indistinct.hierarchy.readers import hierarchy_from_spec
+from indistinct.hierarchy import Hierarchy, spec_of_hierarchy
 from indistinct.job.policy import Input, Policy
 from indistinct.models.registry import parse_model
 from indistinct.recoding.levels import spell_bounds
@@ -160,23 +159,13 @@ def hierarchy_flags(hierarchies: Mapping[str, Hierarchy], *, same_values: bool =
 
 
 def _hierarchy(column: str, hierarchy: Hierarchy, same_values: bool) -> str | Unsaid:
-    told = hierarchy.to_json()
-    if same_values and set(told) == {"mask", "length"}:
-        return f"mask:{told['mask']}"
-    kind, value = next(iter(told.items()))
-    if isinstance(hierarchy, Explicit):
-        if kind == "file" and set(told) <= {"file", "header"}:
-            return f"{'header' if hierarchy.header else 'file'}:{value}"
-        how = "read in a way of its own" if kind == "file" else "a tree" if kind == "tree" else "written out row by row"
-        return Unsaid(f"the hierarchy of {column!r}: it is {how}")
-    marks = {"mask": "", "intervals": ",", "dates": ",", "order": "|", "suppression": ""}
-    if kind in marks:
-        values = [value] if isinstance(value, str) else [] if value is True else value
-        spec = ":".join([kind, *([marks[kind].join(map(str, values))] if values else [])])
-        with suppress(IndistinctError):
-            if hierarchy_from_spec(column, spec) == hierarchy:
-                return spec
-    return Unsaid(f"the hierarchy of {column!r}: {kind} with these values or options")
+    declared = hierarchy.to_json()
+    if same_values and set(declared) == {"mask", "length"}:
+        return f"mask:{declared['mask']}"
+    kind = next(iter(declared))
+    how = {"file": "read in a way of its own", "tree": "a tree", "rows": "written out row by row"}
+    unsaid = f"it is {how[kind]}" if kind in how else f"{kind} with these values or options"
+    return spec_of_hierarchy(hierarchy) or Unsaid(f"the hierarchy of {column!r}: {unsaid}")
 
 
 def _others(policy: Policy) -> Flags:
@@ -186,6 +175,8 @@ def _others(policy: Policy) -> Flags:
         yield ("--importance", _of_column(name, f"{weight:.17g}", what="importance"))
     for name, bounds in policy.levels.bounds:
         yield ("--levels", _of_column(name, spell_bounds(bounds), what="levels"))
+    for name, form in policy.numeric.by_column:
+        yield ("--numeric", _of_column(name, form, what="form"))
     yield from _plain_flags(policy, ("target", "population", "sample", "table", "query"))
 
 
@@ -267,4 +258,4 @@ def _output(policy: Policy) -> Flags:
     else:
         yield ("--output", _spelled(output.path or Path("release.csv")))
     names = (*names_under("output.database"), *names_under("output.writing"))
-    yield from _plain_flags(policy, (*names, "ranges", "smallest_count", "ledger", "fresh"))
+    yield from _plain_flags(policy, (*names, "ranges", "partition_by", "smallest_count", "ledger", "fresh"))

@@ -10,10 +10,11 @@ import indistinct
 from indistinct.algorithms.auto import Auto
 from indistinct.budget import Budget
 from indistinct.engines.base import without_password
-from indistinct.hierarchy import Hierarchy
+from indistinct.hierarchy import Hierarchy, builder_call
 from indistinct.job.policy import Policy
 from indistinct.metrics.importance import Importance
 from indistinct.recoding.levels import LevelBounds
+from indistinct.recoding.numeric_forms import NumericForms
 from indistinct.schema import ROLES
 from indistinct.settings import SETTINGS, value_at
 from indistinct.spelling import spell
@@ -22,8 +23,6 @@ from indistinct.tables.reading import to_options
 
 WIDTH = 100
 INDENT = "    "
-# How `ind.Hierarchy` builds what a policy declares under a key.
-BUILDERS = {"file": "read_csv", "mask": "masking", "rows": "from_rows", "cuts": "intervals"}
 
 Arguments = Mapping[str, str]
 
@@ -91,6 +90,8 @@ def _literal(value: Any) -> str:
             return json.dumps(address_of(value) or value.as_posix(), ensure_ascii=False)
         case bool() | None | int() | float():
             return repr(value)
+        case NumericForms():
+            return _literal(value.plain)
         case Mapping():
             parts, marks = [f"{_literal(key)}: {_literal(each)}" for key, each in value.items()], "{}"
         case list() | tuple():
@@ -152,6 +153,8 @@ def _plain(value: Any) -> Any:
             return dict(value.weights) or None
         case LevelBounds():
             return dict(value.bounds) or None
+        case NumericForms():
+            return dict(value.by_column) or None
         case ():
             return None
         case _:
@@ -177,15 +180,9 @@ def _construct(value: Any, spelling: str) -> str:
 
 
 def _hierarchy(hierarchy: Hierarchy) -> str:
-    told = dict(hierarchy.to_json())
-    kind = next(iter(told))
-    value = told.pop(kind)
-    options = {key: _literal(part) for key, part in told.items()}
-    if kind == "suppression":
-        return "ind.Hierarchy.suppression()"
-    if kind == "cuts":
-        return _call("ind.Hierarchy.intervals", [], {"cuts": _literal(value)})
-    return _call(f"ind.Hierarchy.{BUILDERS.get(kind, kind)}", [_literal(value)], options)
+    builder, first, named = builder_call(hierarchy)
+    options = {key: _literal(part) for key, part in named.items()}
+    return _call(f"ind.Hierarchy.{builder}", [_literal(value) for value in first], options)
 
 
 def _target(policy: Policy) -> str:

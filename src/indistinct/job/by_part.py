@@ -14,24 +14,27 @@ from typing import Any
 
 import numpy as np
 
-from indistinct.algorithms.partition.by_levels import Judge
-from indistinct.algorithms.partition.level_columns import LevelColumn
+from indistinct.algorithms.base import Progress
+from indistinct.algorithms.partition.by_passes import Judge
+from indistinct.algorithms.partition.keyed_columns import KeyedColumn
+from indistinct.algorithms.partition.recode_part import PartPlan, PartSummary, apply_part, publish_part
+from indistinct.algorithms.within_levels import ColumnWithin, bounded_columns
 from indistinct.engines.base import Engine, Sink
-from indistinct.engines.levels import Levels
 from indistinct.engines.part_rows import Finish, Parting
+from indistinct.engines.passes import TablePasses
 from indistinct.errors import Feasible, InfeasibleError, OutOfMemoryError, ParameterError
 from indistinct.figures import Sentence, share_above
 from indistinct.frequencies.count import Counted, Request
-from indistinct.frequencies.levels import KeyColumn, KeyTree
+from indistinct.frequencies.passes import KeyColumn, KeyTree
 from indistinct.frequencies.value import FrequencySet, Key
 from indistinct.hierarchy import Hierarchy
 from indistinct.job.job import Job
-from indistinct.job.part import PartPlan, PartSummary, apply_part, publish_part
-from indistinct.job.parts import LevelPlan, count_whole, level_domain
+from indistinct.job.parts import CutTable, count_whole, known_domain
 from indistinct.machine.arrays import Codes
 from indistinct.machine.memory import give_memory_back, needs_memory
 from indistinct.machine.randomness import Secret
 from indistinct.machine.stages import enter
+from indistinct.metrics import SUMMED_BY_PART
 from indistinct.models import Model
 from indistinct.recoding.by_part import ByPart, PartColumn, PartWriter
 from indistinct.recoding.columns import columns_of
@@ -39,9 +42,8 @@ from indistinct.recoding.outputs import MAIN
 from indistinct.recoding.storage import files_of_parts
 from indistinct.recoding.transformations import Transformation
 from indistinct.release.certificate import About
-from indistinct.release.release import Release, labels_of
+from indistinct.release.release import Draft, Release, make_release
 from indistinct.release.verification.check import Check
-from indistinct.release.writing.places import WrittenTables
 from indistinct.spelling import spell
 from indistinct.tables.domain import Domain
 
@@ -51,81 +53,105 @@ CUT, FINISHED = 0.4, 0.7
 MOST = 4
 
 
-def check_by_part(job: Job, plan: LevelPlan) -> None:
+def check_by_part(job: Job, plan: CutTable) -> None:
     """Raise before any further work for what is not made part by part."""
     most = plan.judge.fits * MOST
     largest = max((plan.top.rows[leaf] for leaf in plan.top.whole), default=0)
-    refused = {
-        "extent=region": plan.mondrian.extent == "region",
-        "levels and a recoding that is kept": bool(job.levels) and job.destination.save_recoding is not None,
-        f"a class of {largest:,} rows that cannot be cut": largest > most,
-        **_refused(job, plan.judge.model),
-    }
-    for what, is_asked in refused.items():
-        if is_asked:
-            raise OutOfMemoryError(
-                f"the release may have more than {plan.levels.room.classes:,} classes, whose values do not fit in "
-                f"`memory`: it would be made part by part, but not with {what}",
-                hint=f"leave out {what}, ask for larger classes (k), or allow more `memory`"
-                if largest <= most
-                else "allow more `memory`, or give a quasi-identifier that tells these rows apart",
-            )
+    if largest > most:
+        raise _beyond_memory(
+            plan,
+            f"a class of {largest:,} rows that cannot be cut",
+            hint="allow more `memory`, or give a quasi-identifier that tells these rows apart",
+        )
+    refused = _refused(job, plan.judge.model)
+    if plan.mondrian.extent == "region":
+        refused["extent=region"] = "a region ends before the next value behind its cut, which may lie in any part"
+    for what, reason in refused.items():
+        raise _beyond_memory(
+            plan,
+            f"{what}: {reason}",
+            hint=f"leave out {what}, ask for larger classes (k), or allow more `memory`",
+        )
 
 
-def _refused(job: Job, model: Model) -> dict[str, bool]:
-    """Return what a release cannot have that is made part by part, and whether it was asked for."""
-    return {
-        f"the model {model.name}, which judges all classes together": not model.traits.class_wise,
-        "a population": model.needs_population or job.population is not None,
-        "people (role person)": bool(job.schema.person),
-        "a ledger or an earlier release": bool(job.history.ledger or job.history.previous),
-        "holding people back": job.hold_back,
-        "pseudonyms": bool(job.pseudonyms),
-        "ranges=columns": job.ranges == "columns",
-        "a release without an output": job.destination.place is None,
+def _beyond_memory(plan: CutTable, what: str, *, hint: str) -> OutOfMemoryError:
+    return OutOfMemoryError(
+        f"the release may have more than {plan.passes.room.classes:,} classes, whose values do not fit in `memory`: it "
+        f"would be made part by part, but not with {what}",
+        hint=hint,
+    )
+
+
+def _refused(job: Job, model: Model) -> dict[str, str]:
+    """Return what a job asks for that a release made part by part cannot have, with the reason of each."""
+    by_cell = "it is counted by the combinations of values of both tables, which do not fit in memory"
+    apart = "the rows of a person may lie in several parts, and numbers of people do not add up"
+    asked = {
+        f"the model {model.name}": (not model.traits.class_wise, "it judges all classes together"),
+        "a population": (model.needs_population or job.population is not None, by_cell),
+        "people (role person)": (bool(job.schema.person), apart),
+        "a ledger or an earlier release": (bool(job.history.ledger or job.history.previous), by_cell),
+        "holding people back": (job.hold_back, by_cell),
+        "pseudonyms": (bool(job.pseudonyms), apart),
+        "ranges=columns": (job.ranges == "columns", "parts are merged in the order of their labels"),
+        "a release without an output": (job.destination.place is None, "its rows would have to fit in memory"),
     }
+    return {what: reason for what, (is_asked, reason) in asked.items() if is_asked}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Making:
-    """A release in the making: where rows come from, how they find their part, what finishes a part and what is kept.
+    """A release in the making: where rows come from, how they find their part, and what recodes a part.
 
-    `reference` is what was counted of the whole table; `digest` gives that of the recoding when all parts are there,
-    and `warnings` what readers must know then.
+    `reference` is what was counted of the whole table; `recoding` and its `digest` are called when all parts are there,
+    and `warnings` is what readers must know then. `kept` adds up what parts have, and `done` checks it before
+    anything is written.
     """
 
-    levels: Levels
+    passes: TablePasses
     parting: Parting
     finish: Finish
-    keep: Callable[[PartSummary], None]
-    done: Callable[[], None]
+    kept: "_KeptSums"
     about: About
     model: Model
     reference: Counted
     transformations: Mapping[str, Transformation]
+    recoding: Callable[[], ByPart]
     digest: Callable[[], str]
-    sums: "_Sums"
+    done: Callable[[], None] = lambda: None
     warnings: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
-class _Sums:
-    """What adds up over parts: rows, their width times their number, and squares of class sizes."""
+class _KeptSums:
+    """What adds up over parts: published rows, totals of metrics, and counters; `progress` takes a share of the run.
 
+    Where cuts are kept, `writer` gets those of each part; `state` is the digest of all of them.
+    """
+
+    whole: int
+    progress: Progress
+    state: Any
+    writer: PartWriter | None = None
     rows: int = 0
-    width: float = 0.0
-    squares: int = 0
+    totals: tuple[Codes, ...] = ()
+    counters: Counter[str] = field(default_factory=Counter)
 
     def add(self, part: PartSummary) -> None:
-        """Take a part."""
-        self.rows, self.width = self.rows + part.rows, self.width + part.width * part.rows
-        self.squares += part.squares
+        """Take a part, in the order of parts."""
+        self.state.update(part.digest)
+        if self.writer is not None and part.cuts is not None:
+            self.writer.add(part.cuts)
+        self.rows += part.rows
+        pairs = zip(self.totals, part.totals, strict=True)
+        self.totals = tuple(one + more for one, more in pairs) if self.totals else part.totals
+        self.counters.update(part.counters)
+        self.progress(CUT + (FINISHED - CUT) * self.rows / max(self.whole, 1))
 
-    def metrics(self, whole: int) -> dict[str, float]:
-        """Return metrics of a table of so many rows; one that is not published costs as much as everybody."""
-        hidden = whole - self.rows
-        gcp = (self.width + hidden) / max(whole, 1)
-        return {"discernibility": float(self.squares + hidden * whole), "gcp": gcp}
+    def metrics(self) -> dict[str, float]:
+        """Return the metrics that add up over parts."""
+        pairs = zip(SUMMED_BY_PART, self.totals, strict=True)
+        return {metric.name: metric.of_totals(totals, rows=self.whole) for metric, totals in pairs}
 
 
 @needs_memory("publishing part by part")
@@ -133,7 +159,7 @@ def publish_by_part(
     job: Job,
     engine: Engine,
     source: Any,
-    plan: LevelPlan,
+    plan: CutTable,
     recoding: ByPart,
     *,
     transformations: Mapping[str, Transformation],
@@ -156,37 +182,27 @@ def publish_by_part(
     tree = plan.top.keyed(leaves)
     sizes = np.array([plan.top.rows[leaf] for leaf in leaves])
     recoding = replace(recoding, quasi=tuple(map(_stored_column, plan.columns)), top=tree, style=plan.style)
-    recoding = replace(recoding, parts=len(leaves))
-    state, found = hashlib.sha256(recoding.nonce.encode()), Counter[str]()
-    writer, sums = PartWriter() if keeps_cuts else None, _Sums()
-
-    def keep(part: PartSummary) -> None:
-        state.update(part.digest)
-        if writer is not None and part.cuts is not None:
-            writer.add(part.cuts)
-        found.update(part.counters)
-        sums.add(part)
-        plan.search.progress(CUT + (FINISHED - CUT) * sums.rows / plan.judge.whole.rows)
-
-    made = _Making(
-        plan.levels,
-        _parting(tree, tuple(c.keys for c in plan.columns), sizes, job, source),
-        partial(publish_part, finish),
-        keep,
-        lambda: None,
-        _about(job, source, warnings, algorithm=spell(plan.mondrian)),
-        plan.judge.model,
-        _reference(plan.judge, plan.keys),
-        transformations,
-        state.hexdigest,
-        sums,
-    )
+    recoding = replace(recoding, parts=len(leaves), levels=job.levels)
+    writer = PartWriter() if keeps_cuts else None
+    kept = _KeptSums(source.rows, plan.search.progress, hashlib.sha256(recoding.nonce.encode()), writer)
 
     @cache
     def stored() -> ByPart:
         return recoding if writer is None else replace(recoding, store=writer.stored(len(plan.columns)))
 
-    return _write(job, engine, source, made, stored, lambda: {**counters, **found})
+    made = _Making(
+        plan.passes,
+        _parting(tree, tuple(c.keys for c in plan.columns), sizes, job, source),
+        partial(publish_part, finish),
+        kept,
+        _about(job, source, warnings, algorithm=spell(plan.mondrian)),
+        plan.judge.model,
+        _reference(plan.judge, plan.keys),
+        transformations,
+        stored,
+        kept.state.hexdigest,
+    )
+    return _release_parts(job, engine, source, made, lambda: {**counters, **kept.counters})
 
 
 def apply_by_part(
@@ -201,50 +217,40 @@ def apply_by_part(
     counters: Mapping[str, float],
 ) -> Release:
     """Return the verified release of another table under a recoding by parts."""
-    for what, is_asked in _refused(job, model).items():
-        if is_asked:
-            raise ParameterError(f"a recoding by parts is not applied with {what}", hint=f"leave out {what}")
+    for what, reason in _refused(job, model).items():
+        raise ParameterError(f"a recoding by parts is not applied with {what}: {reason}", hint=f"leave out {what}")
     store, top = recoding.store, recoding.top
     if store is None or top is None:
         raise ParameterError(
             "the parts of this recoding were not kept", hint="give the path that it was saved to (save_recoding)"
         )
-    columns = _level_columns(recoding)
-    levels: Levels = engine.levels(source, len(columns))
+    columns = _columns_of_parts(recoding)
+    passes: TablePasses = engine.passes(source, len(columns))
     judged = tuple(dict.fromkeys(name for key in model.table_keys for name in key))
     request = Request(recoding.names, model.table_keys, {k: v for k, v in hierarchies.items() if (k,) in model.keys})
-    values = levels.values(judged, named=judged) if judged else {}
-    domains = {key: level_domain(values[key[0]], request) for key in model.table_keys}
+    values = passes.values(judged, named=judged) if judged else {}
+    domains = {key: known_domain(values[key[0]], request) for key in model.table_keys}
     keys = tuple(column.keys for column in columns)
-    whole = count_whole(levels.passes(keys, domains), domains, request)
-    judge = Judge(model.sampled(whole.rows), whole, levels.room.cells)
+    whole = count_whole(passes.over_keys(keys, domains), domains, request)
+    judge = Judge(model.sampled(whole.rows), whole, passes.room.cells)
     budget = job.budget.allows(whole.rows, whole.unit)
     finish = PartPlan(columns, domains, judge, recoding.declared, recoding.style, job.schema, tuple(source.columns))
-    told: list[str] = []
-    total, sums = Counter[str](), _Sums()
-
-    def keep(part: PartSummary) -> None:
-        sums.add(part)
-        total.update(part.counters)
-
-    def done() -> None:
-        told.extend(_suppressed(total, budget, whole.rows))
-
+    kept, warned = _KeptSums(source.rows, job.report, hashlib.sha256()), list[str]()
     made = _Making(
-        levels,
-        _parting(top, keys, levels.rows_of_parts(top, keys, recoding.parts), job, source),
-        partial(apply_part, finish, store.for_others() if levels.by_others else store),
-        keep,
-        done,
+        passes,
+        _parting(top, keys, passes.rows_of_parts(top, keys, recoding.parts), job, source),
+        partial(apply_part, finish, store.for_others() if passes.by_others else store),
+        kept,
         _about(job, source, warnings),
         judge.model,
         _reference(judge, domains),
         recoding.transformations or {},
+        lambda: recoding,
         recoding_digest(recoding),
-        sums,
-        told,
+        lambda: warned.extend(_suppressed(kept.counters, budget, whole.rows)),
+        warned,
     )
-    return _write(job, engine, source, made, lambda: recoding, lambda: dict(counters))
+    return _release_parts(job, engine, source, made, lambda: counters)
 
 
 def recoding_digest(recoding: ByPart) -> Callable[[], str]:
@@ -296,41 +302,34 @@ def _reference(judge: Judge, keys: Mapping[Key, Domain]) -> Counted:
     return Counted((), whole, {domain.column: domain for domain in keys.values()})
 
 
-def _stored_column(column: LevelColumn) -> PartColumn:
-    return PartColumn(column.quasi.domain, not column.has_domain, int(column.low), int(column.high))
+def _stored_column(column: KeyedColumn) -> PartColumn:
+    return PartColumn(column.original.domain, not column.has_domain, int(column.low), int(column.high))
 
 
-def _level_columns(recoding: ByPart) -> tuple[LevelColumn, ...]:
+def _columns_of_parts(recoding: ByPart) -> tuple[KeyedColumn, ...]:
     """Return the quasi-identifiers of a stored recoding."""
+    bound = columns_of([each.domain for each in recoding.quasi], recoding.declared)
     columns = []
-    for quasi, stored in zip(
-        columns_of([each.domain for each in recoding.quasi], recoding.declared), recoding.quasi, strict=True
-    ):
+    for quasi, stored in zip(bounded_columns(bound, recoding.levels), recoding.quasi, strict=True):
         kind = stored.domain.values.type
-        keys = KeyColumn(quasi.name, kind)
-        if not stored.keyed:
-            between = quasi.ranged and not quasi.textual
-            keys = KeyColumn(quasi.name, kind, quasi.domain, quasi.ranks, strange=True, between=between)
-        columns.append(LevelColumn(quasi, keys, stored.low, stored.high))
+        if stored.keyed:
+            columns.append(KeyedColumn(quasi, KeyColumn(quasi.name, kind), stored.low, stored.high))
+            continue
+        between = quasi.ranged and not quasi.textual
+        keys = KeyColumn(quasi.name, kind, quasi.domain, quasi.ranks, strange=True, between=between)
+        if quasi.name in recoding.levels.columns:
+            columns.append(KeyedColumn.bounded(ColumnWithin.of(quasi, recoding.levels), keys, 1.0))
+        else:
+            columns.append(KeyedColumn(quasi, keys, stored.low, stored.high))
     return tuple(columns)
 
 
-def _write(
-    job: Job,
-    engine: Engine,
-    source: Any,
-    made: _Making,
-    recoding: Callable[[], ByPart],
-    counters: Callable[[], dict[str, float]],
+def _release_parts(
+    job: Job, engine: Engine, source: Any, made: _Making, counters: Callable[[], Mapping[str, float]]
 ) -> Release:
-    """Let parts be finished and merged, and return the release as it was written and verified."""
+    """Let parts be recoded and merged, and return the release as it was written and verified."""
     enter("publishing")
-    place, labels = job.destination.place, labels_of(source, job.schema)
-    if place is None:
-        raise AssertionError("what is made part by part has an output")
-    for read in source.files or (source.path,):
-        place.require_other(read)
-    secret = Secret(job.seed)
+    secret, kept = Secret(job.seed), made.kept
     check = Check(
         engine,
         job.schema,
@@ -347,18 +346,17 @@ def _write(
 
     def fill(sink: Sink) -> None:
         give_memory_back(source.rows)
-        made.levels.publish_parts(made.parting, made.finish, made.keep, made.done, sink, secret=secret)
+        made.passes.publish_parts(made.parting, made.finish, kept.add, made.done, sink, secret=secret)
         give_memory_back(source.rows)
 
-    saved = job.destination.save_recoding
-    certificate = place.write(
-        fill,
+    draft = Draft(
+        source,
         check,
-        tables=(MAIN,),
-        private={} if saved is None else files_of_parts(recoding, saved),
-        overwrite=job.destination.overwrite,
-        smallest_count=job.destination.smallest_count,
-        writing=replace(job.destination.writing, labels=labels),
+        (MAIN,),
+        fill,
+        recoding=made.recoding,
+        files=partial(files_of_parts, made.recoding),
+        counters=counters,
+        sums=kept.metrics,
     )
-    lies, sums = WrittenTables(place, (MAIN,)), made.sums.metrics(source.rows)
-    return Release(certificate, recoding(), check, counters(), lies, source.path, labels=labels, sums=sums)
+    return make_release(draft, job.destination)

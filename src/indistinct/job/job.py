@@ -1,5 +1,6 @@
 """A job: everything that a run needs to make a release, and whether its table, roles, model and hierarchies fit."""
 
+import glob
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +26,7 @@ from indistinct.models.of_people import people_as_rows
 from indistinct.recoding.columns import columns_of
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.levels import LevelBounds
+from indistinct.recoding.numeric_forms import INTERVALS, NumericForms
 from indistinct.recoding.outputs import RangeForm
 from indistinct.recoding.transformations import Transformation
 from indistinct.release.certificate import SMALLEST
@@ -36,7 +38,7 @@ from indistinct.release.writing.delimited import Writing
 from indistinct.release.writing.places import Destination, Place
 from indistinct.schema import Schema, did_you_mean
 from indistinct.tables import Reading
-from indistinct.tables.addresses import address_of
+from indistinct.tables.addresses import address_of, is_elsewhere
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,8 +48,8 @@ class Job:
     `table` and `population` are anything that can be opened; a table that is not open yet is read as `reading` says. A
     job with a `recoding` applies it; any other searches with its `algorithm`. A `suppression` of None is what the
     recoding allowed. `ranges` says whether ranges are published as labels or as columns of their ends. A `sample` is
-    the share of rows that is drawn first. With `hold_back` people whom earlier releases would leave among too few are
-    left out first.
+    the share of rows that is drawn first. `numeric` has the forms of single columns of numbers and dates. With
+    `hold_back` people whom earlier releases would leave among too few are left out first.
 
     >>> job = Job("people.csv", Schema(quasi=["age"]), model="k-anonymity:k=5")
     >>> job.engine, job.destination.output, job.budget
@@ -72,6 +74,7 @@ class Job:
     hold_back: bool = False
     importance: Importance = NO_IMPORTANCE
     levels: LevelBounds = LevelBounds()  # noqa: RUF009 (a frozen value)
+    numeric: NumericForms = INTERVALS
     engine: str = "auto"
     memory: str | int | None = None
     seed: int | None = None
@@ -121,6 +124,7 @@ class Changes(TypedDict, total=False):
     seed: int | None
     progress: Progress | None
     ranges: RangeForm | None
+    partition_by: Sequence[str] | None
 
 
 def job_of_policy(policy: Policy, **changes: Unpack[Changes]) -> Job:
@@ -134,6 +138,8 @@ def job_of_policy(policy: Policy, **changes: Unpack[Changes]) -> Job:
     >>> job.table.name, job.destination.output.name, job.destination.overwrite
     ('a.csv', 'b.csv', True)
     """
+    if "table" not in changes:
+        check_input(policy)
     return Job(
         changes.get("table", source_of_policy(policy)),
         policy.schema,
@@ -153,12 +159,26 @@ def job_of_policy(policy: Policy, **changes: Unpack[Changes]) -> Job:
         hold_back=changes.get("hold_back", False),
         importance=policy.importance,
         levels=policy.levels,
+        numeric=policy.numeric,
         engine=changes.get("engine", "auto"),
         memory=changes.get("memory"),
         seed=changes.get("seed"),
         progress=changes.get("progress"),
         ranges=changes.get("ranges") or policy.output.ranges or "labels",
     )
+
+
+def check_input(policy: Policy, path: str | Path | None = None) -> None:
+    """Raise `InputError` if the table that a policy names is not there; `path` is another one that takes its place."""
+    source = policy.source
+    if path is not None or policy.name is None or not isinstance(source, Path) or is_elsewhere(source):
+        return
+    if not source.exists() and not glob.has_magic(str(source)) and "\0" not in str(source):
+        raise InputError(
+            f"there is no file {source}, which the policy {policy.name} names",
+            hint=f"paths in a policy start at its folder, {policy.base.absolute()}: correct `path` under [input], or "
+            "name another table with --input (`input` in Python)",
+        )
 
 
 def source_of_policy(policy: Policy) -> str | Path | DatabaseTable:
@@ -189,6 +209,7 @@ def _destination(policy: Policy, changes: Changes) -> Destination:
         save_recoding=changes.get("save_recoding"),
         smallest_count=next(count for count in given if count is not None),
         writing=changes.get("writing", policy.output.writing),
+        partition_by=changes.get("partition_by") or policy.output.partition_by,
     )
 
 
@@ -265,7 +286,7 @@ def problem_of(
         # What a search says of cells that hold people it would say of rows.
         model.check(everybody.classes.regroup(np.zeros(len(everybody), dtype=np.int32), 1))
     columns = columns_of(counted.domains, hierarchies)
-    return Problem(cells, columns, judge, suppression=allowed, unit=unit, with_absent=everywhere)
+    return Problem(cells, columns, judge, suppression=allowed, unit=unit, with_absent=everywhere, known=counted.known)
 
 
 @with_checked_arguments

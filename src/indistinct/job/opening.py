@@ -41,19 +41,64 @@ def open(  # noqa: A001
     memory: str | int | None = None,
     **options: Any,
 ) -> Any:
-    """Return the table at a path or in a frame, read as it is declared; what is not declared is found or stays text.
+    """Open a table: read it into memory as declared, or refer to it where it is.
 
-    `delimiter` and `encoding` of a text file; `decimal` and `thousands` marks; `dates`, a format such as "%d.%m.%Y" for
-    all columns of text that fit, or {column: format}; `missing`, texts for all columns or {column: texts}; `text`,
-    columns that are text whatever they spell; `types`, {column: number, plain-number, integer, date, datetime, text};
-    `header=True` for a first line of names that looks like data; `skip_rows`, `comment`, `trim` and `nameless` say
-    where names and fields begin; `columns` are those that are read, if not all; `reading` is how another table was
-    read. What would take more memory than ten times its file and 2 GB is refused. The folder of a Delta or Iceberg
-    table is read by its `version` or snapshot ID, and by its newest one without.
+    Types and notations that are not declared are inferred from the values; what cannot be inferred stays text. A
+    database is read in one snapshot until the source is closed.
 
-    What lives elsewhere stays there and is read whenever it is needed: a relation, a table of a database, of which
-    `table` is the name, or what a `query` gives there, and a file whose `engine` is not memory, or which is too large
-    for `memory`, such as "1GB". A database is read in one snapshot until the source is closed or forgotten.
+    Parameters
+    ----------
+    source
+        Path, several paths or a pattern (CSV, Parquet, Arrow, Excel, SPSS, Stata, SAS, Delta, Iceberg), address of a
+        database, frame, relation of DuckDB, or Spark frame.
+    table
+        Name of a table of a database.
+    query
+        SQL query of a database, whose result is the table.
+    engine
+        ``"auto"``, ``"memory"``, ``"duckdb"``, ``"postgres"`` or ``"spark"``. A file whose engine is not memory is not
+        read at once.
+    memory
+        Memory that the table may take, such as ``"1GB"``; a file that is larger is left where it is.
+    **options
+        How the source is read; None declares nothing.
+
+        * ``delimiter``, ``encoding``: of a text file;
+        * ``decimal``, ``thousands``: marks in numbers;
+        * ``dates``: a format such as ``"%d.%m.%Y"`` for all columns of text that fit, or ``{column: format}``;
+        * ``missing``: NA strings for all columns, or ``{column: texts}``;
+        * ``text``: columns that are text whatever their values look like;
+        * ``types``: ``{column: type}`` with number, plain-number, integer, date, datetime or text;
+        * ``header``: True for a first line of names that looks like data;
+        * ``columns``: the columns to read, if not all;
+        * ``skip_rows``, ``comment``, ``trim``, ``nameless``: where names and fields begin;
+        * ``sheet``: of a workbook; ``codes``: keep the codes of a statistics file in place of its labels;
+        * ``version``: of a Delta table, or the ID of an Iceberg snapshot; the newest by default;
+        * ``reading``: how another table was read.
+
+    Returns
+    -------
+    Table or Source
+        A `Table` in memory, or a source that is read whenever it is needed.
+
+    Raises
+    ------
+    InputError
+        If the source does not exist or cannot be read as declared.
+    OutOfMemoryError
+        If the file would take more memory than ten times its size and 2 GB.
+    ParameterError
+        If an option is not possible.
+    MissingExtraError
+        If the file's format needs an optional package.
+
+    Examples
+    --------
+    >>> import indistinct as ind
+    >>> import pyarrow as pa
+    >>> opened = ind.open(pa.table({"age": ["21", "-99"], "zipcode": ["0210", "4021"]}), missing="-99", text="zipcode")
+    >>> opened.data.column_names, opened.data["age"].null_count
+    (['age', 'zipcode'], 1)
     """
     named = table is not None or query is not None
     if not named and engine in (None, "memory") and memory is None and not lives_elsewhere(source):

@@ -1,4 +1,4 @@
-"""The search for a recoding where the cells of a table do not fit in memory: strict Mondrian, level by level over rows.
+"""The search for a recoding where the cells of a table do not fit in memory: strict Mondrian, round by round over rows.
 
 What comes of it is what counting and searching in memory give: a recoding, and what was counted, with one cell for
 every class in place of those of the table.
@@ -14,28 +14,26 @@ import pyarrow as pa
 
 from indistinct.algorithms.base import Algorithm, Problem, Progress
 from indistinct.algorithms.explanation import Explanation
-from indistinct.algorithms.partition.by_levels import Judge, Top, TopsBreakError, cut_by_levels
-from indistinct.algorithms.partition.finish_levels import (
+from indistinct.algorithms.partition.by_passes import Judge, Top, TopsBreakError, cut_by_passes
+from indistinct.algorithms.partition.finish_parts import (
     Assembled,
     FinishedPart,
+    FinishLeaves,
     assemble_parts,
     cuts_of,
-    ends_of,
-    finish_part,
     require_rooted,
-    whole_part,
 )
-from indistinct.algorithms.partition.level_columns import LevelColumn
+from indistinct.algorithms.partition.keyed_columns import KeyedColumn
 from indistinct.algorithms.partition.mondrian import Mondrian
 from indistinct.algorithms.within_levels import ColumnWithin, bounded_columns
 from indistinct.budget import Budget
 from indistinct.engines.base import COARSER, BeyondMemory
-from indistinct.engines.finding import Learned
-from indistinct.engines.levels import Levels, PartedRows, RegionFinder, RowPasses, share_files
+from indistinct.engines.finding import FoundRows
 from indistinct.engines.memory.count import encoded_column
+from indistinct.engines.passes import KeyPasses, RegionFinder, TablePasses, share_files
 from indistinct.errors import IndistinctError, InfeasibleError, OutOfMemoryError
 from indistinct.frequencies.count import Counted, Request
-from indistinct.frequencies.levels import MISSING, NOBODY, KeyColumn, KeyTree, KnownValues, Segments
+from indistinct.frequencies.passes import MISSING, NOBODY, KeyColumn, KeyTree, KnownValues, Segments
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Key
 from indistinct.hierarchy import Hierarchy
 from indistinct.machine.memory import give_memory_back, needs_memory
@@ -49,7 +47,7 @@ from indistinct.tables.domain import Domain
 
 # How far a run is when parts are cut by passes over rows, and when all of them are finished.
 CUT, FINISHED = 0.4, 0.6
-MONDRIAN = "the algorithm mondrian needs no more, it goes over the rows level by level"
+MONDRIAN = "the algorithm mondrian needs no more, it goes over the rows round by round"
 # Files of rows that are open at the same time at most; further ones are written by a further pass.
 MOST_FILES = 400
 
@@ -89,15 +87,15 @@ class Search:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LevelPlan:
+class CutTable:
     """A table whose cells are beyond memory, cut by passes over its rows into parts that fit.
 
     `problem` has no cells, and `columns`, `keys`, `judge` and `style` are what finishing a part needs.
     """
 
-    levels: Levels
-    passes: RowPasses
-    columns: tuple[LevelColumn, ...]
+    passes: TablePasses
+    key_passes: KeyPasses
+    columns: tuple[KeyedColumn, ...]
     keys: Mapping[Key, Domain]
     judge: Judge
     top: Top
@@ -115,7 +113,7 @@ class LevelPlan:
     def goes_by_part(self) -> bool:
         """Whether there may be more classes than fit together, so that every part is published by itself."""
         most = self.judge.whole.rows // max(self.judge.model.smallest, 1)
-        return most > self.levels.room.classes
+        return most > self.passes.room.classes
 
     @property
     def counted(self) -> Counted:
@@ -124,54 +122,54 @@ class LevelPlan:
         return Counted(domains, self.problem.frequencies, {each.column: each for each in self.keys.values()})
 
 
-@needs_memory("searching level by level")
-def plan_by_levels(beyond: BeyondMemory, request: Request, search: Search) -> LevelPlan:
+@needs_memory("searching round by round")
+def cut_table(beyond: BeyondMemory, request: Request, search: Search) -> CutTable:
     """Return the upper cuts of strict Mondrian on a table whose cells are beyond memory.
 
     Raises where another search was asked for, or something that passes over rows cannot count.
     """
-    levels, mondrian = _required(beyond, request, search)
+    passes, mondrian = _required(beyond, request, search)
     judged = [name for key in request.keys for name in key]
     names = [*judged, *search.levels.columns]
     names += [name for name, hierarchy in search.hierarchies.items() if hierarchy.categorical]
-    known = levels.values(tuple(dict.fromkeys([*request.quasi, *judged])), named=names)
-    domains = {key: level_domain(known[key[0]], request) for key in request.keys}
-    columns = level_columns(
+    known = passes.values(tuple(dict.fromkeys([*request.quasi, *judged])), named=names)
+    domains = {key: known_domain(known[key[0]], request) for key in request.keys}
+    columns = keyed_columns(
         [known[name] for name in request.quasi],
         request,
         search.hierarchies,
         importance=search.importance,
         levels=search.levels,
     )
-    passes = levels.passes(tuple(column.keys for column in columns), domains)
-    whole = count_whole(passes, domains, request)
+    key_passes = passes.over_keys(tuple(column.keys for column in columns), domains)
+    whole = count_whole(key_passes, domains, request)
     wanted, counters = search.model.sampled(whole.rows), Counter(scans=1)
     nothing = FrequencySet(tuple(request.quasi), np.zeros((0, len(columns)), dtype=np.int32), Classes(np.zeros(0, int)))
     problem = Problem(
         nothing, (), wanted, suppression=search.suppression.allows(whole.rows, whole.unit), counters=counters
     )
-    judge = Judge(wanted, whole, levels.room.cells)
-    plan = LevelPlan(levels, passes, columns, domains, judge, Top(), mondrian, problem, (), search)
+    judge = Judge(wanted, whole, passes.room.cells)
+    plan = CutTable(passes, key_passes, columns, domains, judge, Top(), mondrian, problem, (), search)
     plan = replace(plan, warnings=search.check(plan.counted))
-    mondrian.require(problem)
+    mondrian.require(replace(problem, columns=tuple(column.original for column in columns)))
     require_rooted(columns)
     wanted.check(whole)
     try:
-        top = cut_by_levels(passes, columns, judge, counters=counters)
+        top = cut_by_passes(key_passes, columns, judge, counters=counters)
     except TopsBreakError as error:
         raise _tops_break(error, plan, beyond) from None
     search.progress(CUT)
     return replace(plan, top=top)
 
 
-@needs_memory("searching level by level")
-def search_by_levels(plan: LevelPlan) -> SearchResult:
+@needs_memory("searching round by round")
+def search_parts(plan: CutTable) -> SearchResult:
     """Return what strict Mondrian finds below the upper cuts, with all classes in memory."""
-    search, passes, columns = plan.search, plan.passes, plan.columns
+    search, passes, columns = plan.search, plan.key_passes, plan.columns
     rows, parts = plan.judge.whole.rows, []
     for part in _finished(passes, plan.top, columns, plan.judge, counters=plan.problem.counters):
         parts.append(part)
-        _require_room(plan.levels, sum(len(each.classes) for each in parts))
+        _require_room(plan.passes, sum(len(each.classes) for each in parts))
         search.progress(CUT + (FINISHED - CUT) * len(parts) / len(plan.top.rows))
     cuts = cuts_of(plan.top, parts, columns)
     behind = passes.behind(cuts) if plan.mondrian.extent == "region" else cuts
@@ -179,50 +177,56 @@ def search_by_levels(plan: LevelPlan) -> SearchResult:
     made = assemble_parts(plan.top, parts, columns, hierarchies=search.hierarchies, style=plan.style, behind=behind)
     del parts, cuts, behind
     give_memory_back(rows)
-    counted = _counted(made, plan.keys)
-    _remember(plan.levels, made, columns)
+    counted = _counted(made, plan.keys, columns)
     quasi = bounded_columns(columns_of(counted.domains, search.hierarchies), search.levels)
     problem = replace(plan.problem, frequencies=counted.frequencies, columns=quasi)
     why = search.algorithm.explain_fallback(problem, made.recoding, plan.mondrian)
     return SearchResult(counted, problem, made.recoding, plan.mondrian, plan.judge.model, plan.warnings, why)
 
 
-def _required(beyond: BeyondMemory, request: Request, search: Search) -> tuple[Levels, Mondrian]:
+def _required(beyond: BeyondMemory, request: Request, search: Search) -> tuple[TablePasses, Mondrian]:
     """Return the passes, and the form of Mondrian that goes by them; raise where something else was asked for."""
-    found: Any = search.algorithm.by_levels()
+    found: Any = search.algorithm.by_passes()
     if found is None:
         raise beyond.error(hint=f"{COARSER}; {MONDRIAN}")
-    several = any(len(key) > 1 for key in request.keys)
+    by_cell = "it weighs combinations of values, which do not fit in memory"
+    population = request.population is not None or search.model.needs_population
     refused = {
-        "relaxed=true": found.relaxed,
-        "choose=loss": found.choose == "loss",
-        "missing=pattern": found.missing == "pattern",
-        "a workload": found.workload is not None,
-        f"numeric={found.numeric}": "mean" in found.numeric,
-        "extent=region and most levels": found.extent == "region" and search.levels.has_most,
-        "people (role person)": any(PERSON in key for key in request.keys),
-        "a population": request.population is not None or search.model.needs_population,
-        "a model of several columns together": several,
+        "relaxed=true": (found.relaxed, "it deals rows with equal values to several classes"),
+        f"choose={found.choose}": (found.choose != "width", by_cell),
+        "missing=pattern": (found.missing == "pattern", "it searches the rows of each pattern on their own"),
+        "a workload": (found.workload is not None, by_cell),
+        f"numeric={found.numeric}": (found.numeric.has_means, "a mean needs every value of a class"),
+        "extent=region and most levels": (found.extent == "region" and search.levels.has_most, ""),
+        "people (role person)": (
+            any(PERSON in key for key in request.keys),
+            "the rows of a person may lie in several parts, and numbers of people do not add up",
+        ),
+        "a population": (population, "it is counted by combinations of values, which do not fit in memory"),
+        "a model of several columns together": (
+            any(len(key) > 1 for key in request.keys),
+            "a pass over rows counts the values of one column at a time",
+        ),
     }
-    for what, is_asked in refused.items():
+    for what, (is_asked, reason) in refused.items():
         if is_asked:
             raise beyond.error(
-                f"; mondrian could go over the rows level by level, but not with {what}",
+                f"; mondrian could go over the rows round by round, but not with {what}{reason and f': {reason}'}",
                 hint=f"leave out {what}; or round these columns, leave them out, or allow more `memory`",
             )
-    levels: Levels = beyond.levels
-    return levels, found
+    passes: TablePasses = beyond.passes
+    return passes, found
 
 
-def _require_room(levels: Levels, classes: int) -> None:
-    if classes > levels.room.classes:
+def _require_room(passes: TablePasses, classes: int) -> None:
+    if classes > passes.room.classes:
         raise OutOfMemoryError(
-            f"the release would have more than {levels.room.classes:,} classes, whose values do not fit in `memory`",
+            f"the release would have more than {passes.room.classes:,} classes, whose values do not fit in `memory`",
             hint="ask for larger classes (k), leave out quasi-identifiers, or allow more `memory`",
         )
 
 
-def level_domain(values: KnownValues, request: Request) -> Domain:
+def known_domain(values: KnownValues, request: Request) -> Domain:
     """Return the values of a column as a domain; raise where they do not fit."""
     if values.distinct is None:
         raise OutOfMemoryError(
@@ -233,39 +237,39 @@ def level_domain(values: KnownValues, request: Request) -> Domain:
     return encoded_column(pa.table({values.name: values.distinct}), values.name, request).domain
 
 
-def level_columns(
+def keyed_columns(
     known: Sequence[KnownValues],
     request: Request,
     hierarchies: Mapping[str, Hierarchy],
     *,
     importance: Importance = NO_IMPORTANCE,
     levels: LevelBounds = NO_LEVELS,
-) -> tuple[LevelColumn, ...]:
+) -> tuple[KeyedColumn, ...]:
     """Return quasi-identifiers: with all their values if these are few, by keys if they have some."""
-    domains = [_ends(each) if _by_keys(each) else level_domain(each, request) for each in known]
+    domains = [_ends(each) if _by_keys(each) else known_domain(each, request) for each in known]
     columns = []
     bounded = bounded_columns(columns_of(domains, hierarchies), levels)
     for quasi, values in zip(bounded, known, strict=True):
         weight = importance.of(values.name)
         if _by_keys(values):
             low = MISSING if values.missing else values.low
-            columns.append(LevelColumn(quasi, KeyColumn(values.name, values.kind), low, values.high, weight))
+            columns.append(KeyedColumn(quasi, KeyColumn(values.name, values.kind), low, values.high, weight))
             continue
         keys = KeyColumn(values.name, values.kind, quasi.domain, quasi.ranks)
         if values.name in levels.columns:
-            columns.append(LevelColumn.bounded(ColumnWithin.of(quasi, levels), keys, weight))
+            columns.append(KeyedColumn.bounded(ColumnWithin.of(quasi, levels), keys, weight))
         else:
-            columns.append(LevelColumn(quasi, keys, 0, len(quasi.domain) - 1, weight))
+            columns.append(KeyedColumn(quasi, keys, 0, len(quasi.domain) - 1, weight))
     return tuple(columns)
 
 
-def _tops_break(error: TopsBreakError, plan: LevelPlan, beyond: BeyondMemory) -> IndistinctError:
+def _tops_break(error: TopsBreakError, plan: CutTable, beyond: BeyondMemory) -> IndistinctError:
     """Return the error of a table of which some rows would have to go, because their most levels leave them too few."""
     problem = plan.problem
     if error.rows <= problem.suppression and problem.model.traits.monotone:
         return beyond.error(
             f"; {error.combinations:,} combinations of the coarsest labels that `levels` allow are too small, and a "
-            "search that goes level by level cannot suppress their rows",
+            "search that goes round by round cannot suppress their rows",
             hint="allow a coarser most level, or more `memory`",
         )
     return InfeasibleError(
@@ -287,7 +291,7 @@ def _ends(values: KnownValues) -> Domain:
     return Domain(values.name, KeyColumn(values.name, values.kind).values(ends), missing=values.missing)
 
 
-def count_whole(passes: RowPasses, domains: Mapping[Key, Domain], request: Request) -> Classes:
+def count_whole(passes: KeyPasses, domains: Mapping[Key, Domain], request: Request) -> Classes:
     """Return the whole table as one class."""
     leaf = np.zeros(1, dtype=np.int64)
     root = KeyTree(leaf - 1, leaf.astype(np.uint64), leaf, leaf)
@@ -304,41 +308,18 @@ def count_whole(passes: RowPasses, domains: Mapping[Key, Domain], request: Reque
 
 
 def _finished(
-    passes: RowPasses, top: Top, columns: Sequence[LevelColumn], judge: Judge, *, counters: Counter[str]
+    passes: KeyPasses, top: Top, columns: Sequence[KeyedColumn], judge: Judge, *, counters: Counter[str]
 ) -> Iterator[FinishedPart]:
     """Yield the parts of a tree from left to right, each cut to its end."""
     leaves = top.leaves()
     numbered, files = top.keyed(leaves), share_files([top.rows[leaf] for leaf in leaves], judge.fits)
     for first in range(0, len(files), MOST_FILES):
         some = files[first : first + MOST_FILES]
-        work = _Finishing(numbered, some, [leaves[own[0]] in top.whole for own in some], columns, judge)
+        work = FinishLeaves(numbered, some, [leaves[own[0]] in top.whole for own in some], columns, judge)
         with passes.parted(_by_file(numbered, some), len(some)) as rows:
             for parts, tried in rows.finish(work):
                 counters.update(tried)
                 yield from parts
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Finishing:
-    """How the leaves of a file of rows are cut to their ends, wherever that file lies; `whole` ones are one class."""
-
-    numbered: KeyTree
-    files: Sequence[Sequence[int]]
-    whole: Sequence[bool]
-    columns: Sequence[LevelColumn]
-    judge: Judge
-
-    def __call__(self, rows: PartedRows, file: int) -> tuple[list[FinishedPart], Counter[str]]:
-        if self.whole[file]:
-            return [_one_class(rows, file, self.columns, self.judge)], Counter()
-        keys, codes = rows.all(file)
-        owners, counters, found = self.numbered.parts_of(keys), Counter[str](), []
-        for leaf in self.files[file]:
-            chosen = np.flatnonzero(owners == leaf)
-            own = {key: each[chosen] for key, each in codes.items()}
-            part, _ = finish_part(self.columns, keys[chosen], own, self.judge, counters=counters)
-            found.append(part)
-        return found, counters
 
 
 def _by_file(numbered: KeyTree, files: Sequence[Sequence[int]]) -> KeyTree:
@@ -350,33 +331,10 @@ def _by_file(numbered: KeyTree, files: Sequence[Sequence[int]]) -> KeyTree:
     return replace(numbered, left=np.where(inner, numbered.left, of_leaf[np.where(inner, 0, numbered.left)]))
 
 
-def _one_class(rows: PartedRows, file: int, columns: Sequence[LevelColumn], judge: Judge) -> FinishedPart:
-    """Return a part that may not fit and is one class, from some of its rows at a time."""
-    ends, size = [], 0
-    counts = {key: np.zeros(len(whole.reference), dtype=np.int64) for key, whole in judge.whole.histograms.items()}
-    for keys, codes in rows.read(file):
-        ends.append(ends_of(columns, keys, np.zeros(len(keys), dtype=np.int32), 1))
-        size += len(keys)
-        for key, own in codes.items():
-            counts[key] += np.bincount(own, minlength=len(counts[key]))
-    histograms = {}
-    for key, own in counts.items():
-        codes_of = np.flatnonzero(own)
-        indptr = np.array([0, len(codes_of)])
-        histograms[key] = replace(
-            judge.whole.histograms[key], indptr=indptr, codes=codes_of.astype(np.int32), counts=own[codes_of]
-        )
-    return whole_part(columns, ends, Classes(np.array([size]), histograms))
-
-
-def _counted(made: Assembled, keys: Mapping[Key, Domain]) -> Counted:
+def _counted(made: Assembled, keys: Mapping[Key, Domain], columns: Sequence[KeyedColumn]) -> Counted:
+    """Return the classes as cells, and how rows find their class when they are published."""
     domains = tuple(column.domain for column in made.recoding.columns)
     known = {domain.column: domain for domain in (*domains, *keys.values())}
-    return Counted(domains, made.frequencies, known)
-
-
-def _remember(levels: Levels, made: Assembled, columns: Sequence[LevelColumn]) -> None:
-    """Tell the engine how rows find their class when they are published."""
-    domains = tuple(column.domain for column in made.recoding.columns)
     finder = RegionFinder(domains, tuple(column.table_keys for column in columns), made.some, made.recoding.cuts)
-    levels.learned["rows"] = Learned(made.frequencies.vectors, finder, made.cells)
+    row_index = FoundRows(made.frequencies.vectors, finder, made.cells)
+    return Counted(domains, made.frequencies, known, row_index=row_index)

@@ -23,13 +23,46 @@ from indistinct.tables.value import Reading
 def published(
     release: Any, schema: Schema | None = None, *, policy: Policy | str | Path | None = None, **known: Unpack[Knowledge]
 ) -> Published:
-    """Return a release with everything that is known of it; every question about a release takes the result.
+    """Describe a release: bring together the published table and all that is known of how it was made.
 
-    `release` is a `Release`, a published table, a `BucketTable`, or the path of one. Of a table the roles must be
-    known: by `schema`, or by the `policy` that made it, which also tells model, hierarchies, transformations,
-    pseudonyms and population. The `original` is given as it was, and read as the policy or the recoding says; it is
-    transformed as the release was. What is `known` here takes the place of what policy and certificate say.
+    Verbs that judge a release (`verify`, `assess`, `attack`, `measure`, `query`, `report` …) take the result.
 
+    Parameters
+    ----------
+    release
+        A `Release`, a `BucketTable`, or a published table: a path or a frame.
+    schema
+        Roles of the columns of the original; not needed for a `Release` or with a `policy`.
+    policy
+        Policy that made the release, or its path. It gives roles, model, hierarchies, masking, pseudonyms and
+        population.
+    **known
+        Further facts, which replace those of policy and certificate.
+
+        * ``original``: the table before publishing, unmodified; it is read as the policy or the recoding says;
+        * ``model``, ``algorithm``: the privacy guarantee, and how the release was made;
+        * ``hierarchies``, ``transformations``, ``pseudonyms``, ``suppression``: as given to `anonymize`;
+        * ``recoding``: the saved recoding, or its path;
+        * ``population``: the population that the original was drawn from;
+        * ``reading``: how the published file is read;
+        * ``engine``, ``memory``: where the work is done; ``database_table``: name of the table in a database.
+
+    Returns
+    -------
+    Published
+        The release with its context. Nothing is counted before it is asked for.
+
+    Raises
+    ------
+    ParameterError
+        If the roles are not known, or something given is not possible.
+    InputError
+        If a file cannot be read.
+    PolicyError
+        If the policy cannot be read.
+
+    Examples
+    --------
     >>> import pyarrow as pa
     >>> people = pa.table({"age": [20, 21, 30, 31], "ill": ["flu", "cold", "flu", "flu"]})
     >>> table = pa.table({"age": ["20-21"] * 2 + ["30-31"] * 2, "ill": ["flu", "cold", "flu", "flu"]})
@@ -86,7 +119,7 @@ def knowledge_of(policy: Policy) -> Knowledge:
         "algorithm": policy.algorithm,
         "hierarchies": policy.hierarchies,
         "transformations": policy.transformations,
-        "pseudonyms": policy.pseudonyms,
+        "pseudonyms": policy.declared_pseudonyms,
         "suppression": policy.suppression,
         "population": read_population_of(policy),
         "reading": reading_of_release(policy.input.reading),

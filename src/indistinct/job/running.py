@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from indistinct.algorithms.auto import Auto
-from indistinct.algorithms.base import Algorithm, run_search, unused_settings
+from indistinct.algorithms.base import Algorithm, Problem, run_search, unused_settings
 from indistinct.algorithms.explanation import Explanation
 from indistinct.algorithms.registry import parse_algorithm
 from indistinct.algorithms.within_levels import bounded_problem, find_within
@@ -19,7 +19,7 @@ from indistinct.hierarchy import Hierarchy
 from indistinct.job.above_levels import can_search_above, search_above_levels
 from indistinct.job.by_part import apply_by_part, check_by_part, publish_by_part
 from indistinct.job.job import Job, check_job, problem_of
-from indistinct.job.parts import LevelPlan, Search, SearchResult, plan_by_levels, search_by_levels
+from indistinct.job.parts import CutTable, Search, SearchResult, cut_table, search_parts
 from indistinct.job.sampling import check_share, require_enough
 from indistinct.machine.randomness import Secret
 from indistinct.machine.stages import enter
@@ -27,7 +27,7 @@ from indistinct.models import Model
 from indistinct.recoding.assign import keys_of
 from indistinct.recoding.by_part import ByPart
 from indistinct.recoding.columns import QuasiColumn
-from indistinct.recoding.kinds import Recoding, with_hierarchies
+from indistinct.recoding.kinds import ByColumn, Recoding, with_hierarchies
 from indistinct.recoding.range_columns import check_form, require_free_names
 from indistinct.recoding.storage import NAMES as KIND_NAMES
 from indistinct.recoding.transformations import Transformation, kept_hierarchies
@@ -50,7 +50,8 @@ from indistinct.release.promise import (
 from indistinct.release.pseudonyms.making import check_pseudonyms, require_rows_here
 from indistinct.release.release import Publication, Release
 from indistinct.release.verification.population import Population, count_beside, fit_beside, unused, using_population
-from indistinct.spelling import arguments_of, spell
+from indistinct.release.writing.partitioned import check_partitioning
+from indistinct.spelling import spell
 from indistinct.tables.addresses import address_of, scheme_of
 
 COUNTERS = ("checks", "scans", "rollups", "merges")
@@ -135,6 +136,7 @@ def _publish_by_search(job: Job, engine: Engine, table: Source, *, began: float)
     algorithm = _algorithm_of(job)
     check_support(engine, algorithm.traits.recodings)
     _check_ranges(job, algorithm)
+    _check_partitioning(job, buckets=algorithm.traits.buckets)
     model = promised_model(job.model, algorithm, job.schema)
     if not job.budget:
         job = replace(job, suppression=algorithm.own_budget(model, "people" if job.schema.person else "rows"))
@@ -144,7 +146,7 @@ def _publish_by_search(job: Job, engine: Engine, table: Source, *, began: float)
     with using_population(job.population, model, engine, source, schema=job.schema) as population:
         opened = replace(opened, population=population)
         search, plan = _plan(opened, algorithm, request)
-        if isinstance(plan, LevelPlan) and plan.goes_by_part:
+        if isinstance(plan, CutTable) and plan.goes_by_part:
             release = _publish_by_part(opened, plan, table, transformed.declared, began=began)
             return replace(release, declared=hierarchies)
         found = _search(opened, search, plan, request)
@@ -170,7 +172,13 @@ def _algorithm_of(job: Job) -> Algorithm:
     """
     named = job.algorithm
     algorithm = parse_algorithm(named) if isinstance(named, str) else named or Auto()
+    algorithm = algorithm.with_numeric(job.numeric).with_target(job.target)
     return algorithm.for_reuse() if job.keeps_recoding else algorithm
+
+
+def _check_partitioning(job: Job, *, buckets: bool) -> None:
+    """Raise before any work where names of folders may not hold the values of the columns of `partition_by`."""
+    check_partitioning(job.destination.partition_by, job.schema, buckets=buckets, pseudonyms=job.pseudonyms)
 
 
 def _check_ranges(job: Job, algorithm: Algorithm) -> None:
@@ -178,9 +186,9 @@ def _check_ranges(job: Job, algorithm: Algorithm) -> None:
     if check_form(job.ranges) == "labels":
         return
     require_free_names(job.schema)
-    form = arguments_of(algorithm).get("numeric", "interval")
-    if algorithm.traits.buckets or "interval" not in form:
-        what = "publishes values as they are" if algorithm.traits.buckets else f"publishes numbers as numeric={form}"
+    forms = algorithm.numeric_forms
+    if algorithm.traits.buckets or any("interval" not in form for form in forms.used):
+        what = "publishes values as they are" if algorithm.traits.buckets else f"publishes numbers as numeric={forms}"
         raise ParameterError(
             f"ranges=columns needs ranges; {algorithm.name} {what}",
             hint="leave out `ranges` (--ranges), or use numeric=interval",
@@ -197,6 +205,7 @@ def _request(opened: _OpenJob, algorithm: Algorithm) -> Request:
     check_job(opened.source, schema, opened.model, hierarchies, extra=extra)
     algorithm.require_columns(schema)
     opened.job.importance.check(schema.quasi)
+    algorithm.numeric_forms.check(schema.quasi)
     opened.job.levels.require_columns(schema.quasi)
     if opened.job.levels and algorithm.traits.buckets:
         raise ParameterError(
@@ -212,7 +221,7 @@ def _request(opened: _OpenJob, algorithm: Algorithm) -> Request:
     return Request((*schema.quasi, *schema.insensitive), keys, hierarchies, joint=bool(keys), to_publish=shown)
 
 
-def _plan(opened: _OpenJob, algorithm: Algorithm, request: Request) -> tuple[Search, LevelPlan | SearchResult | None]:
+def _plan(opened: _OpenJob, algorithm: Algorithm, request: Request) -> tuple[Search, CutTable | SearchResult | None]:
     """Return what is searched for, and the parts into which a table was cut whose cells do not fit in memory.
 
     A search that publishes each column on one level is through then, above the levels whose cells fit.
@@ -230,22 +239,22 @@ def _plan(opened: _OpenJob, algorithm: Algorithm, request: Request) -> tuple[Sea
         return search, None
     if can_search_above(search):
         return search, search_above_levels(beyond, request, search)
-    return search, plan_by_levels(beyond, request, search)
+    return search, cut_table(beyond, request, search)
 
 
-def _search(opened: _OpenJob, search: Search, plan: LevelPlan | SearchResult | None, request: Request) -> SearchResult:
+def _search(opened: _OpenJob, search: Search, plan: CutTable | SearchResult | None, request: Request) -> SearchResult:
     """Return what a search finds in cells, or below the upper cuts where the cells do not fit in memory."""
     if isinstance(plan, SearchResult):
         return plan
     if plan is not None:
-        return search_by_levels(plan)
+        return search_parts(plan)
     job = opened.job
     counted = count_beside(opened.population, opened.engine, opened.source, request=request, schema=job.schema)
     return _search_cells(search, counted, job)
 
 
 def _publish_by_part(
-    opened: _OpenJob, plan: LevelPlan, table: Source, declared: Mapping[str, Transformation], *, began: float
+    opened: _OpenJob, plan: CutTable, table: Source, declared: Mapping[str, Transformation], *, began: float
 ) -> Release:
     """Return a release that is made part by part."""
     job = opened.job
@@ -313,6 +322,7 @@ def _recoding_to_keep(
 def _publication(opened: _OpenJob, found: SearchResult, recoding: Recoding) -> Publication:
     job, problem, algorithm = opened.job, found.problem, found.algorithm
     unused_ones = unused_settings(algorithm, problem, hierarchies=opened.hierarchies, suppression=job.budget)
+    unused_ones += suppressed_columns(problem, recoding)
     return Publication(
         opened.engine,
         opened.source,
@@ -330,12 +340,24 @@ def _publication(opened: _OpenJob, found: SearchResult, recoding: Recoding) -> P
     )
 
 
+def suppressed_columns(problem: Problem, recoding: Recoding) -> tuple[str, ...]:
+    """Return a warning that names the columns which show * in every row, because they have no hierarchy."""
+    levels = (recoding.levels if isinstance(recoding, ByColumn) else None) or {}
+    names = [column.name for column in problem.columns if column.taxonomy is None and levels.get(column.name)]
+    if not names:
+        return ()
+    example = f"--hierarchy {names[0]}=mask:right, or intervals:5,10 for numbers"
+    have = "has no hierarchy and is" if len(names) == 1 else "have no hierarchies and are"
+    return (f"{', '.join(map(repr, names))} {have} published as * in every row; give one, such as {example}",)
+
+
 def _publish_by_recoding(job: Job, recoding: Recoding, engine: Engine, table: Source, *, began: float) -> Release:
     check_support(engine, [KIND_NAMES[type(recoding)]])
     schema, model = promise_of(recoding, job.model)
     hierarchies = kept_hierarchies(job.hierarchies, recoding.transformations)
     check_job(table, schema, model, hierarchies, decided=True)
     check_same_kinds(recoding, table)
+    _check_partitioning(replace(job, schema=schema), buckets=False)
     require_rows_here(table, job.pseudonyms)
     source, _ = transform_source(table, schema, hierarchies, recoding.transformations)
     if isinstance(recoding, ByPart):

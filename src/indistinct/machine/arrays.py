@@ -15,7 +15,13 @@ import pyarrow as pa
 from indistinct.errors import ParameterError
 
 Codes = np.ndarray[Any, np.dtype[Any]]
-"""Numbers in place of values: codes of a domain, ranks, counts, class numbers, rows."""
+"""Numbers in place of values: codes of a domain, ranks, class numbers, rows."""
+Counts = np.ndarray[Any, np.dtype[np.integer[Any]]]
+"""How often each of something occurs: rows, people, values."""
+Mask = np.ndarray[Any, np.dtype[np.bool_]]
+"""Which of something are meant."""
+Floats = np.ndarray[Any, np.dtype[np.floating[Any]]]
+"""Measured numbers: shares, losses, positions."""
 
 # Smaller arrays fit the heap that is there already.
 LARGE_BYTES = 1 << 20

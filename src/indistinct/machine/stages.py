@@ -10,6 +10,9 @@ from contextvars import ContextVar
 
 LOG = logging.getLogger("indistinct.stage")
 
+Progress = Callable[[float], None]
+"""What is told the share of the work that is done."""
+
 PREPARING = "preparing, once"
 """The stage in which kernels are compiled and kept: in the first run, and never again."""
 

@@ -1,20 +1,15 @@
 """A metric says how much a recoding costs: one set of metrics serves the search and the report."""
 
-import logging
-import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal, Protocol, Self
 
 import numpy as np
 
-from indistinct.errors import ParameterError
-from indistinct.figures import number
 from indistinct.frequencies.value import PERSON
-from indistinct.machine.arrays import Codes
-from indistinct.markup import Document, Grid, Result, grid
+from indistinct.machine.arrays import Codes, Floats
 from indistinct.metrics.importance import Importance, importance_of
 from indistinct.parameters import check_parameters
 from indistinct.recoding.outputs import Assignment, PublishedColumn
@@ -22,6 +17,14 @@ from indistinct.recoding.outputs import Assignment, PublishedColumn
 Goal = Literal["min", "max"]
 BETTER: Mapping[Goal, str] = MappingProxyType({"min": "lower", "max": "higher"})
 """Which values of a metric are better, in a word."""
+BUCKET_METRICS: Mapping[str, tuple[Goal, str]] = MappingProxyType(
+    {
+        "buckets": ("max", "how many buckets the rows are in"),
+        "reconstruction-error": ("min", "error of rebuilding sensitive values"),
+        "unique-values": ("min", "largest share of rows alone in a slice"),
+    }
+)
+"""What is measured of buckets alone: which way is good, and what it means."""
 
 
 class Metric(ABC):
@@ -59,9 +62,23 @@ class Metric(ABC):
         """The histograms that the metric needs, as tuples of column names."""
         return ()
 
-    def column_totals(self, assignment: Assignment) -> Codes | None:
+    def column_totals(self, assignment: Assignment) -> Floats | None:
         """Return what each column costs over all rows, None for a metric that does not add up cells."""
         return None
+
+
+class AdditiveMetric(Protocol):
+    """A metric that adds up over the parts of a table: each part has totals, and their sums give the metric."""
+
+    @property
+    def name(self) -> str:
+        """Return the registered name."""
+
+    def totals(self, part: Assignment) -> Codes:
+        """Return the totals of a part of a table; those of several parts are added up."""
+
+    def of_totals(self, totals: Codes, *, rows: int) -> float:
+        """Return the metric of a table with `rows` rows from the totals of all its parts."""
 
 
 class CellMetric(Metric):
@@ -74,7 +91,7 @@ class CellMetric(Metric):
     __slots__ = ()
 
     @abstractmethod
-    def charge(self, column: PublishedColumn) -> Codes:
+    def charge(self, column: PublishedColumn) -> Floats:
         """Return the cost of each published value of a column."""
 
     def dropped(self, column: PublishedColumn) -> float:
@@ -82,18 +99,26 @@ class CellMetric(Metric):
         return 1.0
 
     @abstractmethod
-    def combine(self, totals: Codes, *, rows: int) -> Codes:
+    def combine(self, totals: Floats, *, rows: int) -> Floats:
         """Return the metric from totals by column, on the last axis; a larger total never gives a better value."""
 
-    def combine_weighted(self, totals: Codes, weights: Codes, *, rows: int) -> Codes:
+    def combine_weighted(self, totals: Floats, weights: Floats, *, rows: int) -> Floats:
         """Return the metric from totals of charges times `weights`, one a column; their mean is 1."""
         return self.combine(totals, rows=rows)
 
     def value(self, assignment: Assignment) -> float:
         """Return the metric of a recoded table: 0 rows cost nothing."""
-        return float(self.combine(self.column_totals(assignment), rows=assignment.rows))
+        return self.of_totals(self.totals(assignment), rows=assignment.rows)
 
-    def column_totals(self, assignment: Assignment) -> Codes:
+    def totals(self, part: Assignment) -> Codes:
+        """Return the totals of a part of a table, one a column."""
+        return self.column_totals(part)
+
+    def of_totals(self, totals: Codes, *, rows: int) -> float:
+        """Return the metric of a table with `rows` rows from the totals of all its parts."""
+        return float(self.combine(totals, rows=rows))
+
+    def column_totals(self, assignment: Assignment) -> Floats:
         """Return the sum of the charges over all rows, one total a column."""
         sizes, totals = assignment.classes.sizes, np.empty(len(assignment.columns))
         for index, column in enumerate(assignment.columns):
@@ -111,7 +136,7 @@ class SummedMetric(CellMetric):
     def __post_init__(self) -> None:
         object.__setattr__(self, "importance", importance_of(self.importance))
 
-    def combine(self, totals: Codes, *, rows: int) -> Codes:
+    def combine(self, totals: Floats, *, rows: int) -> Floats:
         """Return the sum over rows and columns; charges are weighed already."""
         return np.asarray(totals.sum(axis=-1))
 
@@ -121,7 +146,7 @@ class SummedMetric(CellMetric):
         return CellMetric.value(self, assignment)
 
 
-def mean_per_cell(totals: Codes, *, rows: int) -> Codes:
+def mean_per_cell(totals: Floats, *, rows: int) -> Floats:
     """Return the mean over all cells of the original table, suppressed ones too; 0 for an empty table."""
     return np.asarray(totals.sum(axis=-1) / max(rows * totals.shape[-1], 1))
 
@@ -159,62 +184,3 @@ def _one_of_each(assignment: Assignment) -> Assignment:
         class_ids=assignment.class_ids[first],
         joint=assignment.joint[first],
     )
-
-
-LOG = logging.getLogger("indistinct.measure")
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Measurements(Result, Mapping[str, float]):
-    """Metric values by registered name, in the order in which they were asked for; an immutable mapping.
-
-    `not_measured` has the standard metrics that were left out, and why.
-
-    >>> Measurements((("discernibility", 12.0), ("gcp", 0.2)))["gcp"]
-    0.2
-    """
-
-    pairs: tuple[tuple[str, float], ...] = ()
-    not_measured: tuple[tuple[str, str], ...] = ()
-
-    def __getitem__(self, name: str) -> float:
-        return dict(self.pairs)[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return (key for key, _ in self.pairs)
-
-    def __len__(self) -> int:
-        return len(self.pairs)
-
-    def heading(self) -> str:
-        """Return the metrics with their values."""
-        return "Measurements: " + ", ".join(f"{name} {number(value)}" for name, value in self.pairs)
-
-    def grids(self) -> Iterable[Grid]:
-        """Return a line for each metric."""
-        found = Document("measure", self.to_json())
-        rows = [(name, found.figure(name, words=number)) for name in self]
-        return [grid("Metrics", ("metric", "value"), rows, right=["value"])]
-
-    def remarks(self) -> Iterable[str]:
-        """Return which metrics were left out, and why."""
-        return [f"{name} was not measured: {reason}" for name, reason in self.not_measured]
-
-    def to_json(self) -> dict[str, float | None]:
-        """Return plain JSON values; a value that is not finite, which JSON cannot spell, becomes None."""
-        return {key: value if math.isfinite(value) else None for key, value in self.pairs}
-
-
-def measure_all(assignment: Assignment, metrics: Sequence[Metric]) -> Measurements:
-    """Return the value of each metric of a recoded table, in people where they were counted."""
-    names = [metric.name for metric in metrics]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise ParameterError(
-            f"each metric is measured once; asked for twice: {', '.join(twice)}",
-            hint="measure the same metric with other parameters in a second call",
-        )
-    LOG.info("measuring %d metrics of %d rows", len(metrics), assignment.rows)
-    people = counted_in_people(assignment)
-    values = [metric.value(assignment if metric.counts_rows else people) for metric in metrics]
-    return Measurements(tuple(zip(names, values, strict=True)))

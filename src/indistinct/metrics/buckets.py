@@ -1,22 +1,10 @@
 """What metrics say of a release in buckets, whose values stay as they are and whose links are lost."""
 
-from collections.abc import Mapping
-from types import MappingProxyType
-
 import numpy as np
 
 from indistinct.frequencies.slices import Links
 from indistinct.machine.ordering import distinct_with_places
-from indistinct.metrics.base import Goal, Measurements
-
-BUCKET_METRICS: Mapping[str, tuple[Goal, str]] = MappingProxyType(
-    {
-        "buckets": ("max", "how many buckets the rows are in"),
-        "reconstruction-error": ("min", "error of rebuilding sensitive values"),
-        "unique-values": ("min", "largest share of rows alone in a slice"),
-    }
-)
-"""What is measured of buckets alone: which way is good, and what it means."""
+from indistinct.metrics.measurements import Measurements
 
 
 def reconstruction_error(links: Links) -> float:
@@ -30,7 +18,7 @@ def reconstruction_error(links: Links) -> float:
     for name in links.sensitive:
         home = links.slices[links.home(name)]
         width = int(home.codes[name].max(initial=0)) + 1
-        words, owners = distinct_with_places(home.buckets.astype(np.int64) * width + home.codes[name])
+        words, owners = distinct_with_places(home.units.astype(np.int64) * width + home.codes[name])
         counts = np.bincount(owners, weights=home.counts)
         # Σ over rows of (1 - 2 p(own) + Σ p²), with p = count / size: size - Σ count² / size.
         squares = np.bincount(words // width, weights=counts**2, minlength=len(links.sizes))

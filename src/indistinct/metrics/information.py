@@ -10,7 +10,7 @@ import numpy as np
 
 from indistinct.errors import ParameterError
 from indistinct.frequencies.value import Histogram
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Codes, Counts, Floats
 from indistinct.metrics.base import Metric
 from indistinct.parameters import ColumnName, Parameter, Whole
 from indistinct.recoding.outputs import Assignment
@@ -22,7 +22,7 @@ class SizeMetric(Metric):
     __slots__ = ()
 
     @abstractmethod
-    def of_sizes(self, sizes: Codes, *, rows: int) -> float:
+    def of_sizes(self, sizes: Counts, *, rows: int) -> float:
         """Return the metric of released classes of a table of so many rows."""
 
     def value(self, assignment: Assignment) -> float:
@@ -41,9 +41,19 @@ class Discernibility(SizeMetric):
     name: ClassVar[str] = "discernibility"
     meaning: ClassVar[str] = "the size of each row's class, summed"
 
-    def of_sizes(self, sizes: Codes, *, rows: int) -> float:
+    def of_sizes(self, sizes: Counts, *, rows: int) -> float:
         """Return Σ|E|² over released classes plus rows times suppressed rows."""
-        return float(int(sizes @ sizes) + rows * (rows - int(sizes.sum())))
+        return self.of_totals(np.array([sizes @ sizes, rows - sizes.sum()]), rows=rows)
+
+    def totals(self, part: Assignment) -> Codes:
+        """Return Σ|E|² over the released classes of a part, and its suppressed rows."""
+        sizes = part.classes.members.astype(np.int64, copy=False)
+        return np.array([sizes @ sizes, part.suppressed_members])
+
+    def of_totals(self, totals: Codes, *, rows: int) -> float:
+        """Return the metric of a table with `rows` rows from the totals of all its parts."""
+        squares, suppressed = totals.tolist()
+        return float(squares + rows * suppressed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +75,7 @@ class AverageClassSize(SizeMetric):
         """Return the metric in units of a promised k, unless its own is given."""
         return self if self.k is not None else replace(self, k=k)
 
-    def of_sizes(self, sizes: Codes, *, rows: int) -> float:
+    def of_sizes(self, sizes: Counts, *, rows: int) -> float:
         """Return the mean size of released classes divided by k."""
         if not len(sizes):
             return math.inf if rows else 0.0
@@ -133,7 +143,7 @@ class ClassificationMetric(Metric):
         return (assignment.rows - int(majorities(histogram).sum())) / assignment.rows
 
 
-def majorities(histogram: Histogram) -> Codes:
+def majorities(histogram: Histogram) -> Counts:
     """Return the count of the most frequent value of each class that has rows."""
     starts = histogram.indptr[:-1][np.diff(histogram.indptr) > 0]
     return np.maximum.reduceat(histogram.counts, starts) if len(starts) else histogram.counts[:0]
@@ -197,7 +207,7 @@ def _missing_bits(assignment: Assignment, place: int) -> float:
     return float(joint @ np.log2(whole / joint)) + again
 
 
-def _sums_by_key(keys: Codes, counts: Codes) -> tuple[Codes, Codes]:
+def _sums_by_key(keys: Codes, counts: Counts) -> tuple[Codes, Counts | Floats]:
     """Return the distinct keys in ascending order and the sum of the counts of each."""
     if int(keys.max()) < max(4 * len(keys), _SMALL_TABLE):
         sums = np.bincount(keys, weights=counts)
@@ -209,7 +219,7 @@ def _sums_by_key(keys: Codes, counts: Codes) -> tuple[Codes, Codes]:
     return ascending[starts], np.add.reduceat(counts[order].astype(np.float64), starts)
 
 
-def _total_bits(counts: Codes) -> float:
+def _total_bits(counts: Counts | Floats) -> float:
     """Return rows times entropy of a histogram."""
     positive = counts[counts > 0]
     return float(positive @ np.log2(positive.sum() / positive))

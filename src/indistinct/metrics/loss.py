@@ -9,7 +9,7 @@ import numpy as np
 
 from indistinct.errors import HierarchyError, ParameterError
 from indistinct.hierarchy.value import Taxonomy
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Floats
 from indistinct.metrics.base import CellMetric, Goal, SummedMetric, mean_per_cell
 from indistinct.metrics.importance import NO_IMPORTANCE, AnyImportance, Importance, importance_of
 from indistinct.parameters import Number, Parameter, check_parameters
@@ -25,13 +25,13 @@ class Loss(CellMetric):
     meaning: ClassVar[str] = "mean share of detail lost in a cell"
     bounds: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
 
-    def charge(self, column: PublishedColumn) -> Codes:
+    def charge(self, column: PublishedColumn) -> Floats:
         """Charge LM; a suppressed cell counts 1."""
         if column.ranged:
             return _widths(column)
         return (column.leaves - 1) / (column.size - 1) if column.size > 1 else np.zeros(len(column))
 
-    def combine(self, totals: Codes, *, rows: int) -> Codes:
+    def combine(self, totals: Floats, *, rows: int) -> Floats:
         """Return the mean LM of a cell."""
         return mean_per_cell(totals, rows=rows)
 
@@ -46,11 +46,11 @@ class GeometricLoss(Loss):
     name: ClassVar[str] = "geometric-loss"
     meaning: ClassVar[str] = "loss, as a geometric mean over columns"
 
-    def combine(self, totals: Codes, *, rows: int) -> Codes:
+    def combine(self, totals: Floats, *, rows: int) -> Floats:
         """Return the d-th root of the product of 1 + L, minus 1, over the d columns' mean losses L."""
         return np.asarray(np.expm1(np.log1p(totals / max(rows, 1)).mean(axis=-1)))
 
-    def combine_weighted(self, totals: Codes, weights: Codes, *, rows: int) -> Codes:
+    def combine_weighted(self, totals: Floats, weights: Floats, *, rows: int) -> Floats:
         """Return the weighted geometric mean of 1 + L, minus 1."""
         return np.asarray(np.expm1((weights * np.log1p(totals / weights / max(rows, 1))).mean(axis=-1)))
 
@@ -66,7 +66,7 @@ class ILoss(SummedMetric):
         Parameter("Attribute weights", "Weights of quasi-identifiers, such as age=3|sex=2; the default is 1."),
     ] = NO_IMPORTANCE
 
-    def charge(self, column: PublishedColumn) -> Codes:
+    def charge(self, column: PublishedColumn) -> Floats:
         """Charge ILoss."""
         lost = (column.leaves - 1) / column.size if column.size else np.zeros(len(column))
         return self.importance.of(column.column) * lost
@@ -87,7 +87,7 @@ class NCP(SummedMetric):
         Parameter("Attribute weights", "Weights of quasi-identifiers, such as age=3|sex=2; the default is 1."),
     ] = NO_IMPORTANCE
 
-    def charge(self, column: PublishedColumn) -> Codes:
+    def charge(self, column: PublishedColumn) -> Floats:
         """Charge NCP."""
         return self.importance.of(column.column) * ncp_fractions(column)
 
@@ -104,23 +104,23 @@ class GCP(CellMetric):
     meaning: ClassVar[str] = "mean width of a published value, 0 to 1"
     bounds: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
 
-    def charge(self, column: PublishedColumn) -> Codes:
+    def charge(self, column: PublishedColumn) -> Floats:
         """Charge NCP; a suppressed cell counts 1."""
         return ncp_fractions(column)
 
-    def combine(self, totals: Codes, *, rows: int) -> Codes:
+    def combine(self, totals: Floats, *, rows: int) -> Floats:
         """Return NCP / (rows * columns)."""
         return mean_per_cell(totals, rows=rows)
 
 
-def ncp_fractions(column: PublishedColumn) -> Codes:
+def ncp_fractions(column: PublishedColumn) -> Floats:
     """Return NCP of each published value of a column; a single leaf costs nothing."""
     if column.ranged:
         return _widths(column)
     return np.where(column.leaves == 1, 0.0, column.leaves / max(column.size, 1))
 
 
-def _widths(column: PublishedColumn) -> Codes:
+def _widths(column: PublishedColumn) -> Floats:
     return (column.high - column.low) / column.span if column.span else np.zeros(len(column))
 
 
@@ -139,11 +139,11 @@ class Precision(CellMetric):
     goal: ClassVar[Goal] = "max"
     bounds: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
 
-    def charge(self, column: PublishedColumn) -> Codes:
+    def charge(self, column: PublishedColumn) -> Floats:
         """Charge level / height; a suppressed cell counts 1."""
         return column.levels / column.height if column.height else np.zeros(len(column))
 
-    def combine(self, totals: Codes, *, rows: int) -> Codes:
+    def combine(self, totals: Floats, *, rows: int) -> Floats:
         """Return 1 minus the mean of level / height."""
         return 1.0 - mean_per_cell(totals, rows=rows)
 
@@ -182,7 +182,7 @@ class Distortion(SummedMetric):
         check_parameters(self)
         SummedMetric.__post_init__(self)
 
-    def charge(self, column: PublishedColumn) -> Codes:
+    def charge(self, column: PublishedColumn) -> Floats:
         """Charge the distance from the raw value to the published one."""
         steps = step_costs(column.height, scheme=self.scheme, beta=self.beta)
         return self.importance.of(column.column) * steps[column.levels]
@@ -209,7 +209,7 @@ class GeneralizedTuple:
         return cls(tuple(codes), (0,) * len(codes))
 
 
-def edge_weights(height: int, *, scheme: Scheme = "uniform", beta: float = 1.0) -> Codes:
+def edge_weights(height: int, *, scheme: Scheme = "uniform", beta: float = 1.0) -> Floats:
     """Return the weight of every edge on the way from a leaf up to the root."""
     if scheme not in get_args(Scheme):
         known = ", ".join(get_args(Scheme))
@@ -224,7 +224,7 @@ def edge_weights(height: int, *, scheme: Scheme = "uniform", beta: float = 1.0) 
     return np.ones(height) if scheme == "uniform" else np.arange(height, 0, -1, dtype=np.float64) ** -beta
 
 
-def step_costs(height: int, *, scheme: Scheme = "uniform", beta: float = 1.0) -> Codes:
+def step_costs(height: int, *, scheme: Scheme = "uniform", beta: float = 1.0) -> Floats:
     """Return the distance from a leaf to its ancestor on each level, raw (0) to top (1)."""
     climbed = np.concatenate([np.zeros(1), np.cumsum(edge_weights(height, scheme=scheme, beta=beta))])
     return climbed / climbed[-1] if height else climbed

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Floats
 from indistinct.metrics.base import CellMetric, Goal, Metric, SummedMetric
 from indistinct.metrics.importance import Importance
 from indistinct.recoding.outputs import PublishedColumn
@@ -34,7 +34,7 @@ class WeightedMetric(CellMetric):
         """The histograms of the metric."""
         return self.metric.keys
 
-    def charge(self, column: PublishedColumn) -> Codes:
+    def charge(self, column: PublishedColumn) -> Floats:
         """Charge what the metric does, as often as the column matters."""
         return dict(self.weights)[column.column] * np.asarray(self.metric.charge(column))
 
@@ -42,7 +42,7 @@ class WeightedMetric(CellMetric):
         """Charge a suppressed cell as often as the column matters."""
         return dict(self.weights)[column.column] * self.metric.dropped(column)
 
-    def combine(self, totals: Codes, *, rows: int) -> Codes:
+    def combine(self, totals: Floats, *, rows: int) -> Floats:
         """Return the metric from totals by column."""
         return self.metric.combine_weighted(totals, np.array([weight for _, weight in self.weights]), rows=rows)
 

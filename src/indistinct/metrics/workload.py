@@ -12,15 +12,16 @@ from indistinct.errors import ParameterError, SchemaError
 from indistinct.frequencies.value import FrequencySet
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.metrics.base import Metric
-from indistinct.metrics.published_ranges import ranges_of
 from indistinct.metrics.queries.boxes import boxes_of
-from indistinct.metrics.queries.published_rows import PublishedLabels, PublishedRows, Slice, single_values
-from indistinct.metrics.queries.values import column_values, positions_of
+from indistinct.metrics.queries.published_rows import PublishedRows
 from indistinct.metrics.queries.workload import Workload
 from indistinct.parameters import Parameter
 from indistinct.recoding.outputs import Assignment, PublishedColumn
 from indistinct.schema import did_you_mean
 from indistinct.tables.domain import Domain
+from indistinct.view.cover import Cover
+from indistinct.view.ranges import ranges_of
+from indistinct.view.value import ShownColumn, each_value, view_of_classes
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ def _check(workload: Workload, known: Sequence[str]) -> None:
 def _truths(workload: Workload, frequencies: FrequencySet, domains: tuple[Domain, ...]) -> Codes:
     """Return the counts of the workload on the original."""
     names = workload.columns
-    labels = {domain.column: _original(domain) for domain in domains if domain.column in names}
+    labels = {domain.column: each_value(domain) for domain in domains if domain.column in names}
     places = {name: index for index, name in enumerate(frequencies.names)}
     values = {name: frequencies.vectors[:, places[name]].astype(np.int64) for name in labels}
     return _counts(workload, labels, values, frequencies.counts)
@@ -100,24 +101,18 @@ def _estimates(workload: Workload, assignment: Assignment, domains: dict[str, Do
     return _counts(workload, labels, values, assignment.classes.sizes)
 
 
-def _counts(workload: Workload, labels: dict[str, PublishedLabels], values: dict[str, Codes], counts: Codes) -> Codes:
-    rows = counts.astype(np.int64)
-    published = PublishedRows((Slice(labels, values, rows, np.arange(len(rows))),), rows)
-    columns = {name: each.values for name, each in labels.items()}
-    boxes = [boxes_of(query.rows, columns) for query in workload.queries]
+def _counts(workload: Workload, labels: dict[str, ShownColumn], values: dict[str, Codes], counts: Codes) -> Codes:
+    published = PublishedRows(view_of_classes(labels, values, counts))
+    boxes = [boxes_of(query.rows, published.values) for query in workload.queries]
     found = iter(published.count_each([box for some in boxes for box in some]))
     return np.array([sum(next(found)[0] for _ in some) for some in boxes])
 
 
-def _original(domain: Domain) -> PublishedLabels:
-    return single_values(column_values(domain), domain.texts(), positions_of(domain))
-
-
-def _labels_of(column: PublishedColumn, domain: Domain, shown: Codes, codes: Codes) -> PublishedLabels:
+def _labels_of(column: PublishedColumn, domain: Domain, shown: Codes, codes: Codes) -> ShownColumn:
     """Return what each published value stands for: all values of a range, or those of the rows that show it."""
     pairs = np.unique(shown * len(domain) + codes)
     owners, first = np.divmod(pairs, len(domain))
-    last, line, ranges = first, positions_of(domain), None
+    last, line, ranges = first, each_value(domain).positions, None
     outputs = [array.cast(pa.string()).to_pylist() for name, array in column.outputs if not name.endswith("_mean")]
     if line is not None and len(line) > domain.missing:
         known = line[int(domain.missing) :]
@@ -131,7 +126,4 @@ def _labels_of(column: PublishedColumn, domain: Domain, shown: Codes, codes: Cod
         order = np.lexsort((first, owners))
         owners, first, last = owners[order], first[order], last[order]
     indptr = starts_of(np.bincount(owners, minlength=len(column)))
-    unknown = np.zeros(len(column), dtype=bool)
-    return PublishedLabels(
-        column_values(domain), tuple(outputs[0]), indptr, first, last, domain.missing, unknown, line, ranges
-    )
+    return ShownColumn(domain, Cover(indptr, first, last), ranges=ranges)

@@ -9,7 +9,7 @@ import numpy as np
 
 from indistinct.errors import Feasible, InfeasibleError, ParameterError
 from indistinct.frequencies.value import Classes, Histogram
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Counts, Mask
 from indistinct.models.arithmetic import cross_multiplied, exact_ratio, per_class, whole_rows
 from indistinct.models.base import LEARNED, SHARE, SIZE, HistogramTest, ModelWords, SensitiveModel
 from indistinct.models.k_anonymity import K_OF_SEVERAL, KAnonymity
@@ -23,8 +23,15 @@ class AlphaK(SensitiveModel):
     `alpha` is in (0, 1]: a number, a `Fraction` or text such as "1/3". It is compared without rounding:
     0.1 is one tenth. `protected` lists values as their text in the table; left empty, every value is
     protected, missing included. A protected value that the table does not hold is an error: it is most
-    likely misspelt.
+    likely a typing error.
 
+    Raises
+    ------
+    ParameterError
+        If a parameter has a value that it does not take.
+
+    Examples
+    --------
     >>> AlphaK("disease", alpha=0.5, k=2, protected="HIV").spec()
     'alpha-k:sensitive=disease,alpha=0.5,k=2,protected=HIV'
     """
@@ -67,7 +74,7 @@ class AlphaK(SensitiveModel):
         """Return the model whose protected values are spelled as `texts` say."""
         return replace(self, protected=tuple(dict.fromkeys(texts.get(text, text) for text in self.protected)))
 
-    def violations(self, classes: Classes) -> Codes:
+    def violations(self, classes: Classes) -> Mask:
         """Return a mask of the classes that are too small or in which a protected value is too frequent."""
         broken = KAnonymity(self.k).violations(classes)
         if not classes.rows:
@@ -85,7 +92,7 @@ class AlphaK(SensitiveModel):
         share = HistogramTest(SHARE, self.keys[0], ratio=ratio, table=protected)
         return (HistogramTest(SIZE, least=self.k), share)
 
-    def inevitable(self, classes: Classes) -> Codes:
+    def inevitable(self, classes: Classes) -> Counts:
         """Return how many rows of each class must go, at least, before no protected value is too frequent in the rest.
 
         What remains after a split is a union of parts that satisfy the model, and satisfies it itself. If r of n rows
@@ -119,7 +126,7 @@ class AlphaK(SensitiveModel):
             feasible=Feasible({"alpha": most / rows}, column=self.sensitive),
         )
 
-    def _most_frequent(self, classes: Classes) -> Codes:
+    def _most_frequent(self, classes: Classes) -> Counts:
         """Return how often the most frequent protected value of each class occurs."""
         histogram = self.histogram(classes)
         counts = histogram.counts
@@ -127,13 +134,13 @@ class AlphaK(SensitiveModel):
             counts = np.where(self._protected_codes(histogram)[histogram.codes], counts, 0)
         return per_class(np.maximum, counts, indptr=histogram.indptr)
 
-    def protects(self, histogram: Histogram) -> Codes:
+    def protects(self, histogram: Histogram) -> Mask:
         """Mark the protected values of a histogram: those that are named, all where none is."""
         if not self.protected:
             return np.ones(len(histogram.reference), dtype=bool)
         return np.array([text in self.protected for text in histogram.texts])
 
-    def _protected_codes(self, histogram: Histogram) -> Codes:
+    def _protected_codes(self, histogram: Histogram) -> Mask:
         absent = [text for text in self.protected if text not in histogram.texts]
         if absent:
             raise ParameterError.of(

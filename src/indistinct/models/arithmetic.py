@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 
 from indistinct.frequencies.value import Histogram
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Codes, Counts, Floats
 
 _INT64_LIMIT = 2**63
 # Bounds are lowered by this much, relatively and in rows, so that rounding never makes one too high.
@@ -38,7 +38,7 @@ def cross_multiplied(left: Codes, right: Codes, *, ratio: Fraction) -> tuple[Cod
     return left.astype(wide) * bottom, right.astype(wide) * top
 
 
-def rows_above(histogram: Histogram, sizes: Codes, *, shares: Codes, slack: float = 0.0) -> Codes:
+def rows_above(histogram: Histogram, sizes: Counts, *, shares: Floats, slack: float = 0.0) -> Counts:
     """Return how many rows of each class must go until its counts exceed `shares` of the rest by at most the slack.
 
     `shares` has one entry for each of the histogram; of m rows that remain, counts may exceed shares·m by slack·m in
@@ -59,6 +59,6 @@ def rows_above(histogram: Histogram, sizes: Codes, *, shares: Codes, slack: floa
     return whole_rows(sizes - remain, most=sizes)
 
 
-def whole_rows(amounts: Codes, *, most: Codes) -> Codes:
+def whole_rows(amounts: Floats, *, most: Counts) -> Counts:
     """Return the whole rows that amounts take at least, rounding errors aside, and never more than `most`."""
     return np.ceil(amounts * (1 - _ROUNDING) - _ROUNDING).astype(np.int64).clip(0, most)

@@ -17,10 +17,17 @@ from indistinct.parameters import ExactNumber, Parameter, exact
 class AverageRisk(ReleaseModel):
     """The number of classes is at most the share `threshold` of the rows.
 
-    Whoever knows that somebody is in a class of f rows picks the right one with probability 1/f; the average of that
-    over all rows is the number of classes divided by the number of rows. It is compared without rounding: 0.05 is one
-    twentieth.
+    An attacker who knows that a person is in a class of f rows picks the right one with probability 1/f; the average of
+    that over all rows is the number of classes divided by the number of rows. It is compared without rounding: 0.05 is
+    one twentieth.
 
+    Raises
+    ------
+    ParameterError
+        If a parameter has a value that it does not take.
+
+    Examples
+    --------
     >>> AverageRisk(threshold=0.05).spec()
     'average-risk:threshold=0.05'
     """

@@ -11,7 +11,7 @@ from indistinct.errors import Feasible, InfeasibleError, ParameterError, SchemaE
 from indistinct.frequencies.slices import Links
 from indistinct.frequencies.value import POPULATION, Classes, Histogram, Key
 from indistinct.machine.arguments import NamedArguments, call_of
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Codes, Counts, Mask
 from indistinct.parameters import ColumnName, Parameter, check_parameters
 from indistinct.schema import did_you_mean
 from indistinct.spelling import spell
@@ -161,7 +161,7 @@ class Model(NamedArguments, ABC):
         """The smallest class size that can satisfy the model; what `sizes_only` models ask for, exactly."""
         return 1
 
-    def people(self, classes: Classes) -> Codes:
+    def people(self, classes: Classes) -> Counts:
         """Return how many people the model sees in each class: its rows, unless it counts something else."""
         return classes.sizes
 
@@ -174,7 +174,7 @@ class Model(NamedArguments, ABC):
         """Return a model that counts as this one does, rows or people, and asks for what `inner` does."""
         return inner
 
-    def protects(self, histogram: Histogram) -> Codes:
+    def protects(self, histogram: Histogram) -> Mask:
         """Mark the values of a histogram that the model protects: all, unless it names some."""
         return np.ones(len(histogram.reference), dtype=bool)
 
@@ -184,10 +184,10 @@ class Model(NamedArguments, ABC):
         return None
 
     @abstractmethod
-    def violations(self, classes: Classes) -> Codes:
+    def violations(self, classes: Classes) -> Mask:
         """Return a mask of the classes that break the promise."""
 
-    def outside(self, classes: Classes, enough: int | None = None) -> Codes:
+    def outside(self, classes: Classes, enough: int | None = None) -> Mask:
         """Return a mask of the classes that go so that the rest keeps the promise: those that break it.
 
         A model for which dropping one class breaks others says more. It may stop as soon as more than `enough` rows
@@ -213,7 +213,7 @@ class Model(NamedArguments, ABC):
         """Return a model that judges every class by itself and implies this one, where one is known; else itself."""
         return self
 
-    def inevitable(self, classes: Classes) -> Codes:
+    def inevitable(self, classes: Classes) -> Counts:
         """Return how many rows of each class break the promise at least, however the class is split.
 
         Splitting leaves some rows in parts that satisfy the model. Where it is monotone, the union of these parts
@@ -226,7 +226,7 @@ class Model(NamedArguments, ABC):
             return np.where(broken, classes.sizes, 0)
         return self._all_or_enough(classes, broken.astype(np.int64)) if self.traits.monotone else 0 * classes.sizes
 
-    def _all_or_enough(self, classes: Classes, gone: Codes) -> Codes:
+    def _all_or_enough(self, classes: Classes, gone: Counts) -> Counts:
         """Return the rows that go from each class: all of them where too few for any class would remain."""
         return np.where(classes.sizes - gone < self.smallest, classes.sizes, gone)
 
@@ -367,14 +367,14 @@ class All(Model):
         """The largest of the parts' smallest class sizes."""
         return max((model.smallest for model in self.models), default=1)
 
-    def violations(self, classes: Classes) -> Codes:
+    def violations(self, classes: Classes) -> Mask:
         """Return a mask of the classes that break the promise of any part."""
         broken = np.zeros(len(classes), dtype=bool)
         for model in self.models:
             broken |= model.violations(classes)
         return broken
 
-    def inevitable(self, classes: Classes) -> Codes:
+    def inevitable(self, classes: Classes) -> Counts:
         """Return the most that any part says: what remains of a class satisfies each of them."""
         gone = np.zeros(len(classes), dtype=np.int64)
         for model in self.models:
@@ -393,7 +393,7 @@ class All(Model):
         """Return every part for a table of so many rows, or people."""
         return All(tuple(model.sampled(members) for model in self.models))
 
-    def people(self, classes: Classes) -> Codes:
+    def people(self, classes: Classes) -> Counts:
         """Return the fewest people that a part sees in each class."""
         return np.minimum.reduce([classes.sizes, *(model.people(classes) for model in self.models)])
 

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from indistinct.frequencies.value import Classes, Histogram
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Counts, Floats, Mask
 from indistinct.models.arithmetic import per_class, rows_above
 from indistinct.models.base import LEARNED, ModelWords, SensitiveModel
 from indistinct.parameters import ExactNumber, Parameter
@@ -22,9 +22,16 @@ class BasicBetaLikeness(SensitiveModel):
     """No sensitive value gains more than `beta`, relative to its share of the table (Cao and Karras 2012).
 
     For every value s whose share q of a class exceeds its share p of the whole original table, (q - p)/p is at most
-    `beta`. Only gains count: a value that is rarer than in the table tells less. A gain is accepted up to a relative
-    1e-9, which absorbs rounding and nothing else.
+    `beta`. Only gains count: a value that is rarer than in the table discloses less. A gain is accepted up to a
+    relative 1e-9, which absorbs rounding and nothing else.
 
+    Raises
+    ------
+    ParameterError
+        If a parameter has a value that it does not take.
+
+    Examples
+    --------
     >>> BasicBetaLikeness("disease", beta=2).spec()
     'basic-beta-likeness:sensitive=disease,beta=2.0'
     """
@@ -48,11 +55,11 @@ class BasicBetaLikeness(SensitiveModel):
         ),
     ]
 
-    def gains(self, shares: Codes) -> Codes:
+    def gains(self, shares: Floats) -> Floats:
         """Return the largest gain that each value may have, by its share of the whole table."""
         return np.full(len(shares), float(self.beta))
 
-    def violations(self, classes: Classes) -> Codes:
+    def violations(self, classes: Classes) -> Mask:
         """Return a mask of the classes in which a value gains too much."""
         histogram = self.histogram(classes)
         shares = shares_of(histogram)
@@ -60,7 +67,7 @@ class BasicBetaLikeness(SensitiveModel):
         above = within(histogram, classes.sizes) > most * (1 + NOISE)
         return np.asarray(per_class(np.add, above.astype(np.int64), indptr=histogram.indptr) > 0)
 
-    def inevitable(self, classes: Classes) -> Codes:
+    def inevitable(self, classes: Classes) -> Counts:
         """Return how many rows of each class must go, at least, before no value of the rest gains too much."""
         histogram = self.histogram(classes)
         shares = shares_of(histogram)
@@ -76,11 +83,11 @@ class BasicBetaLikeness(SensitiveModel):
         return {"beta": max(float(ratios.max()) - 1, 0.0)}
 
 
-def shares_of(histogram: Histogram) -> Codes:
+def shares_of(histogram: Histogram) -> Floats:
     """Return the share of the whole original table that each value has."""
     return np.asarray(histogram.reference / max(int(histogram.reference.sum()), 1))
 
 
-def within(histogram: Histogram, sizes: Codes) -> Codes:
+def within(histogram: Histogram, sizes: Counts) -> Floats:
     """Return the share of its class that each entry has."""
     return np.asarray(histogram.counts / np.repeat(sizes, np.diff(histogram.indptr)))

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from indistinct.frequencies.value import Classes
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Floats, Mask
 from indistinct.models.arithmetic import per_class
 from indistinct.models.base import LEARNED, ModelTraits, ModelWords, SensitiveModel
 from indistinct.parameters import Number, Parameter
@@ -24,6 +24,13 @@ class DeltaDisclosure(SensitiveModel):
     (Brickell and Shmatikov 2008.) The logarithm is to base 2, so that delta = 1 means less than double and more than
     half. A value that does not occur in a class is not judged there: its ratio would be 0 in almost every class.
 
+    Raises
+    ------
+    ParameterError
+        If a parameter has a value that it does not take.
+
+    Examples
+    --------
     >>> DeltaDisclosure("disease", delta=1).spec()
     'delta-disclosure:sensitive=disease,delta=1.0'
     """
@@ -50,7 +57,7 @@ class DeltaDisclosure(SensitiveModel):
         ),
     ]
 
-    def violations(self, classes: Classes) -> Codes:
+    def violations(self, classes: Classes) -> Mask:
         """Return a mask of the classes in which a value is too frequent or too rare."""
         return np.asarray((classes.sizes > 0) & (self._largest(classes) >= self.delta - _NOISE))
 
@@ -58,7 +65,7 @@ class DeltaDisclosure(SensitiveModel):
         """Return the largest |log2(q/p)| as `delta`, which only a larger one allows; nothing without rows."""
         return {"delta": float(self._largest(classes).max())} if classes.rows else {}
 
-    def _largest(self, classes: Classes) -> Codes:
+    def _largest(self, classes: Classes) -> Floats:
         histogram = self.histogram(classes)
         whole, sizes = int(histogram.reference.sum()), np.repeat(classes.sizes, np.diff(histogram.indptr))
         ratios = (histogram.counts * float(whole)) / (sizes * histogram.reference[histogram.codes].astype(np.float64))

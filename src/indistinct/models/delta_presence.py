@@ -9,7 +9,7 @@ import numpy as np
 
 from indistinct.errors import InfeasibleError, ParameterError
 from indistinct.frequencies.value import POPULATION, Classes, Key
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Counts, Mask
 from indistinct.models.arithmetic import cross_multiplied
 from indistinct.models.base import MEMBER, Model, ModelTraits, ModelWords
 from indistinct.models.of_population import sample_and_population
@@ -21,10 +21,17 @@ class DeltaPresence(Model):
     """Of the people of the population who match a class, a share from `low` to `high` is in the table.
 
     (Nergiz, Atzori and Clifton 2007.) It needs a population table that contains the people of the release. With
-    `absent` every class of the population is judged, also those of which nobody is in the table: their share is 0, so
-    that `low` above 0 asks for somebody in each of them, and nobody may be suppressed. Without it only classes of the
-    release are judged, which is weaker. Shares are compared without rounding.
+    `absent` every class of the population is judged, also those of whom no person is in the table: their share is 0, so
+    that `low` above 0 asks for a person in each of them, and no person may be suppressed. Without it only classes of
+    the release are judged, which is weaker. Shares are compared without rounding.
 
+    Raises
+    ------
+    ParameterError
+        If a parameter has a value that it does not take.
+
+    Examples
+    --------
     >>> DeltaPresence(low=0.05, high=0.15).spec()
     'delta-presence:low=0.05,high=0.15'
     """
@@ -83,7 +90,7 @@ class DeltaPresence(Model):
         """The population."""
         return ((POPULATION,),)
 
-    def violations(self, classes: Classes) -> Codes:
+    def violations(self, classes: Classes) -> Mask:
         """Return a mask of the classes of which too small or too large a share is in the table."""
         members, population = sample_and_population(self, classes)
         least, most = (exact(bound) for bound in (self.low, self.high))
@@ -112,5 +119,5 @@ class DeltaPresence(Model):
         shares = members[judged] / population[judged]
         return {"low": float(shares.min()), "high": float(shares.max())}
 
-    def _judged(self, members: Codes, population: Codes) -> Codes:
+    def _judged(self, members: Counts, population: Counts) -> Mask:
         return np.asarray(population > 0 if self.absent else members > 0)

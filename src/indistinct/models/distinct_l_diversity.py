@@ -8,7 +8,7 @@ import numpy as np
 
 from indistinct.errors import Feasible, InfeasibleError
 from indistinct.frequencies.value import Classes
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Counts, Mask
 from indistinct.models.base import DISTINCT, LEARNED, HistogramTest, ModelTraits, ModelWords, SensitiveModel
 from indistinct.parameters import Parameter, Whole
 
@@ -24,6 +24,13 @@ L = Parameter(
 class DistinctLDiversity(SensitiveModel):
     """Every class holds at least `l` distinct values of the sensitive column (Machanavajjhala et al. 2006).
 
+    Raises
+    ------
+    ParameterError
+        If a parameter has a value that it does not take.
+
+    Examples
+    --------
     >>> DistinctLDiversity("disease", l=3).spec()
     'distinct-l-diversity:sensitive=disease,l=3'
     """
@@ -45,7 +52,7 @@ class DistinctLDiversity(SensitiveModel):
         """A class needs `l` rows to hold `l` values."""
         return self.l
 
-    def violations(self, classes: Classes) -> Codes:
+    def violations(self, classes: Classes) -> Mask:
         """Return a mask of the classes with fewer than `l` distinct values."""
         return np.asarray((classes.sizes > 0) & (self._distinct(classes) < self.l))
 
@@ -68,5 +75,5 @@ class DistinctLDiversity(SensitiveModel):
             feasible=Feasible({"l": most}, column=self.sensitive),
         )
 
-    def _distinct(self, classes: Classes) -> Codes:
+    def _distinct(self, classes: Classes) -> Counts:
         return np.diff(self.histogram(classes).indptr)

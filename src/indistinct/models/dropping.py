@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from indistinct.frequencies.value import PERSON, Classes
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Mask
 from indistinct.models.base import Model
 
 
-def classes_to_drop(model: Model, classes: Classes, *, enough: int | None = None) -> Codes:
+def classes_to_drop(model: Model, classes: Classes, *, enough: int | None = None) -> Mask:
     """Return a mask of the classes to drop so that the rest keeps a promise; all of them if nothing that is left does.
 
     Classes that break a model by themselves go, and those in small groups of a few columns. What judges all classes
@@ -32,7 +32,7 @@ def classes_to_drop(model: Model, classes: Classes, *, enough: int | None = None
     return dropped if traits.suppressible or not dropped.any() else np.ones(len(classes), dtype=bool)
 
 
-def _broken_alone(models: Sequence[Model], classes: Classes, dropped: Codes, *, enough: int | None) -> Codes:
+def _broken_alone(models: Sequence[Model], classes: Classes, dropped: Mask, *, enough: int | None) -> Mask:
     """Return the classes that break one of several models, and those dropped before, in rounds unless all are stable.
 
     A single model that groups classes by a few columns says itself what goes so that the rest keeps its promise.
@@ -48,7 +48,7 @@ def _broken_alone(models: Sequence[Model], classes: Classes, dropped: Codes, *, 
             return gone
 
 
-def _smallest_first(models: Sequence[Model], classes: Classes, gone: Codes) -> Codes:
+def _smallest_first(models: Sequence[Model], classes: Classes, gone: Mask) -> Mask:
     """Return which classes go, the smallest first and the first of equals first, until every model holds for the rest.
 
     Dropping the smallest class lowers the average risk and the share of uniques, so that the fewest are found by

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from indistinct.frequencies.value import Classes
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Floats
 from indistinct.models.base import LEARNED, ModelWords
 from indistinct.models.basic_beta_likeness import NOISE, BasicBetaLikeness, shares_of, within
 
@@ -18,6 +18,13 @@ class EnhancedBetaLikeness(BasicBetaLikeness):
 
     A value that half of the table has could double under β = 1, and be certain; here it gains 69 % at most.
 
+    Raises
+    ------
+    ParameterError
+        If a parameter has a value that it does not take.
+
+    Examples
+    --------
     >>> EnhancedBetaLikeness("disease", beta=2).gains(np.array([0.5, 0.01])).round(2).tolist()
     [0.69, 2.0]
     """
@@ -31,7 +38,7 @@ class EnhancedBetaLikeness(BasicBetaLikeness):
         "frequent ones gain less.",
     )
 
-    def gains(self, shares: Codes) -> Codes:
+    def gains(self, shares: Floats) -> Floats:
         """Return `beta` for rare values, and -ln p for those where that is less."""
         logarithms = -np.log(shares, where=shares > 0, out=np.full(len(shares), -np.inf))
         return np.asarray(np.minimum(float(self.beta), logarithms))

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 
 from indistinct.frequencies.value import Classes, Histogram
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Counts, Floats, Mask
 from indistinct.models.arithmetic import per_class
 from indistinct.models.base import ENTROPY, LEARNED, HistogramTest, ModelTraits, ModelWords, SensitiveModel
 from indistinct.parameters import Number, Parameter
@@ -32,6 +32,13 @@ class EntropyLDiversity(SensitiveModel):
     corrected (Grassberger 2003); a class must then also show `l` distinct values, for even a single row has a corrected
     entropy above 0. That is weaker than `shannon`, and not monotone.
 
+    Raises
+    ------
+    ParameterError
+        If a parameter has a value that it does not take.
+
+    Examples
+    --------
     >>> EntropyLDiversity("disease", l=2.5).smallest
     3
     """
@@ -72,7 +79,7 @@ class EntropyLDiversity(SensitiveModel):
         """A class needs as many rows as values, and entropy log `l` needs at least `l` values."""
         return math.ceil(self.l)
 
-    def violations(self, classes: Classes) -> Codes:
+    def violations(self, classes: Classes) -> Mask:
         """Return a mask of the classes whose entropy is below log `l`."""
         return np.asarray((classes.sizes > 0) & (self._diversity(classes) < self.l * (1 - _NOISE)))
 
@@ -89,7 +96,7 @@ class EntropyLDiversity(SensitiveModel):
         """Return the smallest exponential of an entropy as `l`; nothing where there are no rows."""
         return {"l": float(self._diversity(classes)[classes.sizes > 0].min())} if classes.rows else {}
 
-    def _diversity(self, classes: Classes) -> Codes:
+    def _diversity(self, classes: Classes) -> Floats:
         """Return how many equally frequent values would be as uncertain as those of each class."""
         histogram = self.histogram(classes)
         if self.estimator == "shannon":
@@ -101,7 +108,7 @@ class EntropyLDiversity(SensitiveModel):
         return np.minimum(np.exp(np.log(sizes) - known / sizes), np.diff(histogram.indptr))
 
 
-def grassberger(most: int) -> Codes:
+def grassberger(most: int) -> Floats:
     """Return Grassberger's substitute for the logarithm of each count up to `most`; that of 0 is not used.
 
     G(1) = -γ - ln 2, G(2) = 2 - γ - ln 2; an odd count has the value before it, and G(2n + 2) = G(2n) + 2/(2n + 1).
@@ -115,6 +122,6 @@ def grassberger(most: int) -> Codes:
     return np.asarray(np.concatenate([[0.0], np.cumsum(steps[1:])])[: most + 1])
 
 
-def _exponential_entropy(histogram: Histogram, sizes: Codes) -> Codes:
+def _exponential_entropy(histogram: Histogram, sizes: Counts) -> Floats:
     shares = histogram.counts / np.repeat(sizes, np.diff(histogram.indptr))
     return np.exp(-per_class(np.add, shares * np.log(shares), indptr=histogram.indptr))

@@ -8,7 +8,7 @@ import numpy as np
 
 from indistinct.errors import Feasible, InfeasibleError
 from indistinct.frequencies.value import Classes
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Mask
 from indistinct.models.base import FOUND, SIZE, HistogramTest, Model, ModelTraits, ModelWords
 from indistinct.parameters import Parameter, Whole
 
@@ -27,6 +27,13 @@ K_OF_SEVERAL = replace(K, start="5")
 class KAnonymity(Model):
     """Every class has at least `k` rows (Samarati 2001, Sweeney 2002).
 
+    Raises
+    ------
+    ParameterError
+        If a parameter has a value that it does not take.
+
+    Examples
+    --------
     >>> KAnonymity(k=5).spec()
     'k-anonymity:k=5'
     """
@@ -48,7 +55,7 @@ class KAnonymity(Model):
         """A class needs `k` rows, and no more is asked of it."""
         return self.k
 
-    def violations(self, classes: Classes) -> Codes:
+    def violations(self, classes: Classes) -> Mask:
         """Return a mask of the classes with fewer than `k` rows; an empty class breaks nothing."""
         return np.asarray((classes.sizes > 0) & (classes.sizes < self.k))
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from indistinct.errors import Feasible, InfeasibleError, ParameterError
 from indistinct.frequencies.value import POPULATION, Classes, Key
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Mask
 from indistinct.models.base import FOUND, SIZE, HistogramTest, Model, ModelTraits, ModelWords
 from indistinct.models.of_population import sample_and_population
 from indistinct.parameters import Number, Parameter, Whole, check_parameters
@@ -27,6 +27,13 @@ class KMap(Model):
     rows than such a number exceeds with probability `significance`, or `k` of them. `sample_size` is the number of
     rows, or people, that were drawn; that of the table if it is left out.
 
+    Raises
+    ------
+    ParameterError
+        If a parameter has a value that it does not take.
+
+    Examples
+    --------
     >>> KMap(k=20, significance=0.05, population_size=10_000, sample_size=1_000).threshold(1_000)
     6
     """
@@ -142,7 +149,7 @@ class KMap(Model):
         truncated = self.estimator == "zero-truncated-poisson"
         return min(self.k, quantile(mean, 1 - self.significance, truncated=truncated) + 1)
 
-    def violations(self, classes: Classes) -> Codes:
+    def violations(self, classes: Classes) -> Mask:
         """Return a mask of the classes with too few people in the population, or rows that are too few to tell."""
         if not self.estimated:
             members, population = sample_and_population(self, classes)

@@ -9,12 +9,12 @@ import numpy as np
 
 from indistinct.errors import Feasible, InfeasibleError, SchemaError
 from indistinct.frequencies.encode import group_rows
-from indistinct.frequencies.slices import Links
+from indistinct.frequencies.slices import Links, Slice
 from indistinct.frequencies.value import Classes, Key
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Codes, Counts, Mask
 from indistinct.models.arithmetic import per_class
 from indistinct.models.base import LEARNED, Judgement, Model, ModelWords
-from indistinct.models.link_probability import Bound, Entries, bound_of, link
+from indistinct.models.link_probability import Bound, bound_of, link
 from indistinct.parameters import Parameter, SeveralTexts, Whole
 
 # p(t, s) is a sum of floating-point products: above 1 / l by less than this is rounding.
@@ -29,8 +29,15 @@ class LDiverseLinks(Model):
 
     In a release in buckets, p(t, s) is the probability that a person with the known values t has the sensitive value s,
     given the buckets that match t. In a release in classes it is the share of s in the class of t. Without `sensitive`
-    it speaks of every sensitive column, each on its own. l = 1 promises nothing.
+    it speaks of every sensitive column, each on its own. l = 1 guarantees nothing.
 
+    Raises
+    ------
+    ParameterError
+        If a parameter has a value that it does not take.
+
+    Examples
+    --------
     >>> LDiverseLinks(l=3, sensitive="disease").spec()
     'l-diverse-links:l=3,sensitive=disease'
     """
@@ -88,7 +95,7 @@ class LDiverseLinks(Model):
             )
         return reduce(lambda one, other: one & other, each)
 
-    def violations(self, classes: Classes) -> Codes:
+    def violations(self, classes: Classes) -> Mask:
         """Return a mask of the classes in which a value takes more than one row in `l`."""
         broken = np.zeros(len(classes), dtype=bool)
         for key in self.keys:
@@ -140,10 +147,9 @@ class LDiverseLinks(Model):
         )
 
 
-def _entries(links: Links, index: int, known: Codes) -> Entries:
+def _entries(links: Links, index: int, known: Codes) -> Slice:
     each = links.slices[index]
-    hidden = {name: each.codes[name] for name in each.names if name in links.sensitive}
-    return Entries(each.buckets, known, each.counts, hidden)
+    return each.known_by(known, [name for name in each.names if name in links.sensitive])
 
 
 def _probabilities(links: Links, name: str, bound: Bound) -> tuple[Codes, Codes]:
@@ -161,7 +167,7 @@ def _probabilities(links: Links, name: str, bound: Bound) -> tuple[Codes, Codes]
     return np.where(linked.matches > 0, linked.strongest, bound.share), weights
 
 
-def _most_frequent(classes: Classes, key: Key) -> Codes:
+def _most_frequent(classes: Classes, key: Key) -> Counts:
     histogram = classes.histograms[key]
     return per_class(np.maximum, histogram.counts, indptr=histogram.indptr)
 

@@ -1,17 +1,18 @@
 """How strongly a published table in buckets links a person to a sensitive value, counted from its own columns.
 
 What is known of a person is a tuple of every attribute that is not sensitive. A slice of the table is some attributes
-whose values stay together; it has, in each bucket, *entries*: a known part and sensitive values.
+whose values stay together. In each bucket it has *entries*: a known part, in the column `KNOWN`, and sensitive values.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from indistinct.frequencies.encode import group_rows
+from indistinct.frequencies.slices import KNOWN, Slice
 from indistinct.machine.arrays import Codes, blocks, run_starts, spread, starts_of
 from indistinct.models import _link_probability_kernels as kernels
 
@@ -19,19 +20,6 @@ from indistinct.models import _link_probability_kernels as kernels
 PARALLEL_FROM = 20_000
 # How many buckets are looked through while one row is made of a bucket's entries; how many are made at once.
 LOOK, MADE = 4, 1 << 20
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Entries:
-    """The entries of one slice: bucket, known part (dense codes) and how many rows an entry stands for.
-
-    `sensitive` has the codes of the sensitive attributes in the slice, by name.
-    """
-
-    buckets: Codes
-    known: Codes
-    counts: Codes
-    sensitive: Mapping[str, Codes]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,16 +40,16 @@ class Bound:
         return self.count / self.rows if self.rows else 0.0
 
 
-def bound_of(entries: Entries, name: str, *, l: int) -> Bound:
+def bound_of(entries: Slice, name: str, *, l: int) -> Bound:
     """Return the largest share of a sensitive value among the entries of a bucket that agree on what is known.
 
     Groups in which a value exceeds 1 / `l` are counted, in whole numbers.
     """
-    values, counts = entries.sensitive[name], entries.counts
-    if not entries.known.any() and (entries.buckets[1:] >= entries.buckets[:-1]).all():
-        starts = run_starts(entries.buckets)
+    values, counts, units, known = entries.codes[name], entries.counts, entries.units, entries.codes[KNOWN]
+    if not known.any() and (units[1:] >= units[:-1]).all():
+        starts = run_starts(units)
     else:
-        groups = group_rows([entries.buckets, entries.known], _sizes(entries.buckets, entries.known))
+        groups = group_rows([units, known], _sizes(units, known))
         starts, values, counts = groups.starts, values[groups.order], counts[groups.order]
     scratch = np.zeros(int(values.max(initial=0)) + 1, dtype=np.int64)
     return Bound(*(int(part) for part in kernels.largest_share(starts, values, counts, scratch, l)))
@@ -79,13 +67,17 @@ class LinkProbabilities:
     expected: Codes
 
 
-def link(entries: Sequence[Entries], tuples: Codes, *, home: int, name: str) -> LinkProbabilities:
-    """Return p(t, s) at its largest for every tuple, given as codes of its known part in each slice (-1: nowhere)."""
+def link(entries: Sequence[Slice], tuples: Codes, *, home: int, name: str | None = None) -> LinkProbabilities:
+    """Return p(t, s) at its largest for every tuple, given as codes of its known part in each slice (-1: nowhere).
+
+    Without a `name` all rows have one sensitive value.
+    """
     pairs, offsets = [], [0]
     for place, each in enumerate(entries):
-        values = int(max(each.known.max(), tuples[:, place].max())) + 1
+        values = int(max(each.codes[KNOWN].max(), tuples[:, place].max())) + 1
         offsets.append(offsets[-1] + values)
-        pairs.append(_pairs(each, values, each.sensitive[name] if place == home else None))
+        own = np.zeros(len(each.units), dtype=np.int64) if name is None else each.codes.get(name)
+        pairs.append(_pairs(each, values, own if place == home else None))
     starts = starts_of(np.concatenate([each.lengths for each in pairs]))
     buckets = np.concatenate([each.buckets for each in pairs])
     counts = np.concatenate([each.counts for each in pairs])
@@ -94,7 +86,7 @@ def link(entries: Sequence[Entries], tuples: Codes, *, home: int, name: str) -> 
     own = pairs[home].indptr
     indptr[before : before + len(own)] = own
     indptr[before + len(own) :] = own[-1]
-    sizes = np.bincount(entries[0].buckets, weights=entries[0].counts).astype(np.float64)
+    sizes = np.bincount(entries[0].units, weights=entries[0].counts).astype(np.float64)
     shifted = np.where(tuples < 0, -1, tuples + np.array(offsets[:-1])).astype(np.int64)
     strongest, matches, expected = (np.empty(len(tuples)) for _ in range(3))
     met, where = _meetings(pairs, tuples, len(sizes))
@@ -111,7 +103,7 @@ def link(entries: Sequence[Entries], tuples: Codes, *, home: int, name: str) -> 
     return LinkProbabilities(strongest, matches.astype(np.int64), expected)
 
 
-def expected_rows(entries: Sequence[Entries], tuples: Codes) -> float:
+def expected_rows(entries: Sequence[Slice], tuples: Codes) -> float:
     """Return how many rows would equal one of some distinct tuples if the slices were permuted anew.
 
     It is what `link` expects, summed: over the buckets of each tuple, or over all that the entries of each bucket could
@@ -120,13 +112,13 @@ def expected_rows(entries: Sequence[Entries], tuples: Codes) -> float:
     tuples = tuples[(tuples >= 0).all(axis=1)]
     if not len(tuples):
         return 0.0
-    sizes = [int(max(e.known.max(initial=0), tuples[:, j].max(initial=0))) + 1 for j, e in enumerate(entries)]
-    total = len(np.bincount(entries[0].buckets))
-    made = np.prod([np.bincount(each.buckets, minlength=total).astype(float) for each in entries], axis=0).sum()
-    holding = [np.bincount(e.known, minlength=sizes[j])[tuples[:, j]] for j, e in enumerate(entries)]
+    sizes = [int(max(e.codes[KNOWN].max(initial=0), tuples[:, j].max(initial=0))) + 1 for j, e in enumerate(entries)]
+    total = len(np.bincount(entries[0].units))
+    made = np.prod([np.bincount(each.units, minlength=total).astype(float) for each in entries], axis=0).sum()
+    holding = [np.bincount(e.codes[KNOWN], minlength=sizes[j])[tuples[:, j]] for j, e in enumerate(entries)]
     order = sorted(range(len(entries)), key=lambda j: -sizes[j])
     if made > np.min(holding, axis=0).sum() or math.prod(sizes[j] for j in order[1:]) >= 2**62:
-        return float(link(entries, tuples, home=0, name=next(iter(entries[0].sensitive))).expected.sum())
+        return float(link(entries, tuples, home=0).expected.sum())
     factors = np.ones(len(entries), dtype=np.int64)
     for place in reversed(range(1, len(order) - 1)):
         factors[place] = factors[place + 1] * sizes[order[place + 1]]
@@ -137,12 +129,12 @@ def expected_rows(entries: Sequence[Entries], tuples: Codes) -> float:
     lead = starts_of(np.bincount(first, minlength=sizes[order[0]]))
     starts, known, counts, before = np.empty((len(entries), total + 1), dtype=np.int64), [], [], 0
     for place, j in enumerate(order):
-        by_bucket = np.argsort(entries[j].buckets, kind="stable")
-        starts[place] = before + starts_of(np.bincount(entries[j].buckets, minlength=total))
-        known.append(entries[j].known[by_bucket].astype(np.int64))
+        by_bucket = np.argsort(entries[j].units, kind="stable")
+        starts[place] = before + starts_of(np.bincount(entries[j].units, minlength=total))
+        known.append(entries[j].codes[KNOWN][by_bucket].astype(np.int64))
         counts.append(entries[j].counts[by_bucket].astype(np.float64))
         before += len(by_bucket)
-    rows = np.bincount(entries[0].buckets, weights=entries[0].counts)
+    rows = np.bincount(entries[0].units, weights=entries[0].counts)
     flat = (starts, np.concatenate(known), np.concatenate(counts), rows, factors, lead, rests[by_first])
     parts = blocks(total, least=PARALLEL_FROM)
     return sum(spread(lambda part: kernels.expected_by_bucket(part.start, part.stop, *flat), parts))
@@ -160,12 +152,13 @@ class _Pairs:
     amounts: Codes
 
 
-def _pairs(entries: Entries, values: int, sensitive: Codes | None) -> _Pairs:
-    grouping = group_rows([entries.known, entries.buckets], _sizes(entries.known, entries.buckets))
+def _pairs(entries: Slice, values: int, sensitive: Codes | None) -> _Pairs:
+    known = entries.codes[KNOWN]
+    grouping = group_rows([known, entries.units], _sizes(known, entries.units))
     owners = grouping.group_ids()
-    lengths = np.bincount(entries.known[grouping.first], minlength=values)
+    lengths = np.bincount(known[grouping.first], minlength=values)
     counts = np.bincount(owners, weights=entries.counts)
-    buckets = entries.buckets[grouping.first].astype(np.int64)
+    buckets = entries.units[grouping.first].astype(np.int64)
     if sensitive is None:
         nothing = np.zeros(0, dtype=np.int64)
         return _Pairs(lengths, buckets, counts, np.zeros(1, dtype=np.int64), nothing, nothing)

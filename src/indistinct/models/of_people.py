@@ -14,7 +14,7 @@ import numpy as np
 from indistinct.errors import Feasible, InfeasibleError
 from indistinct.frequencies.slices import Links
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Key
-from indistinct.machine.arrays import Codes, starts_of
+from indistinct.machine.arrays import Codes, Counts, Mask, starts_of
 from indistinct.models.base import All, Judgement, Model, ModelTraits, column_of
 
 # The largest total that parts of people are counted in: sums of it over many values still fit 64 bits.
@@ -101,15 +101,15 @@ class OfPeople(Model):
         """What the model cautions of."""
         return self.model.caution
 
-    def people(self, classes: Classes) -> Codes:
+    def people(self, classes: Classes) -> Counts:
         """Return the number of people in each class."""
         return classes.members
 
-    def violations(self, classes: Classes) -> Codes:
+    def violations(self, classes: Classes) -> Mask:
         """Return a mask of the classes whose people break the promise."""
         return self.model.violations(self.counted(classes))
 
-    def outside(self, classes: Classes, enough: int | None = None) -> Codes:
+    def outside(self, classes: Classes, enough: int | None = None) -> Mask:
         """Return a mask of the classes that go so that the people of the rest keep the promise."""
         return self.model.outside(self.counted(classes), enough)
 
@@ -251,7 +251,7 @@ def _distinct(numbers: Codes) -> list[int]:
     return np.flatnonzero(np.bincount(numbers)).tolist()
 
 
-def _values_of_each(pairs: Histogram) -> Codes:
+def _values_of_each(pairs: Histogram) -> Counts:
     """Return, for every pair of a class, how many values its person has there; a person's pairs are neighbours."""
     persons = _of(pairs)[0][pairs.codes]
     fresh = np.ones(len(persons), dtype=bool)

@@ -3,11 +3,11 @@
 from indistinct.errors import ParameterError
 from indistinct.frequencies.population import require_population
 from indistinct.frequencies.value import Classes
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Counts
 from indistinct.models.base import Model
 
 
-def sample_and_population(model: Model, classes: Classes) -> tuple[Codes, Codes]:
+def sample_and_population(model: Model, classes: Classes) -> tuple[Counts, Counts]:
     """Return how many people of the table, and of the population, stand in each class.
 
     Raises `InputError` where the population has fewer: then it does not contain the people of the table.

@@ -25,6 +25,13 @@ class PopulationUniqueness(ReleaseModel):
     (Chen and Keller-McNulty 1998), or as Dankar et al. (2012) choose among them. Where an estimator has no solution all
     sample uniques count as population uniques, which is the most there can be.
 
+    Raises
+    ------
+    ParameterError
+        If a parameter has a value that it does not take.
+
+    Examples
+    --------
     >>> PopulationUniqueness(share=0.01, population_size=10**6).spec()
     'population-uniqueness:share=0.01,population_size=1000000'
     """

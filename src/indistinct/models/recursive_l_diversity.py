@@ -10,7 +10,7 @@ import numpy as np
 
 from indistinct.errors import Feasible, InfeasibleError
 from indistinct.frequencies.value import Classes, Histogram
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Counts, Mask
 from indistinct.models.arithmetic import cross_multiplied, exact_ratio, per_class
 from indistinct.models.base import LEARNED, RECURSIVE, HistogramTest, ModelWords, SensitiveModel
 from indistinct.models.distinct_l_diversity import DistinctLDiversity, L
@@ -24,6 +24,13 @@ class RecursiveLDiversity(SensitiveModel):
     With counts in descending order, r1 < c · (rl + … + rm); a class with fewer than `l` values fails. `c` is
     compared without rounding: 0.1 means one tenth. Machanavajjhala et al. 2006.
 
+    Raises
+    ------
+    ParameterError
+        If a parameter has a value that it does not take.
+
+    Examples
+    --------
     >>> RecursiveLDiversity("disease", c=2, l=3).spec()
     'recursive-l-diversity:sensitive=disease,c=2.0,l=3'
     """
@@ -55,7 +62,7 @@ class RecursiveLDiversity(SensitiveModel):
         """A class needs `l` rows to hold `l` values."""
         return self.l
 
-    def violations(self, classes: Classes) -> Codes:
+    def violations(self, classes: Classes) -> Mask:
         """Return a mask of the classes whose most frequent value is not below `c` times the tail."""
         most, tail = _head_and_tail(self.histogram(classes), self.l)
         counts, allowed = cross_multiplied(most, tail, ratio=exact(self.c))
@@ -66,7 +73,7 @@ class RecursiveLDiversity(SensitiveModel):
         ratio = exact_ratio(exact(self.c), total=int(self.histogram(classes).counts.sum()))
         return None if ratio is None else (HistogramTest(RECURSIVE, self.keys[0], least=self.l, ratio=ratio),)
 
-    def inevitable(self, classes: Classes) -> Codes:
+    def inevitable(self, classes: Classes) -> Counts:
         """Return how many rows of each class must go, at least, before its most frequent value is rare enough.
 
         Rows that go never make the tail longer, so that in the end every count is below `c` times the tail of now.
@@ -105,7 +112,7 @@ class RecursiveLDiversity(SensitiveModel):
         )
 
 
-def _head_and_tail(histogram: Histogram, rank: int) -> tuple[Codes, Codes]:
+def _head_and_tail(histogram: Histogram, rank: int) -> tuple[Counts, Counts]:
     """Return each class's largest count, and the sum of its counts from the given rank on."""
     indptr = histogram.indptr
     owners = histogram.owners()

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from indistinct.frequencies.value import Classes
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Counts, Mask
 from indistinct.models.base import Model, ModelTraits
 
 TOGETHER = ModelTraits(stable=False, absorbing=True, class_wise=False)
@@ -34,7 +34,7 @@ class ReleaseModel(Model):
     def achieved(self, classes: Classes) -> Mapping[str, float]:
         """Return what the classes together achieve."""
 
-    def violations(self, classes: Classes) -> Codes:
+    def violations(self, classes: Classes) -> Mask:
         """Return a mask of all classes if they break the promise together, of none if they keep it."""
         return np.full(len(classes), bool(classes.rows) and not self.holds(classes))
 
@@ -43,7 +43,7 @@ class ReleaseModel(Model):
         """Somebody with rows in several classes is dropped with the first of them: suppressing is not additive."""
         return replace(self.traits, absorbing=False)
 
-    def inevitable(self, classes: Classes) -> Codes:
+    def inevitable(self, classes: Classes) -> Counts:
         """Return that no row of a single class must go: that depends on all of them."""
         return 0 * classes.sizes
 

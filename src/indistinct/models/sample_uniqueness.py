@@ -15,6 +15,13 @@ from indistinct.parameters import ExactNumber, Parameter, exact
 class SampleUniqueness(ReleaseModel):
     """At most the share `share` of the rows are alone in their class; compared without rounding.
 
+    Raises
+    ------
+    ParameterError
+        If a parameter has a value that it does not take.
+
+    Examples
+    --------
     >>> SampleUniqueness(share=0.01).spec()
     'sample-uniqueness:share=0.01'
     """

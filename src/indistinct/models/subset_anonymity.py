@@ -10,7 +10,7 @@ import numpy as np
 from indistinct.errors import Feasible, InfeasibleError, ParameterError
 from indistinct.frequencies.slices import Links
 from indistinct.frequencies.value import Classes
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Counts, Mask
 from indistinct.models.base import FOUND, Judgement, Model, ModelTraits, ModelWords
 from indistinct.models.k_anonymity import K_OF_SEVERAL, KAnonymity
 from indistinct.models.subset_groups import SubsetGroups
@@ -24,9 +24,16 @@ class SubsetAnonymity(Model):
     """Every combination of published values on each of some sets of columns has at least `k` rows.
 
     The sets are all sets of `size` quasi-identifiers, which implies all smaller ones, or those that `sets` names. It is
-    weaker than k-anonymity on all quasi-identifiers together: whoever knows more columns than a set has may find fewer
-    rows. A star is a value as any other.
+    weaker than k-anonymity on all quasi-identifiers together: an attacker who knows more columns than a set has may
+    find fewer rows. A star is a value as any other.
 
+    Raises
+    ------
+    ParameterError
+        If a parameter has a value that it does not take.
+
+    Examples
+    --------
     >>> SubsetAnonymity(k=5, sets=[["age", "sex"], ["age", "occupation"]]).spec()
     'subset-anonymity:k=5,sets=age+sex|age+occupation'
     """
@@ -117,14 +124,14 @@ class SubsetAnonymity(Model):
         named = {frozenset(places[name] for name in columns) for columns in self.sets}
         return tuple(sorted(tuple(sorted(one)) for one in named if not any(one < other for other in named)))
 
-    def violations(self, classes: Classes) -> Codes:
+    def violations(self, classes: Classes) -> Mask:
         """Return a mask of the classes in a group of fewer than `k` rows, or people."""
         groups = self._groups(classes)
         if groups is None:
             return np.asarray((classes.sizes > 0) & (classes.members < self.k))
         return groups.below(self.k)
 
-    def outside(self, classes: Classes, enough: int | None = None) -> Codes:
+    def outside(self, classes: Classes, enough: int | None = None) -> Mask:
         """Return a mask of the classes that go, one after the other, until all groups of the others are large."""
         groups = self._groups(classes)
         return self.violations(classes) if groups is None else groups.outside(self.k, enough=enough)
@@ -143,7 +150,7 @@ class SubsetAnonymity(Model):
         groups = self._groups(classes)
         return {"k": int(classes.members[0]) if groups is None else groups.smallest()}
 
-    def inevitable(self, classes: Classes) -> Codes:
+    def inevitable(self, classes: Classes) -> Counts:
         """Return that no row of a single class must go: that depends on all of them."""
         return 0 * classes.sizes
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from indistinct.frequencies._kernels import group_words_by_hash
 from indistinct.frequencies.value import PERSON, Classes
-from indistinct.machine.arrays import Codes, blocks, is_large, spread
+from indistinct.machine.arrays import Codes, Counts, Mask, blocks, is_large, spread
 from indistinct.models import _subset_kernels as kernels
 
 # Groups are counted in one array while it has at most so many entries, or so many times as many as there are classes;
@@ -52,7 +52,7 @@ class SubsetGroups:
         found = self._spread(lambda groups: int(kernels.smallest_group(self._count(groups, alive))))
         return min((least for least in found if least), default=0)
 
-    def below(self, k: int) -> Codes:
+    def below(self, k: int) -> Mask:
         """Return a mask of the classes that stand in a group with fewer than k rows, or people."""
         alive, marked = self._present(), np.zeros(len(self.classes), dtype=bool)
 
@@ -76,7 +76,7 @@ class SubsetGroups:
 
         return list(zip(sorted(self.sets), self._spread(find), strict=True))
 
-    def witnesses(self, k: int, asking: Codes) -> Codes:
+    def witnesses(self, k: int, asking: Mask) -> Mask:
         """Return a mask of classes which alone show whether groups of asking classes have k with others.
 
         In every group of an asking class they have k rows, or people, or all that do not ask.
@@ -85,14 +85,14 @@ class SubsetGroups:
         for groups in self._groups(sorted(self.sets)):
             place = (groups.prefix, groups.codes, groups.radix)
             if self._people is None:
-                table = np.empty(groups.size, dtype=np.int64)
+                table: Counts = np.empty(groups.size, dtype=np.int64)
                 kernels.choose_witnesses(*place, self._members, asking, k, chosen, table)
             else:
                 table = self._count(groups, chosen)
                 kernels.choose_people(*place, *self._people, asking, k, chosen, table)
         return self._as_given(chosen)
 
-    def outside(self, k: int, *, enough: int | None = None, fixed: Codes | None = None) -> Codes:
+    def outside(self, k: int, *, enough: int | None = None, fixed: Mask | None = None) -> Mask:
         """Return a mask of the classes that are dropped until no group of the others has fewer than k.
 
         Classes that are `fixed` stay, whatever their groups are.
@@ -123,11 +123,11 @@ class SubsetGroups:
             continue
         return self._as_given(present & ~alive)
 
-    def _present(self) -> Codes:
+    def _present(self) -> Mask:
         """Return a mask of the classes that have rows, in the order of people."""
         return np.asarray(self.classes.sizes[self._order] > 0)
 
-    def _as_given(self, mask: Codes) -> Codes:
+    def _as_given(self, mask: Mask) -> Mask:
         """Return a mask of classes in the order in which they were given."""
         found = np.empty_like(mask)
         found[self._order] = mask
@@ -177,7 +177,7 @@ class SubsetGroups:
         found, _ = group_words_by_hash(longer.astype(np.uint64).reshape(-1, 1), self._members, ids)
         return ids.astype(np.int64), len(found)
 
-    def _count(self, groups: SetGroups, alive: Codes) -> Codes:
+    def _count(self, groups: SetGroups, alive: Mask) -> Counts:
         """Return the rows, or people, of each group among the classes that are left."""
         table = np.empty(groups.size, dtype=np.int64)
         place = (groups.prefix, groups.codes, groups.radix)

@@ -9,7 +9,7 @@ import numpy as np
 from indistinct.errors import ParameterError
 from indistinct.frequencies.value import Classes, Histogram, Key
 from indistinct.hierarchy.value import Taxonomy
-from indistinct.machine.arrays import Codes, starts_of
+from indistinct.machine.arrays import Counts, Floats, Mask, starts_of
 from indistinct.models.arithmetic import per_class, rows_above, whole_rows
 from indistinct.models.base import EQUAL, HIERARCHICAL, LEARNED, ORDERED, HistogramTest, ModelWords, SensitiveModel
 from indistinct.parameters import Number, Parameter
@@ -29,6 +29,13 @@ class TCloseness(SensitiveModel):
     relative to the most there can be; `hierarchical`, the height of their lowest common ancestor relative
     to the hierarchy's. A class is accepted up to t + 1e-9, which absorbs rounding and nothing else.
 
+    Raises
+    ------
+    ParameterError
+        If a parameter has a value that it does not take.
+
+    Examples
+    --------
     >>> TCloseness("salary", t=0.2, distance="ordered").spec()
     't-closeness:sensitive=salary,t=0.2,distance=ordered'
     """
@@ -71,7 +78,7 @@ class TCloseness(SensitiveModel):
         """The sensitive column, where its order makes the distance."""
         return self.keys if self.distance == "ordered" else ()
 
-    def violations(self, classes: Classes) -> Codes:
+    def violations(self, classes: Classes) -> Mask:
         """Return a mask of the classes that are farther than `t` from the whole table."""
         return np.asarray((classes.sizes > 0) & (self._distances(classes) > self.t + _NOISE))
 
@@ -104,7 +111,7 @@ class TCloseness(SensitiveModel):
         """Return the largest distance as `t`; nothing where there are no rows."""
         return {"t": float(self._distances(classes)[classes.sizes > 0].max())} if classes.rows else {}
 
-    def inevitable(self, classes: Classes) -> Codes:
+    def inevitable(self, classes: Classes) -> Counts:
         """Return how many rows of each class must go before the rest can be within `t`, and so in any split of it.
 
         What remains after a split is a union of parts within `t`, and the distance is convex: it is within `t` itself.
@@ -121,7 +128,7 @@ class TCloseness(SensitiveModel):
             gone = whole_rows(sizes * excess, most=sizes)
         return self._all_or_enough(classes, gone)
 
-    def _distances(self, classes: Classes) -> Codes:
+    def _distances(self, classes: Classes) -> Floats:
         histogram = self.histogram(classes)
         match self.distance:
             case "equal":
@@ -148,14 +155,14 @@ class TCloseness(SensitiveModel):
         return histogram.taxonomy
 
 
-def _equal(histogram: Histogram, sizes: Codes) -> Codes:
+def _equal(histogram: Histogram, sizes: Counts) -> Floats:
     """Half the L1 distance, as the mass that a class has in excess; values that it lacks need no entry."""
     owners = histogram.owners()
     excess = histogram.counts / sizes[owners] - _shares(histogram.reference)[histogram.codes]
     return per_class(np.add, np.maximum(excess, 0.0), indptr=histogram.indptr)
 
 
-def _ordered_distance(histogram: Histogram, sizes: Codes) -> Codes:
+def _ordered_distance(histogram: Histogram, sizes: Counts) -> Floats:
     """The area between two cumulative distributions, one run of equal class values at a time.
 
     A class's cumulative share is constant from one of its codes to the next while the table's only grows,
@@ -185,7 +192,7 @@ def _ordered_distance(histogram: Histogram, sizes: Codes) -> Codes:
     return (head + per_class(np.add, between, indptr=histogram.indptr)) / (places - 1)
 
 
-def _hierarchical(histogram: Histogram, sizes: Codes, *, taxonomy: Taxonomy) -> Codes:
+def _hierarchical(histogram: Histogram, sizes: Counts, *, taxonomy: Taxonomy) -> Floats:
     """The mean over all levels below the top of the equal distance between the generalized distributions.
 
     Li et al. charge each inner node height/H times the smaller of its children's surplus and deficit.
@@ -210,5 +217,5 @@ def _hierarchical(histogram: Histogram, sizes: Codes, *, taxonomy: Taxonomy) -> 
     return distance / taxonomy.height
 
 
-def _shares(counts: Codes) -> Codes:
+def _shares(counts: Counts) -> Floats:
     return np.asarray(counts / max(counts.sum(), 1))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from indistinct.errors import ParameterError
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Codes, Counts
 
 # Dankar et al. 2012: up to this sampling fraction Pitman's model is the most accurate.
 SMALL_FRACTION = 0.1
@@ -53,7 +53,7 @@ class UniquenessEstimates:
         return {name: value is not None for name, value in self.by_name.items()}
 
 
-def estimate_uniques(sizes: Codes, population_size: int) -> UniquenessEstimates:
+def estimate_uniques(sizes: Counts, population_size: int) -> UniquenessEstimates:
     """Return the estimated share of population uniques, from the class sizes of a sample of a population.
 
     Nobody is unique in the population who is not unique in the sample: without sample uniques every estimate is 0.
@@ -73,7 +73,7 @@ def estimate_uniques(sizes: Codes, population_size: int) -> UniquenessEstimates:
     return UniquenessEstimates(zayatz, pitman, snb, used, counts.population, counts.fraction)
 
 
-def estimate_by(sizes: Codes, population_size: int, *, estimator: str) -> float | None:
+def estimate_by(sizes: Counts, population_size: int, *, estimator: str) -> float | None:
     """Return what one estimator says, "dankar" for the one that the rule chooses; None where it has no solution.
 
     The same numbers as those of `estimate_uniques`, without what is not asked for: a search asks for many nodes.

@@ -8,7 +8,7 @@ import numpy as np
 
 from indistinct.errors import Feasible, InfeasibleError
 from indistinct.frequencies.value import Classes, Key
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Counts, Mask
 from indistinct.models.base import DISTINCT, FOUND, HistogramTest, Model, ModelTraits, ModelWords
 from indistinct.parameters import Parameter, SeveralTexts, Whole
 
@@ -21,6 +21,13 @@ class XYAnonymity(Model):
     tables in which one person has many rows. With a row key as `y` it is k-anonymity, with the sensitive
     column it is distinct l-diversity.
 
+    Raises
+    ------
+    ParameterError
+        If a parameter has a value that it does not take.
+
+    Examples
+    --------
     >>> XYAnonymity("patient", k=5).y
     ('patient',)
     """
@@ -60,11 +67,11 @@ class XYAnonymity(Model):
         """A class needs `k` rows to hold `k` distinct vectors."""
         return self.k
 
-    def people(self, classes: Classes) -> Codes:
+    def people(self, classes: Classes) -> Counts:
         """Return the number of distinct vectors of `y` in each class."""
         return np.diff(classes.histograms[self.y].indptr)
 
-    def violations(self, classes: Classes) -> Codes:
+    def violations(self, classes: Classes) -> Mask:
         """Return a mask of the classes with fewer than `k` distinct vectors of `y`."""
         return np.asarray((classes.sizes > 0) & (self.people(classes) < self.k))
 

@@ -6,7 +6,7 @@ when the part is recoded, and checked before anybody uses it.
 
 import hashlib
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
@@ -17,11 +17,12 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.errors import InputError, ParameterError
-from indistinct.frequencies.levels import KeyTree
+from indistinct.frequencies.passes import KeyTree
 from indistinct.hierarchy import Hierarchy
 from indistinct.machine.arrays import Codes, empty_large
 from indistinct.machine.spill import disk_errors, nameless_file
 from indistinct.recoding.kinds import Recoding
+from indistinct.recoding.levels import NO_LEVELS, LevelBounds
 from indistinct.recoding.summary import Style
 from indistinct.tables.domain import Domain
 from indistinct.tables.input_files import check_ordinary
@@ -79,10 +80,22 @@ class StoredPart:
             and np.array_equal(np.sort(self.left[~inner]), np.arange(classes))
             and np.array_equal(np.sort(np.concatenate([self.left[inner], self.left[inner] + 1])), places[1:])
             and (self.starts[0] == 0 and bool((steps > 0).all()) and self.starts[-1] == len(self.keys))
-            and all(np.isin(self.cut[self.axis == each], self.keys[:, each]).all() for each in range(columns))
+            and all((self.cut[self.axis == each] <= self.keys[:, each].max()).all() for each in range(columns))
         )
         if not sound:
-            raise InputError("the recoding cannot be read", hint="it must be a file that indistinct wrote")
+            raise unreadable_part()
+
+    def check_keys(self, sizes: Sequence[int | None]) -> None:
+        """Raise `InputError` unless keys are ranks below the size of each domain; without one, cuts are among them."""
+        for index, size in enumerate(sizes):
+            keys, cuts = self.keys[:, index], self.cut[self.axis == index]
+            if not (np.isin(cuts, keys).all() if size is None else (keys < size).all()):
+                raise unreadable_part()
+
+
+def unreadable_part() -> InputError:
+    """Return the error of a part that is inconsistent."""
+    return InputError("the recoding cannot be read", hint="it must be a file that indistinct wrote")
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
@@ -109,7 +122,7 @@ class PartStore:
         try:
             store.open_parts()  # what has grown is refused before it is read to its end
         except (pa.ArrowException, ValueError):
-            raise InputError("the recoding cannot be read", hint="it must be a file that indistinct wrote") from None
+            raise unreadable_part() from None
         return store
 
     def open_parts(self) -> pa.ipc.RecordBatchFileReader:
@@ -152,7 +165,7 @@ class PartStore:
             arrays = {name: _writable(batch[name].flatten(), kind) for name, kind in KINDS.items()}
             arrays["keys"] = arrays["keys"].reshape(-1, self.columns)
         except (pa.ArrowException, OSError, ValueError):
-            raise InputError("the recoding cannot be read", hint="it must be a file that indistinct wrote") from None
+            raise unreadable_part() from None
         found = StoredPart(**arrays)
         found.check(self.columns)
         return found
@@ -222,7 +235,8 @@ class PartWriter:
 class ByPart(Recoding):
     """Parts of a table, each with a tree of cuts of its own; `top` leads to them.
 
-    `store` has the parts, None where nobody asked to keep them: then there is nothing to apply.
+    `store` has the parts, None where nobody asked to keep them: then there is nothing to apply. Of columns with
+    `levels`, keys are ranks of the values on their least level.
     """
 
     quasi: tuple[PartColumn, ...] = ()
@@ -230,6 +244,7 @@ class ByPart(Recoding):
     style: Style = field(default_factory=Style)
     declared: Mapping[str, Hierarchy] = field(default_factory=dict)
     parts: int = 0
+    levels: LevelBounds = NO_LEVELS
     store: PartStore | None = field(default=None, compare=False)
 
     @property

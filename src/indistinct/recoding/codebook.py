@@ -5,7 +5,7 @@ labels are read by `label_spans` and `labels`, as everybody reads them.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Decimal
@@ -13,11 +13,13 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
+from indistinct.as_json import to_plain
+from indistinct.document.blocks import ABSENT, Document, document, grid
+from indistinct.document.result import Result
 from indistinct.errors import InputError, SchemaError
 from indistinct.figures import plural
 from indistinct.hierarchy import Explicit, Hierarchy
 from indistinct.hierarchy.binding import ROOT
-from indistinct.markup import ABSENT, Grid, Result, grid
 from indistinct.recoding.label_spans import End, LabelSpan, Texts, kind_of_labels, shows_moments, span_of
 from indistinct.recoding.labels import OR_MISSING, written_members, written_text_range
 from indistinct.recoding.outputs import ENDS
@@ -60,9 +62,22 @@ class LabelEntry:
 
     def to_json(self) -> dict[str, Any]:
         """Return the entry as plain JSON values, without its column; dates are texts."""
-        ends = {"low": _plain(self.low), "high": _plain(self.high), "high_inside": self.high_inside}
+        ends = {"low": to_plain(self.low), "high": to_plain(self.high), "high_inside": self.high_inside}
         told: dict[str, Any] = {"label": self.label, "kind": self.kind, **ends, "values": list(self.values)}
         return told | {"missing": self.missing} | ({} if self.code is None else {"code": self.code})
+
+
+MAX_LABELS_SHOWN = 40
+
+
+def _ends_in_words(entry: LabelEntry) -> tuple[str, str]:
+    """Return the ends of a range; one that is outside the range has a word for that."""
+    low, high = (ABSENT if end is None else str(to_plain(end)) for end in entry.ends)
+    return low, high if entry.high_inside or entry.high is None else f"below {high}"
+
+
+def _members_in_words(entry: LabelEntry) -> str:
+    return "" if entry.kind == "value" else ", ".join(entry.values)
 
 
 HEADINGS = ("column", "label", "kind", "low", "high", "high_inside", "values", "missing", "code")
@@ -80,22 +95,16 @@ class Codebook(Result):
     entries: tuple[LabelEntry, ...] = ()
     kinds: Mapping[str, Kind] = field(default_factory=dict)
 
-    def heading(self) -> str:
-        """Return how many labels of which columns are explained."""
-        return f"Codebook of {plural(len(self), 'label')} of {plural(len(self.columns), 'column')}"
-
-    def grids(self) -> Iterable[Grid]:
-        """Return the labels of each column with what they stand for."""
-        for name in self.columns:
-            rows = [
-                (
-                    each.label or "missing",
-                    each.kind,
-                    *(ABSENT if end is None else str(_plain(end)) for end in each.ends),
-                )
-                for each in self.of(name)
-            ]
-            yield grid(name, ("label", "kind", "from", "to"), rows, right=["from", "to"])
+    def document(self) -> Document:
+        """Return each label of each column with what it stands for."""
+        title = f"Codebook of {plural(len(self), 'label')} of {plural(len(self.columns), 'column')}"
+        rows = [
+            (each.column, each.label or "missing", each.kind, *_ends_in_words(each), _members_in_words(each))
+            for each in self.entries
+        ]
+        headings = ("column", "label", "kind", "low", "high", "values")
+        table = grid("What labels stand for", headings, rows, right=("low", "high"), most=MAX_LABELS_SHOWN)
+        return document(title, *([table] if rows else []))
 
     def __iter__(self) -> Iterator[LabelEntry]:
         return iter(self.entries)
@@ -141,10 +150,6 @@ class Codebook(Result):
     def to_json(self) -> dict[str, Any]:
         """Return the codebook as plain JSON values: the labels of each column."""
         return {name: [entry.to_json() for entry in self.of(name)] for name in self.columns}
-
-
-def _plain(value: Value | None) -> int | float | str | None:
-    return value.isoformat() if isinstance(value, date) else value
 
 
 def _spell(cell: Any) -> str | None:

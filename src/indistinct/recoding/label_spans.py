@@ -210,6 +210,15 @@ def parse_value(text: str, kind: Kind) -> Decimal | datetime | None:
         return None
 
 
+def parse_values(texts: Sequence[str], kind: Kind) -> list[Decimal | datetime | None]:
+    """Return the numbers or the dates that texts spell, as `parse_value` does; names spell none.
+
+    >>> parse_values(["1.50", "x"], Kind.NUMBER)
+    [Decimal('1.50'), None]
+    """
+    return [None] * len(texts) if kind is Kind.TEXT else [parse_value(text, kind) for text in texts]
+
+
 def place_on_line(value: End | float) -> float:
     """Return where a number or a date lies on a column's line."""
     if not isinstance(value, datetime):

@@ -26,7 +26,7 @@ from indistinct.recoding.kinds import ByBucket, ByCell, ByColumn, ByRegion, ByRo
 from indistinct.recoding.validation import check_recoding
 from indistinct.tables.input_files import check_ordinary, read_ordinary
 
-FORMAT, OLDEST, VERSION = "indistinct-recoding", 3, 8
+FORMAT, OLDEST, VERSION = "indistinct-recoding", 3, 9
 KINDS: Mapping[str, type[Recoding]] = {
     "by-column": ByColumn,
     "by-region": ByRegion,
@@ -98,6 +98,15 @@ def _store_of(recoding: ByPart) -> PartStore:
 
 def read_recoding(path: str | Path) -> Recoding:
     """Return the recoding that was written to a path; raise `InputError` unless it is whole and consistent."""
+    try:
+        return _read_at(path)
+    except InputError as error:
+        if str(path) in error.message:
+            raise
+        raise InputError(f"{path}: {error.message}", hint=error.hint) from None
+
+
+def _read_at(path: str | Path) -> Recoding:
     try:
         text = _bytes_of(Path(path)).decode()
     except UnicodeDecodeError:
@@ -245,7 +254,10 @@ def _read(text: str, second: Callable[[], bytes]) -> Recoding:
         ParameterError,
         OSError,
     ):  # the bytes are read already: Arrow says of broken ones that they cannot be
-        _refuse("the recoding cannot be read", hint="it must be a file that indistinct wrote")
+        _refuse(
+            "this is not a recoding that can be read",
+            hint="give the file that --save-recoding wrote (write_recoding in Python), unchanged",
+        )
     check_recoding(recoding)
     return recoding
 

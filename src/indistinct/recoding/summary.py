@@ -18,11 +18,11 @@ from indistinct.hierarchy.value import Taxonomy
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.labels import node_labels, range_labels, region_labels, set_labels, text_range_labels
+from indistinct.recoding.numeric_forms import INTERVALS, NumericForm, NumericForms, numeric_forms
 from indistinct.recoding.outputs import PublishedColumn
 from indistinct.tables.domain import Domain, Kind
 
 Extent = Literal["range", "region"]
-NumericForm = Literal["interval", "interval+mean", "bounds", "mean"]
 TreeForm = Literal["node", "set"]
 
 
@@ -31,16 +31,16 @@ class Style:
     """How classes are summarized: extent, the form of numbers and dates, and whether trees show nodes or finer sets."""
 
     extent: Extent = "range"
-    numeric: NumericForm = "interval"
+    numeric: NumericForms = INTERVALS
     trees: TreeForm = "node"
 
     def __post_init__(self) -> None:
-        for field, known in (("extent", get_args(Extent)), ("numeric", get_args(NumericForm))):
-            if getattr(self, field) not in known:
-                raise ParameterError(
-                    f"`{field}` must be one of {', '.join(known)}; got {getattr(self, field)!r}",
-                    hint="extent=range is as tight as the rows; numeric=interval publishes text such as [25-30]",
-                )
+        object.__setattr__(self, "numeric", numeric_forms(self.numeric))
+        if self.extent not in get_args(Extent):
+            raise ParameterError(
+                f"`extent` must be one of {', '.join(get_args(Extent))}; got {self.extent!r}",
+                hint="extent=range is as tight as the rows",
+            )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

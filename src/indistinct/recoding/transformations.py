@@ -76,6 +76,11 @@ class Transformation:
         others = [name for name in ("truncate", "level", "clear") if getattr(self, name) is not None]
         return (*(["/".join(numbers)] if numbers else []), *others)
 
+    @property
+    def rounds_to_whole(self) -> bool:
+        """Whether numbers are rounded to multiples of a whole number."""
+        return self.round is not None and float(self.round).is_integer()
+
     def options(self) -> dict[str, Any]:
         """Return what is declared, as a policy has it."""
         given = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "hierarchy"}

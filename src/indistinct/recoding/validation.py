@@ -30,6 +30,7 @@ from indistinct.recoding.kinds import (
     Recoding,
     same_parts,
 )
+from indistinct.recoding.levels import levels_of
 from indistinct.recoding.outputs import Form
 from indistinct.recoding.summary import ColumnSummary
 from indistinct.tables.domain import Domain, ascends
@@ -65,6 +66,7 @@ def check_recoding(recoding: Recoding) -> None:
             _check_buckets(recoding)
         case ByPart():
             _check_top(recoding)
+            _require(_are_levels(recoding), "`levels` must be those of columns with a domain")
         case _:
             assert_never(recoding)  # type: ignore[arg-type]
 
@@ -94,6 +96,15 @@ def _is_budget(given: float | str) -> bool:
         return parse_budget(given).plain == given
     except ParameterError:
         return False
+
+
+def _are_levels(recoding: ByPart) -> bool:
+    try:
+        levels_of({name: list(bounds) for name, bounds in recoding.levels.bounds})
+    except ParameterError:
+        return False
+    known = {column.domain.column for column in recoding.quasi if not column.keyed}
+    return known.issuperset(recoding.levels.columns)
 
 
 def _check_reading(reading: Reading) -> None:

@@ -1,17 +1,18 @@
 """A certificate says what was verified on a published table. It holds no data values."""
 
 import json
-import math
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from itertools import chain, combinations
 from typing import Any, get_args, get_origin, get_type_hints
 
+from indistinct.as_json import AsJson
+from indistinct.document.blocks import Cell, Document, Grid, JsonValues, document, grid, listing
+from indistinct.document.result import Result
 from indistinct.errors import ParameterError
 from indistinct.figures import counts_of, hide_counts, short, unit_of
 from indistinct.machine.arguments import with_checked_arguments
-from indistinct.markup import Cell, Document, Grid, grid, piece
 
 WHOLE = "the whole"
 """The misfit of a document that has no fields."""
@@ -92,21 +93,59 @@ class About:
 
 
 @dataclass(frozen=True, slots=True)
-class Certificate:
-    """What was counted on a published table.
+class Certificate(Result):
+    """What was counted on a published table: models, equivalence classes, suppression, and warnings for its readers.
 
-    `recoding_digest` commits to the recoding (SHA-256 with its nonce) and `output_digest` is the SHA-256 of the file,
-    once there is one; `other_digests` are those of further tables, by what they hold. `columns` are the columns of a
-    release in buckets, each some attributes whose values belong together, `form` is what it shows of a bucket, and
-    `generalized` are attributes that were recoded before. Where `people` were counted, class sizes and what models
-    judged are people. `overlap` is there where the release was compared with earlier ones, and `population_size`
-    where a model compared it with a population of so many people. `pseudonyms` are the columns that show some, and of
-    which kind: keyed, which link releases under the same key, or random. `own_values` are columns that no recoding
-    touched, where at least half of the rows have a value of their own. `sample` is the share of rows that was drawn at
-    random before: the original is what was drawn. `table_version` is the version of a Delta table, or the ID of a
-    snapshot of an Iceberg table, that was read. `warnings` are what a reader must know before
-    trusting the release. In the form for others, `hidden` are the figures that are left out because they are smaller
-    than `smallest_count`, or tell such a one; both are empty where nothing is.
+    It holds no value of the data. Where the schema has a person ID, class sizes and verdicts count people.
+
+    Attributes
+    ----------
+    version
+        Version of indistinct that verified the table.
+    verdicts
+        What each model achieved, and whether it is satisfied.
+    rows, classes, smallest_class
+        Published rows, equivalence classes (or buckets), and the size of the smallest.
+    original_rows, suppressed_rows
+        Rows of the original, and how many of them were suppressed; None where the original was not given.
+    quasi_identifiers
+        The quasi-identifiers.
+    algorithm
+        Algorithm that searched, with its parameters.
+    recoding_digest
+        SHA-256 of the recoding with its nonce, which commits to it.
+    output_digest, other_digests
+        SHA-256 of the file, and of further tables by what they hold.
+    form, columns, generalized
+        Of a release in buckets: what it shows of a bucket, which attributes share a column, and which were generalized.
+    seeded
+        Whether randomness came from a given seed.
+    warnings
+        What a reader must know before trusting the release.
+    people
+        Number of people, where they were counted.
+    overlap
+        Comparison with earlier releases, where there was one.
+    hidden, smallest_count
+        In the form for others: figures that are left out because they are smaller than `smallest_count`, or disclose
+        one.
+    population_size
+        Number of people in the population, where a model compared with it.
+    pseudonyms
+        Columns of pseudonyms by kind: keyed, which link releases under the same key, or random.
+    own_values
+        Columns that were not generalized and in which at least half of the rows have a value of their own.
+    sample
+        Share of the rows that was drawn at random before; the original is what was drawn.
+    table_version
+        Version of the Delta table, or ID of the Iceberg snapshot, that was read.
+
+    Examples
+    --------
+    >>> verdict = ModelVerdict("k-anonymity:k=2", True, {"k": 3}, 0, 0, larger_is_stronger=("k",))
+    >>> certificate = Certificate("0.2.0", (verdict,), rows=6, classes=2, smallest_class=3)
+    >>> certificate.holds, certificate.achieved
+    (True, {'k': 3})
     """
 
     version: str
@@ -154,15 +193,16 @@ class Certificate:
                 weakest[key] = pick(weakest.get(key, value), value)
         return {"k": self.smallest_class, **weakest}
 
-    def _repr_html_(self) -> str:
-        """Return what a notebook shows."""
-        told = Document("certificate", self.to_json())
-        title = "Certificate: " + ("every promise holds" if self.holds else "a promise does NOT hold")
-        return piece(title, verdict_grid(told), counted_grid(told), notes=self.warnings)
+    def document(self) -> Document:
+        """Return each model with what it achieves, what was counted, and warnings."""
+        found = JsonValues("certificate", self.to_json())
+        guarantee = "satisfied" if self.holds else "NOT satisfied"
+        title = f"Certificate: the privacy guarantee is {guarantee}"
+        return document(title, verdict_grid(found), counted_grid(found), *listing(self.warnings))
 
     def to_json(self) -> dict[str, Any]:
         """Return the certificate as plain JSON values."""
-        return {"holds": self.holds, **_plain(asdict(self))}
+        return {"holds": self.holds, **AsJson.to_json(self)}
 
     def to_text(self) -> str:
         """Return the certificate as a JSON document."""
@@ -209,21 +249,11 @@ def _fits(value: Any, kind: Any) -> bool:
     return isinstance(value, kind)
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _plain(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+COUNTED = "Privacy models, counted on the published table"
+COUNTED_PEOPLE = "Privacy models, counted in people, by what is published of their rows"
 
 
-COUNTED = "What was promised, and what was counted on the published table"
-COUNTED_PEOPLE = "What was promised, and what was counted: people, by what is published of their rows"
-
-
-def verdict_grid(told: Document, *, caption: str | None = None) -> Grid:
+def verdict_grid(told: JsonValues, *, caption: str | None = None) -> Grid:
     """Return what each model asked for and what was achieved; `told` is a certificate as JSON values."""
     caption = caption or (COUNTED_PEOPLE if told.at("people") else COUNTED)
     groups = groups_of(told)
@@ -238,11 +268,11 @@ def verdict_grid(told: Document, *, caption: str | None = None) -> Grid:
                 told.figure("verdicts", index, "violating_classes"),
             )
         )
-    headings = ("promise", "holds", "achieved", f"{groups} that break it")
+    headings = ("model", "satisfied", "achieved", f"violating {groups}")
     return grid(caption, headings, rows, right=headings[3:])
 
 
-def counted_grid(told: Document) -> Grid:
+def counted_grid(told: JsonValues) -> Grid:
     """Return how many rows, classes and people were counted."""
     groups = groups_of(told)
     smallest = "people in the smallest" if told.at("people") else "rows in the smallest"
@@ -256,9 +286,8 @@ def counted_grid(told: Document) -> Grid:
     if told.at("people"):
         for key, words in (("published", "published people"), ("original", "people of the original")):
             rows.append((words, told.figure("people", key, absent=_unknown(told, f"people.{key}"))))
-        rows.append(
-            ("people who lost a row", told.figure("people", "suppressed", absent=_unknown(told, "people.suppressed")))
-        )
+        suppressed = told.figure("people", "suppressed", absent=_unknown(told, "people.suppressed"))
+        rows.append(("people with a suppressed row", suppressed))
     if told.at("population_size"):
         rows.append(("people of the population", told.figure("population_size")))
     if told.at("sample"):
@@ -268,7 +297,7 @@ def counted_grid(told: Document) -> Grid:
     return grid("What was counted", ("counted", "number"), rows, right=("number",))
 
 
-def groups_of(told: Document) -> str:
+def groups_of(told: JsonValues) -> str:
     """Return what rows of a release stand together in."""
     return "classes" if told.at("form") is None else "buckets"
 
@@ -282,7 +311,7 @@ def _achieved(value: float | None) -> str:
     return "hidden" if value is None else short(value)
 
 
-def _unknown(told: Document, name: str) -> str:
+def _unknown(told: JsonValues, name: str) -> str:
     return "hidden" if name in (told.at("hidden") or ()) else "not known"
 
 

@@ -17,7 +17,6 @@ from indistinct.frequencies.count import Counted, Request
 from indistinct.recoding.outputs import MAIN, SENSITIVE, Buckets, Form
 from indistinct.recoding.transformations import Transformed
 from indistinct.release.certificate import WHOLE, misfit_of
-from indistinct.release.verification.bucket_evidence import BucketEvidence, count_buckets
 from indistinct.release.verification.evidence import published_schema
 from indistinct.release.writing.delimited import MARK
 from indistinct.release.writing.files import certificate_path, table_path
@@ -28,10 +27,12 @@ from indistinct.tables import Reading, Table, open_table
 from indistinct.tables.addresses import address_of, is_elsewhere, without_credentials
 from indistinct.tables.domain import Kind
 from indistinct.tables.fetched import fetch_files, origin_of
+from indistinct.tables.hive import find_partitions
 from indistinct.tables.input_files import read_ordinary
 from indistinct.tables.opening import columns_in
-from indistinct.tables.several import LABELLED, SHEETS, files_of, is_delimited
+from indistinct.tables.several import LABELLED, PARQUET, SHEETS, files_of, is_delimited, kind_of_file
 from indistinct.tables.value import is_table
+from indistinct.view.bucket_evidence import BucketEvidence, count_buckets
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,6 +83,11 @@ class OpenedTables:
         return count_buckets(count, self.buckets, schema, rows=rows, reference=reference, light=light)
 
     @property
+    def main(self) -> Source:
+        """The published table; of a release in several tables, the first."""
+        return self.sources[MAIN]
+
+    @property
     def text(self) -> bool:
         """Whether the release is a text file, which has no types."""
         return any(map(is_delimited, self.sources[MAIN].files))
@@ -122,7 +128,7 @@ def remove_guards(engine: Engine, source: Source, original: tuple[Engine, Source
         data = source.data
         for name in guarded:
             data = data.set_column(data.column_names.index(name), name, remove_guard(data[name]))
-        return replace(source, data=data, learned={})
+        return replace(source, data=data)
     if not isinstance(source, Transformable):
         raise AssertionError("text files are read by engines that can transform columns")
     changes = dict.fromkeys(guarded, lambda column: remove_guard(column.cast(pa.string())))
@@ -161,6 +167,11 @@ def _as_text(published: Any, schema: Schema) -> tuple[Any, Reading | None]:
     """Return a release and how it is read, if it is a text file."""
     is_path = isinstance(published, str | Path | list | tuple) and not lives_elsewhere(published)
     files = files_of(published) if is_path else None
+    if files and kind_of_file(files[0]) in PARQUET and Path(files[0]).is_file():
+        partitions = find_partitions(published, files)
+        names = () if partitions is None else partitions.schema.names
+        quasi = tuple(name for name in published_schema(schema, names).quasi if name in names)
+        return published, Reading(text=quasi) if quasi else None
     if not files or not all(is_delimited(path) and path.is_file() for path in files):
         return published, None
     present = columns_in(files[0])

@@ -17,11 +17,12 @@ from indistinct.engines.base import DatabaseTable, Source
 from indistinct.engines.groups import ValueGroups, groups_of
 from indistinct.errors import IndistinctError, ParameterError
 from indistinct.frequencies.count import Counted, Request
+from indistinct.frequencies.encode import Encoded
 from indistinct.hierarchy import Hierarchy
 from indistinct.models.base import Model
 from indistinct.models.registry import MODELS, all_of, parse_model
 from indistinct.recoding.kinds import Recoding
-from indistinct.recoding.outputs import MAIN, Buckets
+from indistinct.recoding.outputs import Buckets
 from indistinct.recoding.storage import read_recoding
 from indistinct.recoding.transformations import Transformation, check_transformations, kept_hierarchies
 from indistinct.release.opening import (
@@ -38,10 +39,13 @@ from indistinct.release.pseudonyms.making import Pseudonym, kinds_of
 from indistinct.release.release import Release
 from indistinct.release.verification.check import not_shown, transformed_alike
 from indistinct.release.verification.evidence import published_schema
+from indistinct.release.views import encoded_original, view_of
 from indistinct.schema import Schema, require_schema
+from indistinct.tables import open_table
 from indistinct.tables.addresses import address_of
 from indistinct.tables.frames import is_frame
 from indistinct.tables.value import Reading
+from indistinct.view.value import View
 
 Value = TypeVar("Value")
 NO_SCHEMA = "the roles of the columns are not known"
@@ -56,7 +60,8 @@ class Published:
     `foreign_certificate`, of which nothing is taken, and `form_by_certificate` says that nobody else tells that the
     file is in buckets. `hierarchies` are those that labels
     and sensitive values come from. `model` and `algorithm` are what somebody says of how the release was made, and
-    `release` is there where it was made here. `suppression` is what might be dropped, and
+    `release` is there where it was made here, and `sums` are the metrics of one that was made part by part.
+    `suppression` is what might be dropped, and
     `population` is everybody from whom the original was drawn.
     """
 
@@ -74,6 +79,7 @@ class Published:
     suppression: Budget = NO_BUDGET
     population: Any = None
     release: Release | None = None
+    sums: Mapping[str, float] = field(default_factory=dict)
     form_by_certificate: bool = False
     engine: str = "auto"
     memory: str | int | None = None
@@ -89,7 +95,7 @@ class Published:
     @property
     def main(self) -> Source:
         """The published table; of a release in several tables, the first."""
-        return self.tables.sources[MAIN]
+        return self.tables.main
 
     @property
     def buckets(self) -> Buckets | None:
@@ -179,13 +185,30 @@ class Published:
         """Return the distinct combinations of some published columns with their rows, counted once."""
         return self.once(f"groups of {tuple(columns)}", lambda: groups_of(self.main, columns))
 
+    def values_of_original(self, verb: str) -> Mapping[str, Encoded]:
+        """Return the original's columns in codes, encoded once; raise where it is not known."""
+        return self.once("values of the original", lambda: self._encode_original(verb))
+
+    def _encode_original(self, verb: str) -> Mapping[str, Encoded]:
+        whole = open_table(self.require_original(verb)).data
+        return encoded_original(whole, self.schema, hierarchies=self.used_hierarchies)
+
+    def view(self, verb: str) -> View:
+        """Return what the release shows over the values of its original, read once; raise where that is not known."""
+        return self.once("view", lambda: self._view(self.values_of_original(verb)))
+
+    def _view(self, columns: Mapping[str, Encoded]) -> View:
+        domains = {name: column.domain for name, column in columns.items()}
+        return view_of(self.tables, self.schema, domains=domains, hierarchies=self.used_hierarchies)
+
     def cells_of_original(self, verb: str) -> Counted:
         """Return the cells of the original, counted once; raise where it is not known."""
         return self.once("cells of the original", lambda: self._count_original(verb))
 
     def _count_original(self, verb: str) -> Counted:
         engine, whole = open_source(self.require_original(verb), memory=self.memory)
-        return engine.count(whole, Request(self.schema.quasi, (), self.used_hierarchies))
+        counted = engine.count(whole, Request(self.schema.quasi, (), self.used_hierarchies))
+        return replace(counted, row_index=None)
 
     def require_original(self, verb: str) -> Source:
         """Return the original, transformed; raise where it is not known."""
@@ -282,18 +305,20 @@ def is_release(value: Any) -> bool:
 
 
 def _of_release(release: Release) -> Published:
+    # Of a release that was made part by part no more is known than its file shows, and the metrics that add up.
+    made = release.check.assignment is not None
     return Published(
         published_tables(release.tables, release.buckets),
         release.check.schema,
         release.certificate.to_json(),
         model=release.check.model,
         hierarchies=release.hierarchies,
-        # Of a release that was made part by part no more is known than its file shows.
-        recoding=None if release.by_part else release.recoding,
+        recoding=release.recoding if made else None,
         transformations=release.recoding.transformations or {},
         pseudonyms=release.certificate.pseudonyms,
         suppression=release.recoding.budget,
-        release=None if release.by_part else release,
+        release=release if made else None,
+        sums=release.sums,
     )
 
 

@@ -4,15 +4,18 @@ An engine publishes what a recoding assigns, and a model judges what was publish
 """
 
 import logging
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from indistinct.algorithms.explanation import Explanation
+from indistinct.document.blocks import Document
+from indistinct.document.result import Result
 from indistinct.engines.base import Engine, Sink, Source, require_table
 from indistinct.engines.spark.source import frame_of
 from indistinct.errors import Feasible, InfeasibleError, InputError, MissingExtraError
@@ -23,14 +26,14 @@ from indistinct.machine.arguments import with_checked_arguments
 from indistinct.machine.memory import needs_memory
 from indistinct.machine.randomness import Secret
 from indistinct.machine.stages import enter
-from indistinct.markup import Document, piece
 from indistinct.models.base import Model
 from indistinct.recoding.assign import assign
 from indistinct.recoding.intervals import RangeColumn, interval_structs, pandas_intervals, range_column
 from indistinct.recoding.kinds import Recoding, digest
 from indistinct.recoding.outputs import MAIN, Assignment, Buckets
 from indistinct.recoding.storage import files_of_recoding
-from indistinct.release.certificate import SMALLEST, About, Certificate, Overlap, counted_grid, verdict_grid
+from indistinct.recoding.transformations import Transformation
+from indistinct.release.certificate import SMALLEST, About, Certificate, Overlap
 from indistinct.release.history.ledger import Record, reserve
 from indistinct.release.pseudonyms.making import Pseudonym, PseudonymSink, with_pseudonyms
 from indistinct.release.verification.check import Check
@@ -45,15 +48,44 @@ from indistinct.tables.value import ColumnLabels
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Release:
-    """What is published, how it was done, and what was verified.
+class Release(Result):
+    """A verified release: published tables, certificate and recoding. `anonymize`, `apply` and `run` return one.
 
     Only the tables and the certificate are for others. `recoding` and `check` hold original values, and so does a
-    pickle of a release: `write` is the way to others. `counters` say what the search did, and `origin` which file was
-    read. `explanation` says why an algorithm was chosen, where none was named. `record` is what a ledger is to
-    remember once the release is written. `declared` are the hierarchies that it was made with, and `labels` what a
-    statistics program says of its columns. `sums` are metrics that were added up while a release was made part by
-    part, of which no assignment is known.
+    pickle of a release. To share a release, use `write`.
+
+    Attributes
+    ----------
+    certificate
+        What was verified on the published tables.
+    recoding
+        What is published for each combination of quasi-identifier values; `apply` uses it again.
+    check
+        How the release was verified, with what it was compared with.
+    counters
+        Counts of the search, such as the nodes that it visited.
+    tables
+        Published tables by what they hold; `table` is the main one.
+    origin
+        File that was read.
+    explanation
+        Why an algorithm was chosen, where none was named.
+    record
+        What a ledger records once the release is written.
+    declared
+        Hierarchies that it was made with.
+    labels
+        What a statistics file says about its columns.
+    sums
+        Metrics that were added up while a release was made part by part.
+
+    Examples
+    --------
+    >>> import indistinct as ind
+    >>> table = pa.table({"age": [21, 22, 41, 42], "disease": ["flu", "cold", "flu", "flu"]})
+    >>> schema = ind.Schema(quasi=["age"], sensitive=["disease"])
+    >>> ind.anonymize(table, schema, model="k-anonymity:k=2", algorithm="mondrian")
+    <Release of 4 rows in 2 classes>
     """
 
     certificate: Certificate
@@ -77,10 +109,9 @@ class Release:
         shown = self.certificate
         return f"<Release of {shown.rows} rows in {shown.classes} {'classes' if shown.form is None else 'buckets'}>"
 
-    def _repr_html_(self) -> str:
-        """Return what a notebook shows: what was promised and counted, and no row."""
-        told = Document("certificate", self.certificate.to_json())
-        return piece(repr(self).strip("<>"), verdict_grid(told), counted_grid(told), notes=self.certificate.warnings)
+    def document(self) -> Document:
+        """Return the certificate as a document under a title of the release; no row is in it."""
+        return replace(self.certificate.document(), title=repr(self).strip("<>"))
 
     @property
     def table(self) -> pa.Table:
@@ -108,21 +139,15 @@ class Release:
         return self.check.assignment
 
     @property
-    def by_part(self) -> bool:
-        """Whether it was made part by part, so that no assignment is kept."""
-        return self.check.assignment is None
-
-    @property
     def schema(self) -> Schema:
         """The roles of the published columns."""
-        if self.by_part:
-            return published_schema(self.check.schema, self.table.column_names)
-        return self.assignment.layout.schema
+        made = self.check.assignment
+        return published_schema(self.check.schema, self.table.column_names) if made is None else made.layout.schema
 
     @property
     def buckets(self) -> Buckets | None:
         """How the release shows its buckets, if it has any."""
-        return None if self.by_part else self.assignment.layout.buckets
+        return self.check.buckets
 
     def classes(self) -> pa.Table:
         """Return the equivalence classes: what each shows, and its number of rows."""
@@ -188,15 +213,18 @@ class Release:
         overwrite: bool = False,
         smallest_count: int = SMALLEST,
         writing: Writing | None = None,
+        partition_by: Sequence[str] = (),
     ) -> Certificate:
         """Write every table and, with it, the certificate: all whole, or nothing. Return the final certificate.
 
         The files are verified as they were written. A further table of `release.csv` is `release.sensitive.csv`. The
         file that was read is never replaced. The certificate beside it has no counts below `smallest_count` that
         readers cannot count themselves. A `DatabaseTable` is a place as well. `writing` is how text files look: their
-        delimiter, decimal mark, encoding.
+        delimiter, decimal mark, encoding. With `partition_by`, `release.parquet` is a folder with one partition for
+        each combination of values of these columns.
         """
         require_table(path)
+        self.check.check_partitioning(partition_by)
         place = place_at(path)
         place.require_other(self.origin)
 
@@ -212,7 +240,8 @@ class Release:
                 overwrite=overwrite,
                 record=self.record,
                 smallest_count=smallest_count,
-                writing=replace(writing or Writing(), labels=self.labels),
+                writing=with_columns(writing or Writing(), self.labels, self.check.transformations),
+                partition_by=partition_by,
             )
 
     @with_checked_arguments
@@ -281,7 +310,7 @@ class Publication:
     def publish(self, assignment: Assignment, sink: Sink) -> None:
         """Give a sink the published tables, with pseudonyms in place of identifiers that are shown."""
         around = PseudonymSink.around(sink, self.pseudonyms, secret=self.secret)
-        self.engine.publish(self.source, assignment, around, secret=self.secret)
+        self.engine.publish(self.source, assignment, around, secret=self.secret, row_index=self.counted.row_index)
 
 
 @needs_memory("verifying and writing the release")
@@ -310,37 +339,96 @@ def publish(
     others = None
     if job.population is not None:
         others = count_people(Population(job.engine, job.population, job.schema, job.recoding))
-    check = Check(job.engine, job.schema, job.model, buckets, job.counted, assignment, about=about, population=others)
+    reference = replace(job.counted, row_index=None)  # a release keeps nothing of single rows
+    check = Check(job.engine, job.schema, job.model, buckets, reference, assignment, about=about, population=others)
     check = replace(check, transformations=job.recoding.transformations or {})
-    origin, labels = job.source.path, labels_of(job.source, job.schema)
-    place, names = destination.place, tuple(assignment.layout.tables)
+    keys = tuple(Path(each.key) for each in job.pseudonyms.values() if each.key is not None)
+    draft = Draft(
+        job.source,
+        check,
+        tuple(assignment.layout.tables),
+        partial(job.publish, assignment),
+        recoding=lambda: job.recoding,
+        files=partial(files_of_recoding, job.recoding),
+        counters=lambda: counters or {},
+        record=job.record,
+        keys=keys,
+    )
+    return make_release(draft, destination)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Draft:
+    """A release that is not made yet: what fills its tables, and what they must satisfy.
+
+    `recoding`, `counters` and `sums` are called when the tables are filled; `files` gives the private files of the
+    recoding, by path. `keys` are files of pseudonyms' keys, which no output may replace.
+    """
+
+    source: Source
+    check: Check
+    tables: tuple[str, ...]
+    fill: Callable[[Sink], None]
+    recoding: Callable[[], Recoding]
+    files: Callable[[str | Path], Mapping[Path, Callable[[Path], None]]]
+    counters: Callable[[], Mapping[str, float]]
+    sums: Callable[[], Mapping[str, float]] = dict
+    record: Record | None = None
+    keys: tuple[Path, ...] = ()
+
+
+def make_release(draft: Draft, destination: Destination) -> Release:
+    """Fill the tables of a release, in memory or at a destination, and return it once they are verified."""
+    draft.check.check_partitioning(destination.partition_by)
+    place, labels = destination.place, labels_of(draft.source, draft.check.schema)
+    lies: Mapping[str, pa.Table]
     if place is None:
         kept = _Kept()
-        job.publish(assignment, kept)
-        certificate = check.certify_tables(kept.tables)
-        made = Release(certificate, job.recoding, check, counters or {}, kept.tables, origin, labels=labels)
-        return replace(made, record=job.record)
-    keys = (None if each.key is None else Path(each.key) for each in job.pseudonyms.values())
-    for read in (*(job.source.files or (origin,)), *keys):
-        place.require_other(read)
-    tables: dict[str, pa.Table] = {}
+        draft.fill(kept)
+        certificate, lies = draft.check.certify_tables(kept.tables), kept.tables
+    else:
+        for read in (*(draft.source.files or (draft.source.path,)), *draft.keys):
+            place.require_other(read)
+        tables: dict[str, pa.Table] = {}
+        schemas: dict[str, pa.Schema] = {}
 
-    def fill(sink: Sink) -> None:
-        job.publish(assignment, sink)
-        tables.update(sink.tables if isinstance(sink, StagedTables) else {})
+        def fill(sink: Sink) -> None:
+            draft.fill(sink)
+            if isinstance(sink, StagedTables):
+                tables.update(sink.tables)
+                schemas.update(sink.schemas if destination.partition_by else {})
 
-    certificate = place.write(
-        fill,
-        check,
-        tables=names,
-        private={} if destination.save_recoding is None else files_of_recoding(job.recoding, destination.save_recoding),
-        overwrite=destination.overwrite,
-        record=job.record,
-        smallest_count=destination.smallest_count,
-        writing=replace(destination.writing, labels=labels),
+        certificate = place.write(
+            fill,
+            draft.check,
+            tables=draft.tables,
+            private={} if destination.save_recoding is None else draft.files(destination.save_recoding),
+            overwrite=destination.overwrite,
+            record=draft.record,
+            smallest_count=destination.smallest_count,
+            writing=with_columns(destination.writing, labels, draft.check.transformations),
+            partition_by=destination.partition_by,
+        )
+        lies = tables or WrittenTables(place, draft.tables, schemas)
+    return Release(
+        certificate,
+        draft.recoding(),
+        draft.check,
+        draft.counters(),
+        lies,
+        draft.source.path,
+        record=draft.record,
+        labels=labels,
+        sums=draft.sums(),
     )
-    lies = tables or WrittenTables(place, names)
-    return Release(certificate, job.recoding, check, counters or {}, lies, origin, record=job.record, labels=labels)
+
+
+def with_columns(
+    writing: Writing, labels: Mapping[str, ColumnLabels], transformations: Mapping[str, Transformation]
+) -> Writing:
+    """Return how a release is written, with what is known of its columns."""
+    whole = frozenset(name for name, each in transformations.items() if each.rounds_to_whole)
+    return replace(writing, labels=labels, whole=whole)
 
 
 def labels_of(source: Source, schema: Schema) -> dict[str, ColumnLabels]:

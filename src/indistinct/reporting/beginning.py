@@ -8,6 +8,21 @@ from shlex import quote
 from typing import Any
 
 import indistinct
+from indistinct.document.blocks import (
+    Block,
+    Cell,
+    Code,
+    JsonValues,
+    Listing,
+    Notice,
+    Paragraph,
+    Section,
+    Terms,
+    Tone,
+    grid,
+    sentence,
+)
+from indistinct.evaluation.assess.profiles import limits_in_words
 from indistinct.figures import count_unit, number, percent
 from indistinct.job.as_command import (
     Flag,
@@ -20,16 +35,13 @@ from indistinct.job.as_command import (
     write_flags,
 )
 from indistinct.job.policy.writing import policy_to_toml
-from indistinct.markup import Cell, Document, grid
 from indistinct.models.registry import parse_model_or_none
 from indistinct.models.words import promise_for_one
 from indistinct.recoding.transformations import parse_transformation
 from indistinct.release.certificate import counted_grid, groups_of, verdict_grid
-from indistinct.reporting.content import Block, Code, Listing, Notice, Paragraph, Section, Terms, Tone, sentence
 from indistinct.reporting.facts import Facts
 from indistinct.reporting.subject import Subject, file_name_of
 from indistinct.spelling import spell
-from indistinct.study.assess.profiles import limits_in_words
 
 MOST_POLICY = 20_000
 """So many characters of a policy are shown; of more, its digest says which one it was."""
@@ -63,27 +75,27 @@ def verdict(facts: Facts, *, internal: bool) -> Section:
 
 def _key_figures(facts: Facts) -> tuple[tuple[str, Cell | None], ...]:
     """Return what everybody asks first: how many are published, in which groups, at which risk and cost."""
-    told, risk, cost = (facts.document(name) for name in ("certificate", "assess", "measure"))
+    told, risk, cost = (facts.json(name) for name in ("certificate", "assess", "measure"))
     found: list[tuple[str, Cell | None]] = []
     if told is not None:
         found.append(("published rows", told.figure("rows")))
         found.append((groups_of(told), _groups_in_words(told)))
     # In buckets quasi-identifiers are published as they are: what a bucket hides is a value, and nobody's row.
     if risk is not None and risk.at("form") is None and risk.at("prosecutor", "highest") is not None:
-        found.append(("highest risk of being found", risk.figure("prosecutor", "highest", words=percent)))
+        found.append(("highest risk of re-identification", risk.figure("prosecutor", "highest", words=percent)))
     if cost is not None and cost.at("metrics", "loss") is not None:
         found.append(("detail lost", cost.figure("metrics", "loss", words=percent)))
     return tuple(found)
 
 
-def _groups_in_words(told: Document) -> str:
+def _groups_in_words(told: JsonValues) -> str:
     unit = "people" if told.at("people") else "rows"
     return f"{number(told.at('classes'))}; the smallest has {count_unit(told.at('smallest_class') or 0, unit)}"
 
 
 def summary(facts: Facts) -> Section:
     """Say what was promised, whether it holds, and what was counted."""
-    told = facts.document("certificate")
+    told = facts.json("certificate")
     blocks: list[Block] = []
     if told is None:
         blocks.append(Notice(facts.why_not("certificate")))
@@ -94,10 +106,10 @@ def summary(facts: Facts) -> Section:
         if told.at("hidden"):
             count = number(told.at("smallest_count") or 0)
             blocks.append(Paragraph(f"Counts below {count}, and figures that tell one, are hidden."))
-    return Section("summary", "What was promised, and whether it holds", tuple(blocks))
+    return Section("summary", "Privacy guarantee", tuple(blocks))
 
 
-def _promises(facts: Facts, told: Document) -> list[Block]:
+def _promises(facts: Facts, told: JsonValues) -> list[Block]:
     """Say what each promise means for one person."""
     models = [parse_model_or_none(str(each["model"])) for each in told.at("verdicts") or ()]
     said = tuple(promise_for_one(model, facts.subject.schema) for model in models if model is not None)
@@ -106,7 +118,7 @@ def _promises(facts: Facts, told: Document) -> list[Block]:
 
 def _open(facts: Facts) -> list[Block]:
     """Say the verdict first: what is open, what holds, and what nobody looked at."""
-    verdict = facts.document("verdict")
+    verdict = facts.json("verdict")
     if verdict is None:
         return [Notice(f"There is no verdict. {facts.why_not('verdict')}")]
     tone: Tone = verdict.at("tone")
@@ -118,17 +130,17 @@ def _open(facts: Facts) -> list[Block]:
     return said
 
 
-def _verdict(facts: Facts, told: Document) -> list[Block]:
+def _verdict(facts: Facts, told: JsonValues) -> list[Block]:
     """Say whether promises hold, and who counted: this report, or whoever wrote the certificate beside the file."""
     holds, not_here = bool(told.at("holds")), facts.reasons.get("certificate")
     if not_here is not None:
-        said = "The certificate beside the file says that every promise holds; this report did not count it."
-        said = said if holds else "The certificate beside the file says that a promise does NOT hold."
-        table = verdict_grid(told, caption="What was promised, and what the certificate beside the file says")
+        said = "The certificate of the file says that the privacy guarantee is satisfied; this report did not count it."
+        said = said if holds else "The certificate of the file says that the privacy guarantee is NOT satisfied."
+        table = verdict_grid(told, caption="Privacy models, as the certificate of the file says")
         return [Notice(said, "warning" if holds else "bad"), Notice(not_here), table, counted_grid(told)]
     by = "in people, by what is published of their rows" if told.at("people") else "on the published table"
-    said = f"Every promise holds, counted {by}." if holds else "A promise does NOT hold."
-    verdict = facts.document("verdict")
+    said = f"The privacy guarantee is satisfied, counted {by}." if holds else "The privacy guarantee is NOT satisfied."
+    verdict = facts.json("verdict")
     # Nothing is good beside something that is open.
     clear = verdict is not None and not any(line["state"] in ("failed", "warning") for line in verdict.at("lines"))
     tone: Tone = ("good" if clear else "warning") if holds else "bad"
@@ -137,7 +149,7 @@ def _verdict(facts: Facts, told: Document) -> list[Block]:
 
 def identity(facts: Facts, *, made: str, policy_digest: str | None, internal: bool) -> Section:
     """Say which release this is about, by digests."""
-    subject, told = facts.subject, facts.document("certificate")
+    subject, told = facts.subject, facts.json("certificate")
     name = file_name_of(subject)
     pairs: list[tuple[str, Cell | None]] = [
         ("release", name or "a table in memory, not written yet"),
@@ -158,13 +170,13 @@ def identity(facts: Facts, *, made: str, policy_digest: str | None, internal: bo
 
 
 def _digest(facts: Facts) -> str:
-    told = facts.document("certificate")
+    told = facts.json("certificate")
     found = facts.subject.file_certificate.get("output_digest") or (told and told.at("output_digest"))
-    return str(found or "not known: there is no certificate beside it")
+    return str(found or "not known: it has no certificate")
 
 
 def _algorithm(facts: Facts) -> str:
-    told = facts.document("certificate")
+    told = facts.json("certificate")
     named = told and told.at("algorithm")
     return str(named or "not known")
 
@@ -215,53 +227,56 @@ def purpose(facts: Facts, *, internal: bool) -> Section:
     if missing:
         where = " The table [about] of a policy holds them." if internal else ""
         blocks.append(Notice(f"Not stated: {'; '.join(missing)}.{where}"))
-    blocks += [Paragraph("Attackers that are assumed:"), Listing((*_list_assumed(facts), *stated.assumed))]
-    blocks += [Paragraph("Attackers that are not assumed:"), Listing((*_list_not_assumed(facts), *stated.not_assumed))]
+    blocks += [Paragraph("Attackers that are considered:"), Listing((*_list_assumed(facts), *stated.assumed))]
+    blocks += [
+        Paragraph("Attackers that are not considered:"),
+        Listing((*_list_not_assumed(facts), *stated.not_assumed)),
+    ]
     return Section("purpose", "Purpose, recipient, attackers", tuple(blocks))
 
 
 def _list_assumed(facts: Facts) -> tuple[str, ...]:
-    schema, told = facts.subject.schema, facts.document("certificate")
+    schema, told = facts.subject.schema, facts.json("certificate")
     known = ", ".join(schema.quasi)
     people = "person" if not schema.person else "person with several rows"
     groups = "class" if told is None or groups_of(told) == "classes" else "bucket"
     found = [
-        f"somebody who knows that a {people} is in the table, and all of: {known} (prosecutor)",
-        f"somebody who knows the same, but not whether the person is in the table (journalist): no safer than the "
+        f"an attacker who knows that a {people} is in the table, and all of: {known} (prosecutor)",
+        f"an attacker who knows the same, but not whether the person is in the table (journalist): no safer than the "
         f"prosecutor's {groups} makes it, unless a population is known",
-        "somebody who links the whole table with a register and counts how many are right (marketer)",
+        "an attacker who links the whole table with a register and counts how many are right (marketer)",
     ]
     if schema.insensitive:
         found.append(
-            f"somebody who knows one or two of the columns that are not recoded: {', '.join(schema.insensitive)}"
+            f"an attacker who knows one or two of the columns that are not recoded: {', '.join(schema.insensitive)}"
         )
     if schema.sensitive:
-        found.append(f"somebody who finds the {groups} of a person and reads off {', '.join(schema.sensitive)}")
+        found.append(f"an attacker who finds the {groups} of a person and reads off {', '.join(schema.sensitive)}")
     return tuple(found)
 
 
 def _list_not_assumed(facts: Facts) -> tuple[str, ...]:
-    schema, told = facts.subject.schema, facts.document("certificate")
+    schema, told = facts.subject.schema, facts.json("certificate")
     found = []
     if schema.insensitive:
         found.append(
-            f"somebody who knows more than two of {', '.join(schema.insensitive)} of a person, or quasi-identifiers as "
-            "well: declared insensitive"
+            f"an attacker who knows more than two of {', '.join(schema.insensitive)} of a person, or quasi-identifiers "
+            "as well: declared insensitive"
         )
     if schema.sensitive:
-        found.append("somebody who knows sensitive values of many others in the table, or rules them out")
+        found.append("an attacker who knows sensitive values of many others in the table, or rules them out")
     if not (told and told.at("overlap")):
-        found.append("somebody who holds another release about the same people: none was compared with this one")
+        found.append("an attacker who holds another release about the same people: none was compared with this one")
     found += [
-        "somebody who has the original, the recoding, or the machine that this was made on",
-        "somebody who has whatever will be published about these people later",
+        "an attacker who has the original, the recoding, or the machine that this was made on",
+        "an attacker who has whatever will be published about these people later",
     ]
     return tuple(found)
 
 
 def columns(facts: Facts, *, internal: bool) -> Section:
     """Say of every column which role it has, why, what was done to it, and what it lost."""
-    found = facts.document("columns")
+    found = facts.json("columns")
     rows: list[tuple[Cell, ...]] = []
     reasons = any(each.get("reason") for each in (found.content if found else {}).values())
     for name in {} if found is None else found.content:

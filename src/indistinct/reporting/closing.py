@@ -4,26 +4,24 @@ from collections.abc import Iterator
 from typing import Any
 
 from indistinct.algorithms.auto import Auto
-from indistinct.figures import number
-from indistinct.markup import Cell, grid
-from indistinct.reporting.content import Block, Listing, Notice, Paragraph, Section, Terms
+from indistinct.document.blocks import Block, Listing, Notice, Paragraph, Section, Terms, grid
 from indistinct.reporting.facts import Facts
 
 GLOSSARY = {
-    "attacker": "somebody who tries to learn something of a person from the release and what else they know",
+    "attacker": "a person who tries to learn something about a person from the release and from other knowledge",
     "bucket": "rows of a release among which the links between columns are broken",
     "certificate": "what was verified on the published table",
     "class": "the published rows that agree in all quasi-identifiers",
     "homogeneous": "of a class: all of its members have the same sensitive value",
     "identifier": "a column that names a person; dropped, or shown as a pseudonym",
-    "insensitive": "a column that is not recoded: published as it is, or transformed; whom it singles out is counted",
+    "insensitive": "a column that is not generalized: unmodified or masked; rows that are unique on it are counted",
     "journalist": "an attacker who does not know who is in the table",
     "k": "how many rows, or people, a class has at least",
     "l": "how many different sensitive values a class has at least",
     "loss": "the mean share of detail that a cell lost: 0 is untouched, 1 all gone",
     "marketer": "an attacker who links the whole table and counts hits",
     "profile": "the risk that is acceptable for a way of giving data away: public, licensed or internal",
-    "promise": "what a model guarantees of the published table, counted on it",
+    "privacy guarantee": "what a privacy model guarantees of the published table, counted on it",
     "prosecutor": "an attacker who knows that a person is in the table",
     "quasi-identifier": "a column that others may know about a person; recoded",
     "recoding": "what is published for each combination of quasi-identifier values",
@@ -36,8 +34,8 @@ GLOSSARY = {
     "β, δ": "how much more likely a class makes a sensitive value than it is among all",
 }
 HISTORY = (
-    "A history are the classes that somebody stands in, release by release, and none where the person is missing. "
-    "Values are not compared: what models promise of sensitive values holds for the people of this release alone."
+    "A history has the classes of a person, release by release, and none where the person is missing. "
+    "Values are not compared: guarantees about sensitive values cover the people of this release alone."
 )
 
 
@@ -49,25 +47,14 @@ def why(facts: Facts, *, internal: bool) -> Section:
     elif facts.explanation is None:
         blocks.append(_explain_no_choice(facts))
     else:
-        found = facts.explanation
-        rows: list[tuple[Cell, ...]] = [
-            (
-                each.algorithm,
-                found.spell_loss(each.loss or 0.0),
-                number(each.classes),
-                number(each.suppressed),
-            )
-            for each in found.ranking
-        ]
-        heads = (found.metric, "classes", "suppressed")
-        blocks += [grid("What was tried, the best first", ("algorithm", *heads), rows, right=heads)]
-        blocks.append(Listing(found.sentences()))
+        blocks.append(facts.explanation.attempt_grid())
+        blocks.append(Listing(facts.explanation.sentences()))
     return Section("why", "Why this solution", tuple(blocks))
 
 
 def _explain_no_choice(facts: Facts) -> Block:
     """Say why there is no choice to explain: the algorithm was named, or this is not the run that chose it."""
-    subject, told = facts.subject, facts.document("certificate")
+    subject, told = facts.subject, facts.json("certificate")
     if subject.applied:
         return Paragraph("A stored recoding was applied: nothing was searched for this table.")
     made = str((told and told.at("algorithm")) or "an algorithm that is not known")
@@ -84,20 +71,20 @@ def _explain_no_choice(facts: Facts) -> Block:
 
 def earlier(facts: Facts) -> Section:
     """Say what this release and earlier ones tell together."""
-    told = facts.document("certificate")
+    told = facts.json("certificate")
     overlap = told and told.at("overlap")
     if told is None or not overlap:
         said = "No earlier release was compared with this one. A ledger remembers releases of the same people."
         return Section("earlier", "Earlier releases", (Notice(said),))
     lines = {
         "releases": "earlier releases that were compared",
-        "k": "people who must share a history, by the largest promise",
+        "k": "people who must share a history, by the largest k",
         "shared_people": "people who are in this release and in an earlier one",
         "smallest_history": "people who share a history of classes, at least",
-        "people_below": "people among fewer than promised",
+        "people_below": "people who share a history with fewer than k",
         "people_joined": "of them, people who are in this release alone",
         "people_left": "of them, people who are in earlier releases alone",
-        "people_before": "people who were among fewer than promised before, of whom this release says nothing",
+        "people_before": "people who shared a history with fewer than k before, and are not in this release",
     }
     rows = [(words, told.figure("overlap", key, absent="hidden")) for key, words in lines.items()]
     table = grid("This release and earlier ones together", ("counted", "number"), rows, right=("number",))
@@ -110,22 +97,24 @@ def limits(facts: Facts) -> Section:
 
 
 def _limits(facts: Facts) -> Iterator[str]:
-    schema, told = facts.subject.schema, facts.document("certificate")
+    schema, told = facts.subject.schema, facts.json("certificate")
     others = ", ".join((*schema.sensitive, *schema.insensitive))
-    beyond = f" Whoever knows another published column of a person ({others}) may find the row." if others else ""
-    yield f"Every promise is relative to the columns that were named quasi-identifiers.{beyond}"
+    beyond = (
+        f" An attacker who knows another published column of a person ({others}) may find the row." if others else ""
+    )
+    yield f"The guarantee covers the columns that were named quasi-identifiers.{beyond}"
     models = " ".join(str(verdict["model"]) for verdict in (told and told.at("verdicts")) or ())
     if schema.sensitive and not any(
         name in models for name in ("diversity", "diverse", "closeness", "beta", "delta-disclosure", "alpha")
     ):
-        yield "No promise was made about sensitive values: if all of a class share one, it is disclosed."
+        yield "No guarantee covers sensitive values: if all of a class share one, it is disclosed."
     if schema.sensitive:
         yield "Sensitive values are not recoded; a value that occurs once may name its owner."
-    yield "It may be learned that a person is in the table, or is not: no model here promises otherwise."
+    yield "It may be learned that a person is in the table, or is not: no model here prevents that."
     yield "Releases about the same people may tell together what each hides alone, also releases by others."
     yield "Algorithms are public and recode no more than needed, which itself tells something (minimality)."
     if facts.subject.in_buckets:
-        yield "In buckets, quasi-identifiers may be published as they are: who is in the table may be seen."
+        yield "In buckets, quasi-identifiers may be unmodified: who is in the table may be seen."
     yield "An attack that fails here shows that this attack fails, not that none succeeds."
     yield "This is no differential privacy: the guarantee depends on what others know."
     if facts.reasons.get("why"):

@@ -8,6 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from indistinct.evaluation.measure.distributions import marginal
+from indistinct.evaluation.measure.measure import column_losses
 from indistinct.figures import number
 from indistinct.frequencies.encode import Encoded, encode_column
 from indistinct.hierarchy import Hierarchy
@@ -16,17 +18,15 @@ from indistinct.recoding.outputs import ENDS, SENSITIVE, Assignment
 from indistinct.recoding.transformations import parse_transformation
 from indistinct.reporting.subject import Subject
 from indistinct.schema import Role
-from indistinct.study.measure.distributions import marginal
-from indistinct.study.measure.measuring import column_losses
-from indistinct.study.measure.possible_values import PossibleValues, as_it_is
 from indistinct.tables import open_table
 from indistinct.tables.domain import Domain
 from indistinct.tables.value import ColumnLabels
+from indistinct.view.value import View, unmodified
 
 MOST_BARS = 12
 """Of a column with more values, close or rare ones share a bar."""
 MISSING = "missing"
-AS_IT_IS = "published as it is"
+AS_IT_IS = "unmodified"
 UNKNOWN = "cannot be told without the original"
 
 
@@ -164,7 +164,7 @@ def _transformation(subject: Subject, name: str, *, untouched: bool | None) -> s
     if buckets is not None:
         if name in buckets.generalized:
             return "generalized, and its links to other columns broken inside buckets"
-        return "values as they are; links to other columns broken inside buckets"
+        return "values unmodified; links to other columns broken inside buckets"
     if role is not Role.QUASI:
         return AS_IT_IS if subject.published.original is not None or subject.transformations_known else UNKNOWN
     coarser = _words(subject.published.used_hierarchies.get(name))
@@ -220,13 +220,13 @@ def _words(hierarchy: Hierarchy | None) -> str:
     return kinds.get(str(kind), "a declared hierarchy")
 
 
-def shares_of(columns: Mapping[str, Encoded], shown: PossibleValues) -> dict[str, ColumnShares]:
+def shares_of(columns: Mapping[str, Encoded], shown: View) -> dict[str, ColumnShares]:
     """Return the distribution of every column before and after; a label is spread evenly over what it covers."""
-    whole, found = as_it_is(columns), {}
+    whole, found = unmodified(columns), {}
     for name, column in columns.items():
         size = len(column.domain)
         before, after = marginal(whole, name, size), marginal(shown, name, size)
-        exact = shown.covers[name].exact
+        exact = shown.columns[name].cover.exact
         groups, labels = _group_values(column.domain, before)
         sums = [np.bincount(groups, weights=each, minlength=len(labels)) for each in (before, after)]
         few = exact and size <= MOST_BARS

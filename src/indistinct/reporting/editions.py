@@ -11,21 +11,23 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
+from indistinct.document.blocks import JsonValues, Notice, Section
 from indistinct.errors import InputError, ParameterError
-from indistinct.markup import Document
+from indistinct.evaluation.assess.assess import assess
+from indistinct.evaluation.verdict import Figures, Verdict, subsets_promised, verdict_of
+from indistinct.evaluation.verdict_line import Line
 from indistinct.release.certificate import ALWAYS_SHOWN, FIGURES, SAMPLE_SIZE, SMALLEST_GROUPS, for_others
 from indistinct.release.certificate import HIDDEN as NOT_TOLD
 from indistinct.release.published import Published
 from indistinct.reporting.columns import AS_IT_IS, published_codes
-from indistinct.reporting.content import EDITIONS, Edition, Notice, Section
 from indistinct.reporting.facts import NOT_COUNTED, Facts
 from indistinct.reporting.subject import Subject
 from indistinct.schema import did_you_mean
-from indistinct.study.assess.assessing import assess
-from indistinct.study.verdict import Figures, Line, Verdict, subsets_promised, verdict_of
 
+Edition = Literal["internal", "external"]
+EDITIONS: tuple[Edition, ...] = ("internal", "external")
 WITHHELD = "This compares the release with its original, or with people: readers are not told it."
 """Why something is not there for readers. Nothing is said of it where it would stand, and once for all at the end."""
 NOT_TRIED = "No attack was tried for this edition: guesses are judged by the original, which was not at hand."
@@ -52,10 +54,10 @@ def for_readers(facts: Facts) -> Facts:
     """Return the facts that an external edition may know."""
     subject = facts.subject
     reasons = {name: _uncounted(reason) for name, reason in facts.reasons.items()}
-    documents: dict[str, Document] = {}
+    documents: dict[str, JsonValues] = {}
     told = _certificate(facts)
     if told is not None:
-        documents["certificate"] = Document("certificate", told)
+        documents["certificate"] = JsonValues("certificate", told)
     figures, risk = None, None
     try:
         figures, risk = _risk(subject)
@@ -63,21 +65,21 @@ def for_readers(facts: Facts) -> Facts:
         reasons["assess"] = f"This could not be computed: {error.message}."
     verdict = _verdict_for_readers(facts, figures, told)
     if verdict is not None:
-        documents["verdict"] = Document("verdict", verdict.to_json())
+        documents["verdict"] = JsonValues("verdict", verdict.to_json())
     if risk is not None:
-        documents["assess"] = Document("assess", risk)
+        documents["assess"] = JsonValues("assess", risk)
     elif subject.schema.person:
         reasons["assess"] = WITHHELD
-    documents["columns"] = Document("columns", _columns(facts))
-    documents["suppression"] = Document("suppression", {"starred": _at(facts, "suppression", "starred") or {}})
+    documents["columns"] = JsonValues("columns", _columns(facts))
+    documents["suppression"] = JsonValues("suppression", {"starred": _at(facts, "suppression", "starred") or {}})
     coarse = _coarse(facts)
     if coarse is None:
         reasons["measure"] = WITHHELD
     else:
-        documents["measure"] = Document("measure", {"metrics": coarse})
+        documents["measure"] = JsonValues("measure", {"metrics": coarse})
     attacks = _attacks(facts)
     if attacks is not None:
-        documents["attack"] = Document("attack", attacks)
+        documents["attack"] = JsonValues("attack", attacks)
     elif subject.published.raw is None:
         reasons["attack"] = NOT_TRIED
     withheld = ("distributions", "query", "classify", "membership", "before", "population", "why", "subgroups")
@@ -99,7 +101,7 @@ def _uncounted(reason: str) -> str:
 
 def _certificate(facts: Facts) -> dict[str, Any] | None:
     """Return the certificate for others; one that lies beside a file is such a one."""
-    found = facts.document("certificate")
+    found = facts.json("certificate")
     if found is None:
         return None
     if facts.certificate is None:
@@ -210,7 +212,7 @@ def _columns(facts: Facts) -> dict[str, Any]:
 
     What a statistics program calls a column is told of those that are published, and of its codes what is shown there.
     """
-    found, subject = facts.document("columns"), facts.subject
+    found, subject = facts.json("columns"), facts.subject
     shown, told = ("role", "reason", "transformation", "after"), {}
     for name, each in ({} if found is None else found.content).items():
         published = name in subject.schema.published
@@ -237,7 +239,7 @@ def _enough(facts: Facts) -> int:
 
 def _attacks(facts: Facts) -> dict[str, Any] | None:
     """Return which attacks were tried, and whether any did better than chance."""
-    found = facts.document("attack")
+    found = facts.json("attack")
     if found is None:
         return None
     tried = sorted(each["attack"] for each in found.at("outcomes"))
@@ -245,7 +247,7 @@ def _attacks(facts: Facts) -> dict[str, Any] | None:
 
 
 def _at(facts: Facts, name: str, *path: str) -> Any:
-    found: Document | None = facts.document(name)
+    found: JsonValues | None = facts.json(name)
     return None if found is None else found.at(*path)
 
 

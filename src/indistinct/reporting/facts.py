@@ -8,28 +8,28 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from indistinct.algorithms.explanation import Explanation
+from indistinct.document.blocks import JsonValues
 from indistinct.errors import InputError, MissingExtraError, OriginalError, ParameterError
-from indistinct.markup import Document
+from indistinct.evaluation.assess.assess import assess, attack_figures
+from indistinct.evaluation.assess.membership import Membership, membership_by_kind
+from indistinct.evaluation.attack.attack import attack_all
+from indistinct.evaluation.measure.distributions import Distributions
+from indistinct.evaluation.measure.learning.classification import classify
+from indistinct.evaluation.measure.measure import assignment_of, distributions, measure
+from indistinct.evaluation.query.query import workload_error
+from indistinct.evaluation.query.workload import WorkloadErrors
+from indistinct.evaluation.verdict import AttackFigures, Figures, Verdict, verdict_of
+from indistinct.evaluation.verify import verify
 from indistinct.metrics import Measurements
 from indistinct.recoding.outputs import Assignment
 from indistinct.release.certificate import Certificate
 from indistinct.reporting.columns import ColumnShares, column_facts, shares_of, suppression_facts
 from indistinct.reporting.subject import Subject
-from indistinct.study.assess.assessing import assess, attack_figures
-from indistinct.study.assess.membership import Membership, membership_by_kind
-from indistinct.study.attack.attacking import attack_all
-from indistinct.study.measure.distributions import Distributions
-from indistinct.study.measure.learning.classification import classify
-from indistinct.study.measure.measuring import assignment_of, distributions, measure, values_before_and_after
-from indistinct.study.query.querying import workload_error
-from indistinct.study.query.workload import WorkloadErrors
-from indistinct.study.verdict import AttackFigures, Figures, Verdict, verdict_of
-from indistinct.study.verify import verify
 
 NO_ORIGINAL = "The original was not given, so this cannot be told: give it with original=… (--original)."
 NO_POPULATION = "No population was given: every look-alike is taken to be in the table itself (--population)."
 OF_BUCKETS = (
-    "The population was not used: buckets show quasi-identifiers as they are, and look-alikes in it hide nobody."
+    "The population was not used: buckets show quasi-identifiers unmodified, and population matches hide no row."
 )
 NO_WORKLOAD = "No workload was given: queries were not compared (workload=…, --workload)."
 NOT_LEARNED = "Nothing was learned from the release: no classifier was asked for (target=…, --learn)."
@@ -53,7 +53,7 @@ class Facts:
     """
 
     subject: Subject
-    documents: Mapping[str, Document]
+    documents: Mapping[str, JsonValues]
     reasons: Mapping[str, str] = field(default_factory=dict)
     certificate: Certificate | None = None
     explanation: Explanation | None = None
@@ -63,7 +63,7 @@ class Facts:
     errors: WorkloadErrors | None = None
     verdict: Verdict | None = None
 
-    def document(self, name: str) -> Document | None:
+    def json(self, name: str) -> JsonValues | None:
         """Return what a function gave, None where it gave nothing."""
         return self.documents.get(name)
 
@@ -77,11 +77,11 @@ class _Gathering:
 
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
-        self.documents: dict[str, Document] = {}
+        self.documents: dict[str, JsonValues] = {}
         self.reasons: dict[str, str] = {}
 
     def add(self, name: str, content: Mapping[str, Any]) -> None:
-        self.documents[name] = Document(name, content)
+        self.documents[name] = JsonValues(name, content)
 
     def attempt(
         self,
@@ -203,7 +203,7 @@ def _add_distances(found: _Gathering) -> tuple[Distributions | None, Mapping[str
     given = found.subject.published
 
     def run() -> tuple[Distributions, Mapping[str, ColumnShares]]:
-        return distributions(given), shares_of(*values_before_and_after(given))
+        return distributions(given), shares_of(given.values_of_original("distributions"), given.view("distributions"))
 
     distances, shares = found.attempt("distributions", run, needs=_needs_original(found)) or (None, {})
     if distances is not None:

@@ -12,12 +12,11 @@ from indistinct.figures import number
 from indistinct.frequencies.encode import encode_column
 from indistinct.hierarchy.builders import declared_order
 from indistinct.recoding.columns import columns_of
-from indistinct.recoding.read_back import read_column
 from indistinct.release.verification.evidence import require_columns
 from indistinct.reporting.subject import Subject
-from indistinct.spelling import arguments_of
 from indistinct.tables import open_table
 from indistinct.tables.domain import Kind
+from indistinct.view.read_back import read_column
 
 UNDECLARED = "or say how its columns were transformed (--transform, transformations=, a policy)"
 HINT = "give the table that the release was made from, or none: sections that need it then say so"
@@ -71,8 +70,8 @@ def _require_labels(subject: Subject, whole: pa.Table) -> None:
     What else: numbers that are means, which say nothing of values, and labels of a hierarchy that nobody gave.
     """
     made_by = subject.published.made_by
-    means = made_by is None or arguments_of(made_by).get("numeric") == "mean"
     for name in subject.schema.quasi:
+        means = made_by is None or made_by.numeric_forms.of(name) == "mean"
         hierarchy = subject.published.used_hierarchies.get(name)
         order = declared_order(hierarchy)
         domain = encode_column(name, whole[name], order=order).domain

@@ -1,11 +1,15 @@
 """The public function that reports: one page about a release that people can decide by."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Unpack
 
+import indistinct
+from indistinct.document.blocks import Document, Section
+from indistinct.document.html import page_html
+from indistinct.drawing.charts import altair
 from indistinct.engines import closes_sources
 from indistinct.job.policy.value import Policy
 from indistinct.machine.arguments import with_checked_arguments
@@ -14,13 +18,34 @@ from indistinct.release.published import Knowledge
 from indistinct.release.writing.files import write_atomically
 from indistinct.release.writing.staging import filled
 from indistinct.reporting import beginning, closing, risk, utility
-from indistinct.reporting.content import EDITIONS, Content, Edition, Section
-from indistinct.reporting.editions import edition_of, for_readers, plain_documents, without_hollow
+from indistinct.reporting.editions import (
+    EDITIONS,
+    Edition,
+    edition_of,
+    for_readers,
+    plain_documents,
+    without_hollow,
+)
 from indistinct.reporting.facts import Facts, gather
 from indistinct.reporting.originals import require_original
-from indistinct.reporting.render import html_of, require_extra
 from indistinct.reporting.subject import Questions, file_name_of, policy_of, subject_of
 from indistinct.schema import Schema
+
+ABOUT: dict[Edition, str] = {
+    "internal": "For the people who answer for the release. It names classes and counts: do not pass it on.",
+    "external": "For readers of the data: what was done, what is guaranteed, and what is not.",
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Content:
+    """Everything that one edition shows: its sections, and the JSON documents that its figures are taken from."""
+
+    title: str
+    edition: Edition
+    made: str
+    sections: tuple[Section, ...]
+    documents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -81,16 +106,63 @@ def report(
     path: str | Path | None = None,
     **known: Unpack[Knowledge],
 ) -> Report:
-    """Return a report about a release: one HTML page, `internal` for the steward or `external` for readers of the data.
+    """Report on a release in one HTML page: privacy guarantee, risk, attacks, utility and a verdict.
 
-    `release` is a `Release` or a `Published`, or a published table from anywhere with the `schema` of its original and
-    what is `known` of it, as `published` takes it, or with a `policy`, which says these and what people state in its
-    table [about]. What needs the `original`, a `population` or a `workload` says so where that is not given. The
-    original is given as it is, and transformed as the release was. With a `target` classifiers learn that column.
-    Attacks take up to `seconds`, and `seed` fixes what they draw at random. The verdict holds the release against a
-    `profile`, or the one that the policy states. `path` is where a `Release` was written.
-    The external edition shows nothing of the original but what the certificate for others tells, and no count below
-    `smallest_count`. Needs the extra `report`.
+    Parameters
+    ----------
+    release
+        A `Release`, a `Published`, a `BucketTable`, or a published table: a path or a frame.
+    schema
+        Roles of the columns of the original; not needed for a `Release` or with a `policy`.
+    edition
+        ``"internal"`` for the data steward, or ``"external"`` for readers of the data, which shows nothing of the
+        original but what the certificate for others shows.
+    policy
+        Policy that made the release, or its path. Its table [about] is quoted in the report.
+    workload
+        Queries whose answers are compared with those of the original: a `Workload`, or the path of one.
+    target
+        Column that classifiers learn from the release and from the original.
+    classifiers
+        Names of the classifiers; by default all of them.
+    seconds
+        Time limit for all attacks together.
+    seed
+        Fixes what attacks draw at random.
+    smallest_count
+        Counts below this are hidden in the external edition.
+    profile
+        Limits for the verdict, such as ``"public"``; by default those of the policy.
+    path
+        Where a `Release` was written.
+    **known
+        Further facts, as `published` takes them. Sections that need ``original`` or ``population`` say so where these
+        are not given.
+
+    Returns
+    -------
+    Report
+        The page as ``html``, and its content; `Report.write` writes it.
+
+    Raises
+    ------
+    MissingExtraError
+        If the extra ``report`` is not installed.
+    ParameterError
+        If the roles are not known, or a parameter is not possible.
+    PolicyError
+        If the policy cannot be read.
+    OriginalError
+        If ``original`` cannot be the original of the release.
+
+    Examples
+    --------
+    >>> import indistinct as ind
+    >>> import pyarrow as pa
+    >>> table = pa.table({"age": ["20-29", "20-29", "30-39"], "disease": ["flu", "cold", "flu"]})
+    >>> schema = ind.Schema(quasi=["age"], sensitive=["disease"])
+    >>> ind.report(table, schema, model="k-anonymity:k=2").edition
+    'internal'
     """
     chosen = edition_of(edition)
     require_extra()
@@ -125,6 +197,18 @@ def _report_of(facts: Facts, edition: Edition, digest: str | None) -> Report:
     title = f"Report on the release {file_name_of(facts.subject) or 'of a table'}"
     content = Content(title, edition, made, sections, plain_documents(shown))
     return Report(content, html_of(content))
+
+
+def require_extra() -> None:
+    """Raise `MissingExtraError` unless the packages of the extra `report` are installed."""
+    altair()
+
+
+def html_of(content: Content) -> str:
+    """Return a report as an HTML document: no script, nothing fetched."""
+    byline = f"{content.edition.capitalize()} edition, {content.made}. {ABOUT[content.edition]}"
+    footer = f"Written by indistinct {indistinct.__version__}. One file: no script, nothing fetched."
+    return page_html(Document(content.title, content.sections), byline=byline, footer=footer)
 
 
 def _sections(facts: Facts, *, made: str, digest: str | None, internal: bool) -> tuple[Section, ...]:

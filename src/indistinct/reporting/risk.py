@@ -2,17 +2,24 @@
 
 from collections.abc import Mapping
 
+from indistinct.document.blocks import Block, JsonValues, Notice, Paragraph, Picture, Section, grid, sentence
 from indistinct.drawing.class_sizes import draw_class_sizes, draw_cumulative
+from indistinct.evaluation.assess.assess_document import (
+    compatible_blocks,
+    membership_grid,
+    practice_blocks,
+    risk_grid,
+    sensitive_grid,
+    worst_grid,
+)
+from indistinct.evaluation.assess.assessment import NO_POPULATION
+from indistinct.evaluation.assess.membership import Membership, draw_matching
+from indistinct.evaluation.attack.base import outcome_blocks
 from indistinct.figures import number, percent
-from indistinct.markup import Cell, Document, grid
 from indistinct.models.registry import parse_model_or_none
 from indistinct.release.certificate import groups_of
-from indistinct.reporting.content import Block, Listing, Notice, Paragraph, Picture, Section, sentence
 from indistinct.reporting.facts import Facts
 from indistinct.spelling import arguments_of
-from indistinct.study.assess.assessment import NO_POPULATION
-from indistinct.study.assess.membership import Membership, draw_matching
-from indistinct.study.assess.risk_grids import practice_grid, practice_sources, risk_grid, sensitive_grid
 
 # Our words, and those of ISO/IEC 20889:2018 and NIST SP 800-188 for the same; only words that public accounts of the
 # two documents use are named.
@@ -26,49 +33,46 @@ STANDARDS = (
     ("class", "equivalence class", "–"),
     ("links broken inside buckets", "anatomization; permutation", "–"),
     ("k-anonymity", "k-anonymity model, a formal privacy measurement model", "k-anonymity"),
-    ("risk of being found", "singling out; linking", "re-identification"),
+    ("risk of re-identification", "singling out; linking", "re-identification"),
     ("attribute disclosure", "inference", "–"),
 )
 TERMS = (
-    "Terms follow ISO/IEC 20889:2018 and NIST SP 800-188, as far as public accounts of them show; a dash stands where "
+    "Terms follow ISO/IEC 20889:2018 and NIST SP 800-188, as far as public accounts of them show; a dash means that "
     "none was found. The table translates words. It claims no conformity with a standard."
 )
 
 
+STRICT_AND_ROUNDED = (
+    "A threshold of 0.09 appears twice: strictly, where a class of 11 with its 1/11 = 0.0909 is above it, and rounded, "
+    "as it is used in practice, where classes of 11 are enough."
+)
 RISKS = (
     "A risk is the probability with which an attacker who knows the quasi-identifiers of a person picks the right one. "
     "A prosecutor knows that the person is in the table, a journalist does not, and a marketer counts hits over the "
     "whole table."
 )
 ATTRIBUTES = (
-    "Whoever finds the {group} of a person learns its sensitive values without finding the row. The largest share says "
-    "how sure they can be. l is the number of different values in a {group} at least, counted, or by entropy as if all "
-    "were equally frequent. t is how far the values of a {group} are from those of all, from 0 to 1. β says how much "
-    "more likely a {group} makes a value than it is among all (0 is no more), and δ the same in either direction as a "
-    "power of two. Small t, β and δ are safer, and large l."
+    "An attacker who finds the {group} of a person learns its sensitive values without finding the row. The largest "
+    "share says how sure that is. l is the number of different values in a {group} at least, counted, or by entropy as "
+    "if all were equally frequent. t is how far the values of a {group} are from those of all, from 0 to 1. β says how "
+    "much more likely a {group} makes a value than it is among all (0 is no more), and δ the same in either direction "
+    "as a power of two. Small t, β and δ are safer, and large l."
 )
-OUTCOMES = (
-    "The baseline is what guessing achieves without the release, the control what the attack achieves for people who "
-    "are not in it. The risk is the share that it finds beyond the control, or all that it finds without one. An "
-    "attack beats chance where it does better than both, with a confidence of 95 %."
+TUPLES = (
+    "A tuple is a combination of values. A reader who takes every tuple for possible that the release allows has this "
+    "many candidates; fake ones are those that no person of the original has. Many fake tuples hide membership."
 )
 
 
 def thresholds(facts: Facts) -> Section:
     """Hold the release against the figures that regulators use, strict and rounded, in the words of standards."""
-    found = facts.document("assess")
+    found = facts.json("assess")
     blocks: list[Block] = []
     if found is None:
         blocks.append(Notice(facts.why_not("assess")))
     else:
-        blocks.append(
-            Paragraph(
-                "A threshold of 0.09 stands twice: strictly, where a class of 11 with its 1/11 = 0.0909 is above it, "
-                "and rounded, as it is used in practice, where classes of 11 are enough."
-            )
-        )
-        blocks.append(practice_grid(found))
-        blocks += [Paragraph("Where these rules come from:"), Listing(practice_sources(found))]
+        blocks.append(Paragraph(STRICT_AND_ROUNDED))
+        blocks += practice_blocks(found)
     headings = ("here", "ISO/IEC 20889", "NIST SP 800-188")
     blocks.append(grid("The same in the terms of standards", headings, STANDARDS))
     blocks.append(Paragraph(TERMS))
@@ -77,20 +81,20 @@ def thresholds(facts: Facts) -> Section:
 
 def found_again(facts: Facts) -> Section:
     """Say how likely people are found, before and after, with pictures of class sizes."""
-    found = facts.document("assess")
+    found = facts.json("assess")
     if found is None:
-        return Section("risk", "Risk of being found", (Notice(facts.why_not("assess")),))
-    blocks: list[Block] = [Paragraph(RISKS), risk_grid(found)]
+        return Section("risk", "Risk of re-identification", (Notice(facts.why_not("assess")),))
+    blocks: list[Block] = [Paragraph(RISKS), risk_grid(found), *compatible_blocks(found)]
     if found.at("before") is None:
         blocks.append(Notice(facts.why_not("before")))
     if found.at("journalist") is None or found.at("journalist", "basis") == NO_POPULATION:
         blocks.append(Notice(facts.why_not("population")))
     blocks += _pictures(facts, found)
     blocks += [Paragraph(sentence(note)) for note in found.at("notes") or ()]
-    return Section("risk", "Risk of being found", tuple(blocks))
+    return Section("risk", "Risk of re-identification", tuple(blocks))
 
 
-def _pictures(facts: Facts, found: Document) -> list[Block]:
+def _pictures(facts: Facts, found: JsonValues) -> list[Block]:
     sides = {}
     if found.at("before") is not None:
         sides["before"] = _sizes(found.at("before", "class_sizes", "histogram"))
@@ -98,7 +102,7 @@ def _pictures(facts: Facts, found: Document) -> list[Block]:
     if not published:
         return [Notice("No row is published, so there is nothing to draw.")]
     sides["after" if sides else "release"] = published
-    told = facts.document("certificate")
+    told = facts.json("certificate")
     groups = "classes" if found.at("form") is None else "buckets"
     unit, k = str(found.at("unit")), _k(told)
     words = _describe_sizes(sides, k)
@@ -122,7 +126,7 @@ def _describe_sizes(sides: Mapping[str, Mapping[int, int]], k: int | None) -> st
     return "; ".join(parts)
 
 
-def _k(told: Document | None) -> int | None:
+def _k(told: JsonValues | None) -> int | None:
     """Return the largest k that was asked for."""
     verdicts = (told and told.at("verdicts")) or ()
     models = filter(None, (parse_model_or_none(str(verdict["model"])) for verdict in verdicts))
@@ -135,7 +139,7 @@ def _sizes(histogram: Mapping[str, int] | None) -> dict[int, int]:
 
 def attributes(facts: Facts, *, internal: bool) -> Section:
     """Say what is learned of sensitive values without finding a row, and which classes tell most."""
-    found = facts.document("assess")
+    found = facts.json("assess")
     if found is None:
         return Section("attributes", "Attribute disclosure", (Notice(facts.why_not("assess")),))
     if not found.at("sensitive"):
@@ -147,53 +151,25 @@ def attributes(facts: Facts, *, internal: bool) -> Section:
     if found.at("before", "sensitive"):
         blocks.insert(2, sensitive_grid(found, side="before"))
     if internal:
-        for name in found.at("sensitive"):
-            blocks += _worst(found, name)
+        blocks += [_worst(found, name) for name in found.at("sensitive")]
     return Section("attributes", "Attribute disclosure", tuple(blocks))
 
 
-def _worst(found: Document, name: str) -> list[Block]:
-    worst = found.at("sensitive", name, "worst")
-    if not worst:
-        why = "Buckets are not named" if found.at("form") else "Classes are named only of a release"
-        return [Notice(f"{why}: which tell most about {name} is not shown.")]
-    columns = list(worst[0]["values"])
-    rows: list[tuple[Cell, ...]] = []
-    for index, each in enumerate(worst):
-        shown = ["missing" if value is None else str(value) for value in each["values"].values()]
-        place = ("sensitive", name, "worst", index)
-        figures = (found.figure(*place, "members"), found.figure(*place, "largest_share", words=percent))
-        rows.append((*shown, *figures, found.figure(*place, "distinct")))
-    counted = ("members", "largest share", "values")
-    caption = f"The classes that tell most about {name}, by what they publish"
-    return [grid(caption, (*columns, *counted), rows, right=counted)]
+def _worst(found: JsonValues, name: str) -> Block:
+    if found.at("sensitive", name, "worst"):
+        return worst_grid(found, name)
+    why = "Buckets are not named" if found.at("form") else "Classes are named only of a release"
+    return Notice(f"{why}: which tell most of {name} is not shown.")
 
 
 def membership(facts: Facts) -> Section:
     """Say how well the release hides who is in it."""
-    found = facts.document("membership")
+    found = facts.json("membership")
     if found is None:
         return Section("membership", "Membership disclosure", (Notice(facts.why_not("membership")),))
-    kinds, told = list(found.content), facts.document("certificate")
+    told = facts.json("certificate")
     groups = "classes" if told is None else groups_of(told)
-    lines = (
-        ("candidate tuples", "candidates"),
-        ("original tuples among them", "originals"),
-        ("fake tuples", "fake"),
-        ("fake tuples for each original one", "fake_per_original"),
-        (f"originals that match one of the {groups} only", "unique_original"),
-        (f"matching {groups} of an original, mean", "mean_matching_original"),
-        (f"matching {groups} of a fake, mean", "mean_matching_fake"),
-    )
-    rows: list[tuple[Cell, ...]] = [(words, *(found.figure(kind, key) for kind in kinds)) for words, key in lines]
-    blocks: list[Block] = [
-        Paragraph(
-            "A tuple is a combination of values. A reader who takes every tuple for possible that the release allows "
-            "has this many candidates; fake ones are those that nobody in the original has. Many fake tuples hide who "
-            "is in the table."
-        ),
-        grid("Tuples that the release makes possible", ("tuples", *kinds), rows, right=kinds),
-    ]
+    blocks: list[Block] = [Paragraph(TUPLES), membership_grid(found, groups=groups)]
     one = "class" if groups == "classes" else "bucket"
     drawn = [(kind, each) for kind, each in facts.membership.items() if _differs(each)]
     for kind, each in drawn[:1]:
@@ -211,7 +187,7 @@ def _differs(found: Membership) -> bool:
 
 def attacks(facts: Facts, *, internal: bool) -> Section:
     """Say what attacks achieved, beside the baseline and people who are not in the release."""
-    found = facts.document("attack")
+    found = facts.json("attack")
     if found is None:
         return Section("attacks", "Attacks that were tried", (Notice(facts.why_not("attack")),))
     if not internal:
@@ -220,42 +196,4 @@ def attacks(facts: Facts, *, internal: bool) -> Section:
         tried = Paragraph(f"Tried: {', '.join(found.at('tried'))}.")
         said = "At least one of them did better than chance." if found.at("succeeds") else "None beat chance."
         return Section("attacks", "Attacks that were tried", (tried, Paragraph(said)))
-    rows: list[tuple[Cell, ...]] = []
-    for index, outcome in enumerate(found.at("outcomes")):
-        place = ("outcomes", index)
-        rows.append(
-            (
-                str(outcome["attack"]),
-                found.figure(*place, "attempts"),
-                found.figure(*place, "successes", words=lambda value: number(round(value, 1))),
-                found.figure(*place, "baseline", words=percent),
-                found.figure(*place, "control", words=percent, absent="none"),
-                found.figure(*place, "risk", words=percent),
-                found.figure(*place, "interval", 0, words=percent),
-                found.figure(*place, "interval", 1, words=percent),
-                found.figure(*place, "succeeds", words=lambda value: "YES" if value else "no"),
-            )
-        )
-    headings = ("attack", "tried", "found", "baseline", "control", "risk", "at least", "at most", "beats chance")
-    caption = "What attacks achieve, with a confidence of 95 %"
-    table = grid(caption, headings, rows, right=headings[1:8])
-    blocks: list[Block] = [Paragraph(OUTCOMES), table] if rows else [Notice("No attack was through in time.")]
-    if found.at("sample"):
-        blocks.append(
-            Paragraph(
-                f"Attacked were {number(found.at('sample'))} rows of the original, drawn by chance; intervals allow "
-                "for that. `indistinct attack all` attacks every row, which takes its time."
-            )
-        )
-    blocks.append(Listing(tuple(_sentence(each) for each in found.at("outcomes"))))
-    refused = tuple(f"{name}: {reason}" for name, reason in found.at("refused").items())
-    if refused:
-        blocks += [Paragraph("Attacks that did not apply:"), Listing(refused)]
-    if found.at("left_out"):
-        blocks.append(Notice(f"Left out for lack of time: {', '.join(found.at('left_out'))}.", "warning"))
-    return Section("attacks", "Attacks that were tried", tuple(blocks))
-
-
-def _sentence(outcome: Mapping[str, object]) -> str:
-    said = f"{outcome['attack']}: {outcome['sentence']}"
-    return f"{said} To defend: {outcome['defend']}" if outcome["succeeds"] and outcome["defend"] else said
+    return Section("attacks", "Attacks that were tried", tuple(outcome_blocks(found)))

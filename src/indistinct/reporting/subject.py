@@ -12,6 +12,8 @@ import pyarrow.compute as pc
 
 from indistinct.engines.base import DatabaseTable
 from indistinct.errors import InputError
+from indistinct.evaluation.assess.profiles import Profile, parse_profile
+from indistinct.evaluation.attack.attack import require_time
 from indistinct.job.policy.reading import read_policy
 from indistinct.job.policy.value import Policy, Statement
 from indistinct.job.policy.writing import policy_to_toml
@@ -25,8 +27,6 @@ from indistinct.release.release import Release
 from indistinct.release.verification.evidence import appearance_of
 from indistinct.release.writing.staging import digest_of
 from indistinct.schema import Schema
-from indistinct.study.assess.profiles import Profile, parse_profile
-from indistinct.study.attack.attacking import require_time
 from indistinct.tables import open_table
 
 STAR = "*"
@@ -184,7 +184,7 @@ def subject_of(
     certified = given.certificate.get("pseudonyms")
     if certified and not given.pseudonyms:
         given = describe_release(given, pseudonyms=tuple(certified))
-    declared = known.get("pseudonyms") or ({} if policy is None else policy.pseudonyms)
+    declared = known.get("pseudonyms") or ({} if policy is None else policy.declared_pseudonyms)
     told = described or policy is not None or given.recoding is not None or known.get("transformations") is not None
     return Subject(given, policy, questions, declared, told, written)
 

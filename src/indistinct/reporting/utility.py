@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 
+from indistinct.document.blocks import Block, JsonValues, Notice, Paragraph, Picture, Section, grid
 from indistinct.drawing.shares import draw_shares
+from indistinct.evaluation.measure.distributions import distance_grid, draw_distributions
+from indistinct.evaluation.measure.learning.scores import classifier_blocks
+from indistinct.evaluation.query.workload import draw_errors, error_grids
 from indistinct.figures import number, percent, short
-from indistinct.markup import Cell, Document, grid
-from indistinct.metrics import SHARES, describe_metric
-from indistinct.reporting.content import Block, Notice, Paragraph, Picture, Section
+from indistinct.metrics import metric_grid
 from indistinct.reporting.facts import Facts
-from indistinct.study.measure.distributions import draw_distributions
-from indistinct.study.query.workload import draw_errors
 
 MOST_PICTURES = 12
 """So many columns are drawn; all are in the table of distances."""
@@ -24,7 +24,7 @@ DISTANCES = (
 
 def suppression(facts: Facts, *, internal: bool) -> Section:
     """Say what is not there, by column and by subgroup."""
-    told, found = facts.document("certificate"), facts.document("suppression")
+    told, found = facts.json("certificate"), facts.json("suppression")
     blocks: list[Block] = []
     if told is None or told.at("suppressed_rows") is None:
         hidden = told is not None and "suppressed_rows" in (told.at("hidden") or ())
@@ -43,7 +43,7 @@ def suppression(facts: Facts, *, internal: bool) -> Section:
     return Section("suppression", "Suppression", tuple(blocks))
 
 
-def _dropped(told: Document) -> Block:
+def _dropped(told: JsonValues) -> Block:
     """Say how many rows of the original are not published."""
     if told.at("suppressed_rows") == 0:
         return Paragraph("No row was suppressed: every row of the original is published.")
@@ -54,7 +54,7 @@ def _dropped(told: Document) -> Block:
     return grid("Suppressed rows", ("counted", "number"), rows, right=("number",))
 
 
-def _subgroups(found: Document) -> list[Block]:
+def _subgroups(found: JsonValues) -> list[Block]:
     blocks: list[Block] = []
     for name, lines in (found.at("subgroups") or {}).items():
         if not any(line["suppressed"] for line in lines):
@@ -90,32 +90,18 @@ def _once(blocks: list[Block]) -> Iterator[Block]:
 
 
 def _metrics(facts: Facts, *, internal: bool) -> list[Block]:
-    found = facts.document("measure")
+    found = facts.json("measure")
     if found is None:
         return [Notice(facts.why_not("measure"))]
-    rows: list[tuple[Cell, ...]] = []
-    for name in found.at("metrics"):
-        better, meaning = describe_metric(name)
-        words = percent if name in SHARES else short
-        rows.append((name, found.figure("metrics", name, words=words, absent="infinite"), better, meaning))
     caption = "Metrics" if internal else "Metrics, rounded to whole percent"
-    return [grid(caption, ("metric", "value", "better", "meaning"), rows, right=("value",))]
+    return [metric_grid(found, "metrics", caption=caption)]
 
 
 def _distributions(facts: Facts) -> list[Block]:
-    found = facts.document("distributions")
+    found = facts.json("distributions")
     if found is None:
         return [Notice(facts.why_not("distributions"))]
-    keys = ("total_variation", "hellinger", "kullback_leibler", "wasserstein", "wasserstein_share")
-    names = ("total variation", "Hellinger", "Kullback-Leibler, bits", "Wasserstein", "of the span")
-    rows = [
-        (each["column"], *(found.figure("columns", index, key) for key in keys))
-        for index, each in enumerate(found.at("columns"))
-    ]
-    blocks: list[Block] = [
-        Paragraph(DISTANCES),
-        grid("Distances of distributions from the original", ("column", *names), rows, right=names),
-    ]
+    blocks: list[Block] = [Paragraph(DISTANCES), distance_grid(found)]
     if facts.distributions is not None and len(facts.distributions.columns) > 1:
         title = "Pairs of columns before and after"
         words = f"{title}: total variation on the left, Cramér's V of the original and the release on the right. "
@@ -130,7 +116,7 @@ def _distributions(facts: Facts) -> list[Block]:
     return blocks
 
 
-def _farthest(found: Document) -> str:
+def _farthest(found: JsonValues) -> str:
     pairs = sorted(found.at("pairs"), key=lambda pair: -pair["total_variation"])[:1]
     return "".join(
         f"The farthest pair is {' with '.join(pair['columns'])}, {percent(pair['total_variation'])}." for pair in pairs
@@ -138,24 +124,10 @@ def _farthest(found: Document) -> str:
 
 
 def _queries(facts: Facts) -> list[Block]:
-    found = facts.document("query")
+    found = facts.json("query")
     if found is None:
         return [Notice(facts.why_not("query"))]
-    rows: list[tuple[Cell, ...]] = [
-        (f"{kind} error", *(found.figure(kind, key) for key in ("mean", "median", "p95")))
-        for kind in ("absolute", "relative")
-    ]
-    more: list[tuple[Cell, ...]] = [
-        ("queries", found.figure("queries")),
-        ("answered exactly", found.figure("matching", words=percent)),
-        ("truth within the bounds", found.figure("truth_within_bounds", words=percent)),
-        ("without an answer", found.figure("unanswered")),
-    ]
-    heads = ("mean", "median", "95th percentile")
-    blocks: list[Block] = [
-        grid("Errors of a workload", ("error", *heads), rows, right=heads),
-        grid("The workload", ("counted", "number"), more, right=("number",)),
-    ]
+    blocks: list[Block] = [*error_grids(found)]
     if facts.errors is not None:
         words = f"Running share of queries by relative error; mean {short(found.at('relative', 'mean') or 0)}"
         blocks.append(Picture("How far the answers are off", words, draw_errors(facts.errors)))
@@ -163,18 +135,7 @@ def _queries(facts: Facts) -> list[Block]:
 
 
 def _classifier(facts: Facts) -> list[Block]:
-    found = facts.document("classify")
+    found = facts.json("classify")
     if found is None:
         return [Notice(facts.why_not("classify"))]
-    measured = ("accuracy", "balanced_accuracy", "difference")
-    rows: list[tuple[Cell, ...]] = [
-        (
-            f"{each['classifier']}, learned from {each['trained_on']}",
-            *(found.figure("scores", index, key, "mean", words=percent) for key in measured),
-        )
-        for index, each in enumerate(found.at("scores"))
-    ]
-    heads = ("accuracy", "balanced accuracy", "difference from the original")
-    caption = f"What classifiers learn of {found.at('target')}"
-    blocks: list[Block] = [grid(caption, ("classifier", *heads), rows, right=heads)]
-    return [*blocks, *(Paragraph(note) for note in found.at("notes"))]
+    return classifier_blocks(found)

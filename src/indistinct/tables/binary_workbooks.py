@@ -7,13 +7,13 @@ seven bits. The numbers of kinds are those of [MS-XLSB].
 import re
 import struct
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 from xml.sax.saxutils import unescape
 
 BOOK, STRINGS, LINKS = "xl/workbook.bin", "xl/sharedStrings.bin", "xl/_rels/workbook.bin.rels"
-# Kinds of records: a sheet's name, a merged area.
-BUNDLE, MERGED = 156, 176
+# Kinds of records: a row, a cell of shared text, a shared text, a sheet's name, a merged area.
+ROW, SHARED_CELL, SHARED_TEXT, BUNDLE, MERGED = 0, 7, 19, 156, 176
 # Most bytes of the entry that lists the sheets, or of the one that links them to their entries.
 MOST_LISTED = 1 << 24
 
@@ -26,34 +26,50 @@ class SheetEntry(NamedTuple):
     hidden: bool
 
 
-def read_records(content: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield the kind and the payload of every record; raise `ValueError` where the bytes end within one.
+def read_records(content: bytes | Iterator[bytes]) -> Iterator[tuple[int, bytes]]:
+    """Yield the kind and the payload of every record of some bytes, or of blocks of them.
+
+    Raise `ValueError` where they end within a record.
 
     >>> list(read_records(bytes([5, 2, 65, 66, 0xB0, 1, 0])))
     [(5, b'AB'), (176, b'')]
     """
-    position = 0
-    while position < len(content):
-        kind, position = _read_number(content, position, most=2)
-        length, position = _read_number(content, position, most=4)
-        payload = content[position : position + length]
+    read = _reader(iter([content]) if isinstance(content, bytes) else content)
+    while first := read(1):
+        kind = _read_number(read, first, most=2)
+        length = _read_number(read, read(1), most=4)
+        payload = read(length)
         if len(payload) < length:
             raise ValueError("a record is cut")
         yield kind, payload
-        position += length
 
 
-def _read_number(content: bytes, position: int, *, most: int) -> tuple[int, int]:
-    """Return a number of at most `most` groups of seven bits, the lowest first, and the position behind it."""
+def _read_number(read: Callable[[int], bytes], byte: bytes, *, most: int) -> int:
+    """Return a number of at most `most` groups of seven bits, the lowest first, of which one byte is read already."""
     number = 0
     for group in range(most):
-        if position >= len(content):
+        if not byte:
             raise ValueError("a record is cut")
-        byte = content[position]
-        number, position = number | (byte & 0x7F) << 7 * group, position + 1
-        if byte < 0x80:
+        number |= (byte[0] & 0x7F) << 7 * group
+        if byte[0] < 0x80 or group == most - 1:
             break
-    return number, position
+        byte = read(1)
+    return number
+
+
+def _reader(blocks: Iterator[bytes]) -> Callable[[int], bytes]:
+    """Return a function that gives the next bytes of some blocks."""
+    held, at = b"", 0
+
+    def read(size: int) -> bytes:
+        nonlocal held, at
+        while len(held) - at < size and (block := next(blocks, None)) is not None:
+            held, at = held[at:] + block, 0
+        part = held[at : at + size]
+        at += size
+        return part
+
+    return read
 
 
 def read_wide_text(payload: bytes, position: int) -> tuple[str, int]:

@@ -8,12 +8,14 @@ in the file, and is taken once for each of them.
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.sax.saxutils import unescape
 
 import numpy as np
+
+from indistinct.tables.binary_workbooks import ROW, SHARED_CELL, SHARED_TEXT, read_records
 
 BLOCK = 1 << 20
 # What a cell takes while a sheet is read, and how often its text is held.
@@ -29,8 +31,8 @@ RELATION = re.compile(rb"<(?:\w+:)?Relationship\b[^>]*>")
 # The rows and cells of an open document, and how often each is repeated.
 OPEN_TAG = re.compile(rb"<(?:\w+:)?(table-row|table-cell|covered-table-cell|table)\b([^>]*?)(/?)>")
 COLUMNS, ROWS = re.compile(rb'number-columns-repeated="(\d+)"'), re.compile(rb'number-rows-repeated="(\d+)"')
-# Records of binary workbooks: a row, the kinds of cells, a cell of shared text, and a shared text.
-ROW, CELLS, SHARED_CELL, ITEM = 0, range(1, 12), 7, 19
+# Records of cells in binary workbooks.
+CELLS = range(1, 12)
 
 
 @dataclass(slots=True)
@@ -138,7 +140,7 @@ def _lengths(archive: zipfile.ZipFile, names: list[str], *, most: int, binary: b
     taken = 0
     for name in names:
         if binary:
-            found += [len(content) for kind, content in _records(archive, name) if kind == ITEM]
+            found += [len(content) for kind, content in read_records(_blocks(archive, name)) if kind == SHARED_TEXT]
             continue
         for block in _blocks_of_tags(archive, name, b"si>"):
             ends = [match.end() for match in ITEM_END.finditer(block)]
@@ -155,7 +157,7 @@ def _count_sheet(archive: zipfile.ZipFile, name: str, spans: Spans, lengths: np.
     for block in _blocks_of_tags(archive, name):
         found = REFERENCE.findall(block)
         if found:
-            columns = [_column_number(letters) for letters in {letters for letters, _ in found}]
+            columns = [column_number(letters) for letters in {letters for letters, _ in found}]
             numbers = [int(number) for number in {number for _, number in found}]
             extent.add((min(numbers), max(numbers)), (min(columns), max(columns)))
         cells = sum(map(block.count, ANY_CELL))
@@ -172,10 +174,10 @@ def _count_sheet(archive: zipfile.ZipFile, name: str, spans: Spans, lengths: np.
             return
 
 
-def _column_number(letters: bytes) -> int:
-    """Return which column letters stand for.
+def column_number(letters: bytes) -> int:
+    """Return the number of a column from its letters.
 
-    >>> _column_number(b"A"), _column_number(b"XFD")
+    >>> column_number(b"A"), column_number(b"XFD")
     (1, 16384)
     """
     number = 0
@@ -235,7 +237,7 @@ def _count_binary(archive: zipfile.ZipFile, name: str, spans: Spans, lengths: np
     if "worksheets" not in name.lower() or not name.lower().endswith(".bin"):
         return
     extent, row = spans.begin(), 0
-    for kind, content in _records(archive, name):
+    for kind, content in read_records(_blocks(archive, name)):
         if kind == ROW:
             row = int.from_bytes(content[:4], "little")
         elif kind in CELLS:
@@ -246,38 +248,3 @@ def _count_binary(archive: zipfile.ZipFile, name: str, spans: Spans, lengths: np
                 extent.texts += int(lengths[item])
             if spans.is_enough():
                 return
-
-
-def _records(archive: zipfile.ZipFile, name: str) -> Iterator[tuple[int, bytes]]:
-    """Yield the records of an entry of a binary workbook: what kind each is, and what it holds."""
-    read = _reader(_blocks(archive, name))
-    while first := read(1):
-        kind = first[0]
-        if kind & 0x80:
-            kind = (kind & 0x7F) | (read(1) or b"\0")[0] << 7
-        length = shift = 0
-        while shift < 28:
-            part = (read(1) or b"\0")[0]
-            length |= (part & 0x7F) << shift
-            shift += 7
-            if not part & 0x80:
-                break
-        yield kind, read(length)
-
-
-def _reader(blocks: Iterator[bytes]) -> Callable[[int], bytes]:
-    """Return a function that gives the next bytes of some blocks."""
-    held, at = b"", 0
-
-    def read(size: int) -> bytes:
-        nonlocal held, at
-        while len(held) - at < size:
-            block = next(blocks, None)
-            if block is None:
-                break
-            held, at = held[at:] + block, 0
-        part = held[at : at + size]
-        at += size
-        return part
-
-    return read

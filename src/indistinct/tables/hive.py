@@ -14,15 +14,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 import pyarrow as pa
 
 from indistinct.errors import InputError
+from indistinct.tables.dictionaries import is_text
 from indistinct.tables.fetched import origin_of
 from indistinct.tables.files import columns_in_file
 from indistinct.tables.value import choose
 
+# Files and folders that readers of tables pass over begin with one of these.
+HIDDEN = (".", "_")
 MISSING = "__HIVE_DEFAULT_PARTITION__"
 WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -42,6 +45,12 @@ class HivePartitions:
     def of_file(self, path: Path) -> dict[str, Any]:
         """Return the value of each column for the rows of a file."""
         return dict(zip(self.schema.names, self.values[path], strict=True))
+
+    def distinct(self) -> pa.Table:
+        """Return each combination of values once, as a table."""
+        columns = zip(*dict.fromkeys(self.values.values()), strict=True)
+        arrays = [pa.array(values, field.type) for values, field in zip(columns, self.schema, strict=True)]
+        return pa.table(arrays, schema=self.schema)
 
     def by_values(self) -> dict[tuple[Any, ...], list[Path]]:
         """Return the files of each combination of values."""
@@ -63,12 +72,13 @@ def constant_column(value: Any, kind: pa.DataType, rows: int) -> pa.Array:
     return column.dictionary_encode() if pa.types.is_string(kind) else column
 
 
-def find_partitions(source: Any, files: Sequence[Path]) -> HivePartitions | None:
+def find_partitions(source: Any, files: Sequence[Path], written: pa.Schema | None = None) -> HivePartitions | None:
     """Return the partitions of the files that a source names; None where there are none.
 
-    A folder that names a column which the files hold themselves adds nothing.
+    A folder that names a column which the files hold themselves adds nothing. Columns have the types of `written`, the
+    table that was written, where it is known.
     """
-    root = _root_of(source)
+    root = root_of(source)
     found = {path: _pairs_of(path, root) for path in files}
     if not any(found.values()):
         return None
@@ -87,9 +97,39 @@ def find_partitions(source: Any, files: Sequence[Path]) -> HivePartitions | None
     if not kept:
         return None
     texts = {path: [found[path][place][1] for place in kept] for path in files}
-    typed = [_typed([texts[path][place] for path in files]) for place in range(len(kept))]
+    typed = [
+        _typed([texts[path][index] for path in files], None if written is None else written.field(names[place]).type)
+        for index, place in enumerate(kept)
+    ]
     schema = pa.schema([(names[place], kind) for place, (kind, _) in zip(kept, typed, strict=True)])
     return HivePartitions(schema, {path: tuple(cells[i] for _, cells in typed) for i, path in enumerate(files)})
+
+
+def partition_folder(name: str, text: str | None) -> str:
+    """Return the name of the folder that holds the rows with one value of a column.
+
+    Letters, digits, and `-`, `.`, `_`, `~` stay; every other sign is escaped, and so is a name that would be hidden.
+
+    >>> partition_folder("zip code", "0213*"), partition_folder("_a", "../x"), partition_folder("a", None)
+    ('zip%20code=0213%2A', '%5Fa=..%2Fx', 'a=__HIVE_DEFAULT_PARTITION__')
+    """
+    column = quote(name, safe="")
+    if column.startswith(HIDDEN):
+        column = f"%{ord(column[0]):02X}{column[1:]}"
+    if text is None:
+        return f"{column}={MISSING}"
+    value = quote(text, safe="")
+    return f"{column}={value.replace('_', '%5F') if text == MISSING else value}"
+
+
+def keeps_values(values: Sequence[Any], *, text: bool) -> bool:
+    """Return whether values that name folders are read again as they were; whole numbers of a text column as text.
+
+    >>> keeps_values(["12", "7"], text=True), keeps_values([10**18], text=False)
+    (True, False)
+    """
+    _, read = _typed([None if value is None else str(value) for value in values])
+    return [str(value) if text and value is not None else value for value in read] == list(values)
 
 
 def is_partition(name: str) -> bool:
@@ -101,19 +141,29 @@ def is_partition(name: str) -> bool:
     return name.partition("=")[0] != "" and "=" in name
 
 
-def files_below(folder: Path, hidden: tuple[str, ...]) -> list[Path] | None:
+def files_below(folder: Path) -> list[Path] | None:
     """Return the files in the partitions of a folder; None unless it holds partitions and nothing else."""
-    inside = [each for each in folder.iterdir() if not each.name.startswith(hidden)]
+    inside = [each for each in folder.iterdir() if not each.name.startswith(HIDDEN)]
     folders = [each for each in inside if each.is_dir()]
     if not folders:
         return inside
     if len(folders) < len(inside) or not all(is_partition(each.name) for each in folders):
         return None
-    found = [files_below(each, hidden) for each in folders]
+    found = [files_below(each) for each in folders]
     return None if any(each is None for each in found) else [path for each in found for path in each or ()]
 
 
-def _root_of(source: Any) -> Path | None:
+def folder_texts(source: Any, path: Path) -> str:
+    """Return the names of a file and of its folders, below the folder or the pattern that a source names, unescaped.
+
+    It is empty where a single file is named: the folders around it are not part of the table.
+    """
+    root = root_of(source)
+    parts = () if root is None else path.absolute().relative_to(root).parts
+    return "\n".join(unquote(part.removesuffix(f"={MISSING}")) for part in parts)
+
+
+def root_of(source: Any) -> Path | None:
     """Return the folder below which folders are partitions; None where a single file is named."""
     if isinstance(source, list | tuple):
         if len(source) < 2:
@@ -141,8 +191,11 @@ def _pairs_of(path: Path, root: Path | None) -> list[tuple[str, str | None]]:
     return [(unquote(name), None if text == MISSING else unquote(text)) for name, _, text in pairs]
 
 
-def _typed(texts: Sequence[str | None]) -> tuple[pa.DataType, list[Any]]:
-    """Return the type of a column, and its values."""
+def _typed(texts: Sequence[str | None], kind: pa.DataType | None = None) -> tuple[pa.DataType, list[Any]]:
+    """Return the type of a column, which is `kind` where that is known, and its values."""
+    if kind is not None:
+        plain = pa.string() if isinstance(kind, pa.DictionaryType) or is_text(kind) else kind
+        return plain, pa.array(texts, pa.string()).cast(plain).to_pylist()
     known = [text for text in texts if text is not None]
     if known and all(map(WHOLE.fullmatch, known)):
         return pa.int64(), [None if text is None else int(text) for text in texts]

@@ -74,6 +74,8 @@ HINTS = {
     **dict.fromkeys((".gpg", ".pgp", ".asc", ".age", ".enc", ".aes"), DECRYPT),
     **dict.fromkeys((".zip", ".7z", ".rar", ".tar"), UNPACK),
     **dict.fromkeys((".db", ".sqlite", ".sqlite3"), FROM_SQLITE),
+    ".toml": "a policy is no table: give it with --policy, or as the first argument of `indistinct anonymize`",
+    ".json": "JSON is no table: save it as CSV or Parquet; a recoding is given with --recoding",
 }
 """What to do with files of some suffixes."""
 
@@ -154,7 +156,7 @@ def _again(table: Table, reading: Reading, columns: Sequence[str] | None) -> Tab
         return table
     data = table.data if reading == table.reading else _apply_reading(table.data, reading)
     chosen = choose(table.columns, columns)
-    return replace(table, data=data.select(chosen), reading=reading, learned={})
+    return replace(table, data=data.select(chosen), reading=reading)
 
 
 def _read(
@@ -193,8 +195,8 @@ def _read(
     raise InputError(
         f"{path}: the suffix {kind!r} does not say how to read the file" if kind else f"{path} has no suffix",
         hint=HINTS.get(kind)
-        or f"rename it to end in one of {', '.join((*DELIMITED, *PARQUET, *ARROW, *SHEETS, *LABELLED))}; text may end "
-        "in .gz",
+        or f"a table ends in one of {', '.join((*DELIMITED, *PARQUET, *ARROW, *SHEETS, *LABELLED))}, delimited text "
+        "also in .gz: save the table as one of these",
     )
 
 

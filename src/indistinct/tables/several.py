@@ -13,7 +13,7 @@ import pyarrow as pa
 from indistinct.errors import InputError
 from indistinct.tables.addresses import without_credentials
 from indistinct.tables.fetched import fetch_files
-from indistinct.tables.hive import files_below
+from indistinct.tables.hive import HIDDEN, files_below
 from indistinct.tables.input_files import looks_like_an_address, no_file
 from indistinct.tables.lakes import is_folder, kind_of_lake, refuse_loose_files, whole_folder
 
@@ -22,8 +22,6 @@ PARQUET = (".parquet", ".pq")
 ARROW = (".arrow", ".feather", ".ipc")
 SHEETS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 LABELLED = (".sav", ".zsav", ".dta", ".sas7bdat", ".xpt")
-# What programs leave in a folder beside the files of a table.
-HIDDEN = (".", "_")
 
 
 def files_of(source: Any) -> tuple[Path, ...] | None:
@@ -49,7 +47,7 @@ def files_of(source: Any) -> tuple[Path, ...] | None:
     if is_folder(path):
         inside = [each for each in path.iterdir() if not each.name.startswith(HIDDEN)]
         folders = [each.name for each in inside if each.is_dir()]
-        partitioned = files_below(path, HIDDEN) if folders else None
+        partitioned = files_below(path) if folders else None
         if partitioned is not None:
             return _of_one_kind(partitioned, f"the folder {path}")
         if folders:

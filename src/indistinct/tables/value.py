@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any, ClassVar, TypeGuard
 
 import pyarrow as pa
 
@@ -128,9 +128,11 @@ class SourceDetails:
     decimals, and may have groups of thousands instead. `in_memory` is the whole table where this process holds it,
     None where rows are read where they lie. `labels` are what is said of columns beyond their values,
     `samples` texts of columns of text where these are not at hand, and `comment` is that of a table of a database.
+    `home` is the engine that it belongs to.
     """
 
     __slots__ = ()
+    home: ClassVar[str] = "memory"
 
     @property
     def in_memory(self) -> pa.Table | None:  # noqa: D102 (as the class says, here and below)
@@ -178,8 +180,7 @@ class Table(SourceDetails):
     """Columns of equal length with distinct names: the source of the engine that works in memory.
 
     Metadata is stripped, because it may describe rows (a pandas index is kept there), and there is never an
-    index column: whatever an engine sees, somebody chose to be a column. `reading` is how it was read, and `learned` is
-    for the engine alone.
+    index column: whatever an engine sees, somebody chose to be a column. `reading` is how it was read.
 
         >>> Table(pa.table({"age": [31, 42]})).columns
         ('age',)
@@ -195,7 +196,6 @@ class Table(SourceDetails):
     files: tuple[Path, ...] = ()
     labels: Mapping[str, ColumnLabels] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    learned: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         names = self.data.column_names
@@ -230,6 +230,11 @@ class Table(SourceDetails):
     def rows(self) -> int:
         """Return the number of rows."""
         return int(self.data.num_rows)
+
+
+def home_of_opened(source: Any) -> str | None:
+    """Return the engine that opened a source, None for anything that is not open."""
+    return source.home if isinstance(source, SourceDetails) else None
 
 
 def is_table(source: Any) -> TypeGuard[Table]:

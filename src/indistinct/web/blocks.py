@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 
-from indistinct.markup import Grid, grid_html
-from indistinct.reporting.content import Block, Code, Listing, Notice, Paragraph, Picture, Section, Terms
-from indistinct.reporting.render import inline_svg
+from indistinct.document.blocks import Block, Code, Grid, Listing, Notice, Paragraph, Picture, Section, Terms
+from indistinct.document.html import grid_html, inline_svg
 from indistinct.web import parts
 
 

@@ -16,8 +16,10 @@ from indistinct.algorithms.full_domain.node import ChosenNode
 from indistinct.algorithms.full_domain.optimal import Optimal
 from indistinct.budget import NO_BUDGET, Budget
 from indistinct.errors import ParameterError
+from indistinct.evaluation.assess.profiles import Profile, models_asked_by, parse_profile
 from indistinct.frequencies.singled_out import is_nearly_unique
 from indistinct.hierarchy import Hierarchy, hierarchy_from_json
+from indistinct.inspection.starter import MANY_VALUES
 from indistinct.job.policy import Policy
 from indistinct.job.policy.value import relative_path
 from indistinct.metrics.importance import importance_of
@@ -25,11 +27,10 @@ from indistinct.models import AverageRisk, DistinctLDiversity, KAnonymity, Model
 from indistinct.models.k_anonymity import sizes_asked
 from indistinct.parameters import exact
 from indistinct.recoding.levels import levels_of
+from indistinct.recoding.numeric_forms import numeric_forms
 from indistinct.recoding.transformations import Transformation, check_transformations
 from indistinct.release.pseudonyms.making import Pseudonym
 from indistinct.schema import Role, Schema
-from indistinct.study.assess.profiles import Profile, models_asked_by, parse_profile
-from indistinct.study.inspect.starter import MANY_VALUES
 
 DROPPED = (Role.IDENTIFIER, Role.PERSON)
 """Columns with these roles are not in a release; a pseudonym may take their place."""
@@ -106,6 +107,7 @@ def with_roles(policy: Policy, changed: Mapping[str, Role], *, looked: Inspected
         fresh=tuple(name for name in policy.fresh if name in (*schema.sensitive, *schema.insensitive)),
         importance=importance_of({name: each for name, each in policy.importance.weights if name in schema.quasi}),
         levels=levels_of({name: each for name, each in policy.levels.bounds if name in {**kept, **suggested}}),
+        numeric=numeric_forms({name: each for name, each in policy.numeric.by_column if name in schema.quasi}),
         target=policy.target if policy.target in schema.published else None,
         metrics=tuple(each for each in policy.metrics if all(n in schema.published for key in each.keys for n in key)),
         # A node has a level for each quasi-identifier.
@@ -287,6 +289,7 @@ def read_anew(old: Policy, fresh: Policy, *, looked: Inspected) -> Policy:
         reasons={name: each for name, each in old.reasons.items() if name in there},
         importance=importance_of({n: each for n, each in old.importance.weights if n in policy.schema.quasi}),
         levels=levels_of({n: each for n, each in old.levels.bounds if n in there and n in old.hierarchies}),
+        numeric=numeric_forms({n: each for n, each in old.numeric.by_column if n in policy.schema.quasi}),
         suppression=old.suppression,
         about=old.about,
     )

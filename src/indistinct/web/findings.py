@@ -15,6 +15,10 @@ import pyarrow as pa
 from indistinct.algorithms.base import Algorithm
 from indistinct.algorithms.registry import parse_algorithm
 from indistinct.errors import IndistinctError, ParameterError
+from indistinct.evaluation.assess.profiles import exceeds, parse_profile
+from indistinct.evaluation.attack.attributes import Skewness
+from indistinct.evaluation.verdict import Verdict
+from indistinct.evaluation.verdict_line import WEAK, Line, words_of
 from indistinct.figures import number, percent
 from indistinct.frequencies.singled_out import is_nearly_unique
 from indistinct.job.policy import Policy
@@ -27,9 +31,6 @@ from indistinct.release.writing.delimited import Writing, is_formula
 from indistinct.release.writing.formats import is_text_file
 from indistinct.schema import Role
 from indistinct.spelling import arguments_of
-from indistinct.study.assess.profiles import exceeds, parse_profile
-from indistinct.study.attack.attributes import Skewness
-from indistinct.study.verdict import WEAK, Line, Verdict, words_of
 from indistinct.web.deciding import (
     Inspected,
     find_unprotected,

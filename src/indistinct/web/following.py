@@ -5,9 +5,9 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from indistinct.evaluation.attack.base import Attack
+from indistinct.evaluation.attack.registry import EVERY_ATTACK
 from indistinct.release.writing.delimited import Writing
-from indistinct.study.attack.base import Attack
-from indistinct.study.attack.registry import EVERY_ATTACK
 from indistinct.web.as_code import portable
 from indistinct.web.background import Chore
 from indistinct.web.sessions import Session, job_of

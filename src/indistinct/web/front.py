@@ -4,8 +4,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from indistinct.document.html import escape
 from indistinct.figures import number, percent
-from indistinct.markup import escape
 
 WIDTH, HEIGHT = 680, 340
 LEFT, RIGHT, TOP, BOTTOM = 88, 24, 18, 60

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 
 from indistinct.errors import ParameterError
 from indistinct.metrics import METRICS
+from indistinct.recoding.numeric_forms import NumericForms
 from indistinct.schema import Schema
 from indistinct.spelling import parse_field, spell_value
 from indistinct.web.worker import TaskError
@@ -59,6 +60,8 @@ def form_fields(kind: type[Any], schema: Schema) -> tuple[FormField, ...]:
 
 def _parameter(field: Field[Any], hint: Any, schema: Schema) -> FormField | None:
     kind, needed = _without_none(hint), field.default is MISSING
+    if kind is NumericForms:
+        return FormField(field.name, "choice", NumericForms.choices, needed)
     if hasattr(kind, "from_text"):
         return None
     if kind is bool:

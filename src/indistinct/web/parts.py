@@ -11,7 +11,8 @@ from nicegui import ui
 from nicegui.element import Element
 from nicegui.elements.mixins.text_element import TextElement
 
-from indistinct.markup import Cell, grid, grid_html
+from indistinct.document.blocks import Cell, grid
+from indistinct.document.html import grid_html
 from indistinct.web.worker import TaskError
 
 Handler = Callable[..., Any | Awaitable[Any]]

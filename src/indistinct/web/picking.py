@@ -10,7 +10,7 @@ from typing import Any
 
 from nicegui.element import Element
 
-from indistinct.markup import escape
+from indistinct.document.html import escape
 from indistinct.web import parts
 from indistinct.web.frame import Screen
 

@@ -4,16 +4,18 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from indistinct.errors import ParameterError
+from indistinct.settings import BY_COLUMN, COLUMNS, TABLE, TRUTH, WHOLE, settings_under
 from indistinct.tables import Reading
 from indistinct.tables.reading import Declarations, declare, to_options
 from indistinct.tables.value import EVERY, LAYOUT
 
-LISTS = ("missing", "dates", "types", "text", "columns")
+SETTINGS = settings_under("input.reading")
+LISTS = tuple(key for key, each in SETTINGS.items() if each.kind in (COLUMNS, TABLE, BY_COLUMN))
 """What is said of columns, a line each: `text`, or `column = text` for one of them."""
 STRUCTURE = LAYOUT
 """What decides which columns there are; everything else is proposed anew when one of these changes."""
-TRUTHS = ("header", "codes", "trim")
-NUMBERS = ("skip_rows", "version")
+TRUTHS = tuple(key for key, each in SETTINGS.items() if each.kind is TRUTH)
+NUMBERS = tuple(key for key, each in SETTINGS.items() if each.kind is WHOLE)
 KEYS = (*dict.fromkeys((*STRUCTURE, "decimal", "thousands", *LISTS)),)
 Texts = Mapping[str, Any]
 
@@ -52,13 +54,11 @@ def _parse_field(key: str, given: Any, columns: Collection[str]) -> Declarations
     found: Any
     if key in TRUTHS:
         found = bool(given)
-    elif key == "skip_rows":
-        found = _lines_above(str(given or "").strip())
-    elif key == "version":
-        found = _version(str(given or "").strip())
+    elif SETTINGS[key].kind is WHOLE:
+        found = _whole_number(key, str(given or "").strip())
     elif key not in LISTS:
         found = given or None
-    elif key in ("text", "columns"):
+    elif SETTINGS[key].kind is COLUMNS:
         found = [line.strip() for line in str(given or "").splitlines() if line.strip()]
     else:
         found = _by_column(str(given or ""), columns)
@@ -71,16 +71,13 @@ def _parse_field(key: str, given: Any, columns: Collection[str]) -> Declarations
     return {key: found}  # type: ignore[misc]
 
 
-def _lines_above(text: str) -> int:
+def _whole_number(key: str, text: str) -> int | None:
+    """Return the number in a field; what an empty one means is the default of the setting."""
     if text and not (text.isascii() and text.isdigit()):
-        raise ParameterError("how many lines stand above the names is a whole number", hint="1 for a title")
-    return int(text or 0)
-
-
-def _version(text: str) -> int | None:
-    if text and not (text.isascii() and text.isdigit()):
-        raise ParameterError("a version is a whole number", hint="leave it empty for the newest")
-    return int(text) if text else None
+        label = SETTINGS[key].label or key
+        raise ParameterError(f"{label.lower()}: a whole number is needed", hint=SETTINGS[key].help)
+    default: int | None = getattr(Reading(), key)
+    return int(text) if text else default
 
 
 def _by_column(text: str, columns: Collection[str]) -> dict[str, list[str]]:

@@ -1,14 +1,14 @@
 """The strip that always says where a job stands: rows, people, k, violations, highest risk, loss, verdict."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
-from indistinct.figures import number, percent, plural
+from indistinct.evaluation.assess.profiles import Profile, parse_profile
+from indistinct.evaluation.verdict import AttackFigures, Verdict, verdict_of
+from indistinct.figures import number, percent
 from indistinct.models import Model
 from indistinct.spelling import arguments_of
-from indistinct.study.assess.profiles import Profile, parse_profile
-from indistinct.study.verdict import AttackFigures, Verdict, verdict_of
 from indistinct.web.sessions import Session, job_of
 
 ABSENT = "–"
@@ -56,10 +56,10 @@ def standing(session: Session) -> Told:
             *refused,
         ]
     old = not session.is_fresh(RELEASED, job_of(session.policy))
-    checked = check_release(session, made)
+    verdict = check_release(session, made)
     return [
-        *_figures_of_release(made, asked, "old" if old or refused else "", clear=checked.tone == "good"),
-        ("verdict", checked.sentence, "old" if old or refused else TONES[checked.tone]),
+        *_figures_of_release(made, asked, "old" if old or refused else "", clear=verdict.tone == "good"),
+        ("verdict", verdict.sentence, "old" if old or refused else TONES[verdict.tone]),
         *([("", "changed since the last search", "old")] if old else []),
         *refused,
     ]
@@ -67,44 +67,6 @@ def standing(session: Session) -> Told:
 
 TONES = {"good": "good", "bad": "bad", "warning": "", "checking": ""}
 """How the strip shows the tone of a verdict: what is open, or was not looked at, is never good."""
-
-
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """The verdict on a release, and how many of the checks that it rests on have an answer.
-
-    The checks are the promise, each limit of the profile, and the attacks. While some are `running`, the release is
-    neither passed nor called safe, but it can fail. Those that are not running and have no answer were stopped, or
-    could not be computed.
-    """
-
-    verdict: Verdict
-    answered: int
-    checks: int
-    running: bool
-
-    @property
-    def tone(self) -> str:
-        """Return how the verdict is shown: good, warning, bad, or checking."""
-        if self.verdict.tone == "bad":
-            return "bad"
-        if self.running:
-            return "checking"
-        return self.verdict.tone if self.answered == self.checks else "warning"
-
-    @property
-    def sentence(self) -> str:
-        """Return the verdict in a sentence; before every check has an answer, how far they are."""
-        profile = None if self.verdict.gate is None else self.verdict.gate.profile.spec()
-        if self.running and self.tone != "bad":
-            about = "the release" if profile is None else f"the profile {profile}"
-            return f"Checking {self.answered + 1} of {self.checks}: no verdict on {about} yet."
-        left = self.checks - self.answered
-        if left and self.tone != "bad":
-            about = "" if profile is None else f"The release is not shown to pass the profile {profile}: "
-            said = f"{about}{left} of {plural(self.checks, 'check')} {'has' if left == 1 else 'have'} no answer."
-            return f"{said[:1].upper()}{said[1:]}"
-        return self.verdict.sentence
 
 
 def identity_of(made: Any) -> str:
@@ -140,20 +102,19 @@ def profile_of(session: Session) -> Profile | None:
     return None if named is None else parse_profile(named)
 
 
-def check_release(session: Session, made: Mapping[str, Any]) -> Checked:
-    """Return the verdict on a release, of its assessment and its attacks, and which of its checks have an answer."""
+def check_release(session: Session, made: Mapping[str, Any]) -> Verdict:
+    """Return the verdict on a release, of its assessment and its attacks, and how many of its checks have an answer."""
     keys = {RISK: key_of_risk(session, made), ATTACKS: key_of_attacks(session, made)}
     there = {name: session.result(name) for name, key in keys.items() if session.is_fresh(name, key)}
-    verdict = _verdict(session, made, there.get(RISK), there.get(ATTACKS))
+    outcomes = there[ATTACKS]["found"]["outcomes"] if ATTACKS in there else None
+    attacks = None if outcomes is None else [AttackFigures.of(each) for each in outcomes]
+    figures = there[RISK]["figures"] if RISK in there else made["figures"]
+    verdict = verdict_of(figures, profile_of(session), attacks=attacks)
     sizes = {RISK: 1 if verdict.gate is None else len(verdict.gate.lines), ATTACKS: 1}
     missing = [name for name in keys if name not in there]
     running = any(session.background.error_under(name, keys[name]) is None for name in missing)
-    return Checked(verdict, 1 + sum(sizes[name] for name in there), 1 + sum(sizes.values()), running)
-
-
-def _verdict(session: Session, made: Mapping[str, Any], risk: Any, outcomes: Any) -> Verdict:
-    attacks = None if outcomes is None else [AttackFigures.of(each) for each in outcomes["found"]["outcomes"]]
-    return verdict_of(made["figures"] if risk is None else risk["figures"], profile_of(session), attacks=attacks)
+    answered = 1 + sum(sizes[name] for name in there)
+    return replace(verdict, checks=1 + sum(sizes.values()), answered=answered, running=running)
 
 
 def _figures_of_release(made: Mapping[str, Any], asked: tuple[str, str, str], kind: str, *, clear: bool) -> Told:

@@ -124,11 +124,6 @@ class Worker:
         self._stopped = False
         self.progress: Progress | None = None
 
-    @property
-    def busy(self) -> bool:
-        """Whether a task runs."""
-        return self._turn.locked()
-
     def start(self) -> None:
         """Start the process, so that the first task need not wait for it."""
         if self._process is not None and self._process.is_alive():

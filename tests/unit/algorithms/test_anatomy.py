@@ -214,7 +214,7 @@ def test_l_is_a_whole_number_from_one(algorithm, l):
 
 @pytest.mark.parametrize("spelled", ["anatomy", "multiset", "anatomy:form=tables"])
 def test_l_is_needed(spelled):
-    with pytest.raises(ParameterError, match="needs l"):
+    with pytest.raises(ParameterError, match="needs the parameter l"):
         ind.anonymize(table_of(list("ab")), SCHEMA, algorithm=spelled)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import indistinct as ind
 from indistinct.engines import bytes_of, chosen_engine
-from indistinct.engines.duckdb import DuckDB
+from indistinct.engines.home import bytes_in_memory
 from indistinct.errors import InputError, MissingExtraError, OutputError, ParameterError
 from indistinct.release.writing.formats import FORMATS
 
@@ -110,7 +110,7 @@ def test_the_engine_is_chosen_by_size(source, monkeypatch):
     assert chosen_engine(source).name == "memory"
     assert chosen_engine(source, "duckdb").name == "duckdb"
     assert chosen_engine(source, "auto", "200MB").name == "memory"
-    assert DuckDB().size_of(source) >= 3000 * 5 * 4
+    assert bytes_in_memory(source) >= 3000 * 5 * 4
     monkeypatch.setattr("indistinct.engines.free_bytes", lambda: 1000)
     assert chosen_engine(source).name == "duckdb"
     assert chosen_engine(source.with_suffix(".csv")).name == "memory"

@@ -60,7 +60,7 @@ def through_partitions(table, release, *, seed=None, memory=4096):
     """Publish again what a release of memory published, through partitions of about so many bytes."""
     source, sink = ENGINE.open(table, Reading()), Kept()
     ENGINE.count(source, Request(SCHEMA.quasi))
-    publish_rows(source, release.assignment, sink, secret=Secret(seed), learned=None, memory=memory)
+    publish_rows(source, release.assignment, sink, secret=Secret(seed), row_index=None, memory=memory)
     return sink.tables[""]
 
 
@@ -83,7 +83,7 @@ def test_rows_on_disk_have_no_name_and_nothing_stays(table, folder, monkeypatch)
             super().accept(name, batches)
 
     seen, source, sink = [], ENGINE.open(table, Reading()), Looking()
-    publish_rows(source, release.assignment, sink, secret=Secret(), learned=None, memory=4096)
+    publish_rows(source, release.assignment, sink, secret=Secret(), row_index=None, memory=4096)
     names, status = seen[0]
     assert [name for name in names if not name.startswith(spill.PREFIX)] == []  # the database of the process has one
     assert status.st_nlink == 0
@@ -135,7 +135,7 @@ def test_equal_rows_part_as_in_memory_where_their_cell_is_divided():
     settings = {"model": "k-anonymity:k=200", "algorithm": "mondrian:relaxed=true", "seed": 3}
     release = ind.anonymize(table, schema, **settings)
     source, sink = ENGINE.open(table, Reading()), Kept()
-    publish_rows(source, release.assignment, sink, secret=Secret(3), learned=None, memory=2048)
+    publish_rows(source, release.assignment, sink, secret=Secret(3), row_index=None, memory=2048)
     assert release.assignment.split
     assert sink.tables[""].to_pylist() == release.table.to_pylist()
 

@@ -5,8 +5,8 @@ import pytest
 
 from indistinct.frequencies.value import Classes, FrequencySet
 from indistinct.machine.arrays import starts_of
-from indistinct.recoding.cover import cover_of_codes
 from indistinct.release.verification import by_label
+from indistinct.view.cover import cover_of_codes
 
 
 @pytest.mark.parametrize("classes", [1, 63, 64, 65, 130])

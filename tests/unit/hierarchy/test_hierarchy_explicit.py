@@ -110,7 +110,7 @@ class TestBinding:
         with pytest.raises(HierarchyError) as caught:
             Hierarchy.from_rows(JOBS).bind(column("lawyer", "sailor", "spy"))
         assert "'job'" in str(caught.value)
-        assert "2 value(s)" in str(caught.value)
+        assert "2 values of the data" in str(caught.value)
         assert "sailor" not in str(caught.value)
         assert caught.value.values == ("sailor", "spy")
         assert caught.value.hint

@@ -11,9 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indistinct.errors import HierarchyError
-from indistinct.hierarchy import Hierarchy, check_rooted, hierarchy_from_json
-from indistinct.hierarchy.readers import hierarchy_from_spec
+from indistinct.errors import HierarchyError, IndistinctError
+from indistinct.hierarchy import (
+    Hierarchy,
+    check_rooted,
+    hierarchy_from_json,
+    hierarchy_from_spec,
+    spec_of_hierarchy,
+)
 from indistinct.tables.domain import Domain
 
 ROOT = Path(__file__).parents[3]
@@ -169,7 +174,7 @@ class TestPolicy:
             ({"file": 3}, "must be texts"),
             ({"file": "a.csv", "delimiter": 3}, "must be texts"),
             ({"rows": [["a", "*"]], "rooted": "no"}, "true or false"),
-            ({"intervals": None}, "either"),
+            ({"intervals": None}, "list of numbers"),
             ({"dates": "month"}, "must be a list"),
             ({"order": "abc"}, "list of values"),
             ({"tree": ["a"]}, "nested mapping"),
@@ -179,6 +184,62 @@ class TestPolicy:
     def test_what_a_policy_may_not_say(self, data: Any, message: str) -> None:
         with pytest.raises(HierarchyError, match=f"(?s){message}"):
             hierarchy_from_json(data, base=Path())
+
+    @pytest.mark.parametrize(
+        ("spec", "data"),
+        [
+            ("intervals:5,10,20", {"intervals": [5, 10, 20]}),
+            ("intervals:0.5,1,origin=0.25", {"intervals": [0.5, 1], "origin": 0.25}),
+            ("cuts:18,40,65|40", {"cuts": [[18, 40, 65], [40]]}),
+            ("dates:month,year", {"dates": ["month", "year"]}),
+            ("mask:left", {"mask": "left"}),
+            ("mask:right,char=#,levels=2,length=7", {"mask": "right", "char": "#", "levels": 2, "length": 7}),
+            ('mask:right,char=","', {"mask": "right", "char": ","}),
+            ('mask:right,char=""""', {"mask": "right", "char": '"'}),
+            ("order:low|a=b,c|high", {"order": ["low", "a=b,c", "high"]}),
+            ("suppression", {"suppression": True}),
+        ],
+    )
+    def test_a_flag_declares_what_a_policy_does(self, spec: str, data: dict[str, Any]) -> None:
+        read = hierarchy_from_spec("x", spec)
+        assert read.to_json() == data
+        assert spec_of_hierarchy(read) == spec
+
+    @pytest.mark.parametrize(
+        ("spec", "usual"),
+        [
+            ("mask", Hierarchy.masking()),
+            ("mask:levels=2", Hierarchy.masking(levels=2)),
+            ("dates", Hierarchy.dates()),
+        ],
+    )
+    def test_a_flag_without_a_value(self, spec: str, usual: Hierarchy) -> None:
+        assert hierarchy_from_spec("x", spec) == usual
+
+    @pytest.mark.parametrize(
+        "declared",
+        [Hierarchy.from_rows([["a", "*"]]), Hierarchy.tree({"*": ["a"]}), Hierarchy.order(["a|b", "c"])],
+    )
+    def test_what_no_flag_declares(self, declared: Hierarchy) -> None:
+        assert spec_of_hierarchy(declared) is None
+
+    @pytest.mark.parametrize(
+        ("spec", "message"),
+        [
+            ("intervals:five", "must be numbers"),
+            ("intervals:", "must be numbers"),
+            ("intervals:5,origin=x", "must be a number"),
+            ("mask:up", "one of right, left"),
+            ("mask:right,levels=0", "at least 1"),
+            ("mask:right,level=2", "one of right, left"),
+            ("dates:quater", "did you mean 'quarter'"),
+            ("suppression:no", "must be true"),
+            ("maks", "neither a file nor one of"),
+        ],
+    )
+    def test_impossible_flags(self, spec: str, message: str) -> None:
+        with pytest.raises(IndistinctError, match=f"(?s){message}"):
+            hierarchy_from_spec("x", spec)
 
     def test_paths_start_at_the_policy(self, tmp_path: Path) -> None:
         with pytest.raises(HierarchyError, match=r"nowhere\.csv"):

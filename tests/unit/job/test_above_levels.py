@@ -9,11 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import indistinct as ind
-from indistinct import engines
 from indistinct.algorithms.base import run_search
 from indistinct.algorithms.registry import parse_algorithm
 from indistinct.engines.duckdb import DuckDB
-from indistinct.engines.levels import Room
+from indistinct.engines.passes import Room
 from indistinct.job.above_levels import coarse_problem, lift_recoding
 
 ROWS = 3_000
@@ -56,7 +55,7 @@ def holds(monkeypatch):
 
     def hold(cells):
         room = Room(cells=cells, numbers=1000, texts=1000, classes=10**6)
-        monkeypatch.setattr(engines, "DuckDB", lambda *_: DuckDB(room=room))
+        monkeypatch.setattr("indistinct.engines.duckdb.DuckDB", lambda *_: DuckDB(room=room))
 
     return hold
 

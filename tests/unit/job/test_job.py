@@ -170,7 +170,7 @@ def test_only_the_folder_of_jobs_spreads_a_policy_over_a_run() -> None:
     package = Path(ind.__file__).parent
     offences = [
         f"{path.relative_to(package)}:{call.lineno}"
-        for folder in ("cli", "web", "study/compare")
+        for folder in ("cli", "web", "exploration/compare")
         for path in (package / folder).rglob("*.py")
         for call in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(call, ast.Call)

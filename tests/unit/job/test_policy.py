@@ -15,6 +15,7 @@ from indistinct.metrics import GCP, ClassificationMetric, Discernibility
 from indistinct.metrics.importance import importance_of
 from indistinct.models import Model
 from indistinct.recoding.levels import levels_of
+from indistinct.recoding.numeric_forms import FORMS, numeric_forms
 from indistinct.tables.value import Reading
 
 TEXT = """\
@@ -174,6 +175,7 @@ def policies(draw: st.DrawFn) -> Policy:
             }
         ),
         levels=levels_of({n: draw(LEVELS) for n in draw(st.permutations(schema.quasi)) if draw(st.booleans())}),
+        numeric=numeric_forms({n: draw(st.sampled_from(FORMS)) for n in schema.quasi if draw(st.booleans())}),
     )
 
 

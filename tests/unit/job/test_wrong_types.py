@@ -38,6 +38,8 @@ def cases(release: ind.Release, folder: Path) -> dict[str, dict[str, Any]]:
     both = {"schema": SCHEMA, "original": TABLE}
     job = {"table": TABLE, "schema": SCHEMA}
     return {
+        "analyze": {"release": release, "formulas": "age ~ C(sex)", "original": TABLE},
+        "anonymize_tables": {"tables": {}, "schemas": {}, "people": "patients", "knows": {}, "model": MODEL},
         "anonymize": {**job, "model": MODEL, "algorithm": "mondrian"},
         "apply": {"recoding": release.recoding, "table": TABLE},
         "assess": {**job},
@@ -47,6 +49,7 @@ def cases(release: ind.Release, folder: Path) -> dict[str, dict[str, Any]]:
         "compare": {**job, "algorithms": ["mondrian"], "models": [MODEL], "workers": 1},
         "distributions": {"release": release, "original": TABLE},
         "explore": {**job, "model": MODEL},
+        "fill_form": {"report": release, "name": "gdpr"},
         "for_others": {"certificate": release.certificate},
         "forget_release": {"path": folder / "no.ledger", "number": 1},
         "inspect": {"table": TABLE},

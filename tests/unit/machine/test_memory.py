@@ -43,7 +43,7 @@ def numpy_error() -> MemoryError:
     ],
 )
 def test_a_step_says_what_it_needed(monkeypatch, error, words):
-    monkeypatch.setattr("indistinct.engines.memory.count_table", exhausted(error))
+    monkeypatch.setattr("indistinct.engines.memory.count_for_publishing", exhausted(error))
     with pytest.raises(ind.OutOfMemoryError, match=words) as raised:
         ind.anonymize(TABLE, ind.Schema(quasi=["age"]), model="k-anonymity:k=2")
     assert isinstance(raised.value, MemoryError)
@@ -55,7 +55,7 @@ def test_numpy_says_how_much():
 
 
 def test_other_errors_pass(monkeypatch):
-    monkeypatch.setattr("indistinct.engines.memory.count_table", exhausted(RuntimeError("something else")))
+    monkeypatch.setattr("indistinct.engines.memory.count_for_publishing", exhausted(RuntimeError("something else")))
     with pytest.raises(RuntimeError, match="something else"):
         Memory().count(ind.open(TABLE), None)
 

@@ -5,12 +5,12 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
+from indistinct.evaluation.query.answer import answer, answers
+from indistinct.evaluation.query.query import rows_of_original, rows_of_published
 from indistinct.metrics.queries import published_rows
 from indistinct.metrics.queries.boxes import boxes_of
 from indistinct.metrics.queries.parse import parse_query
 from indistinct.metrics.queries.values import ColumnValues, LineSet
-from indistinct.study.query.answer import answer, answers
-from indistinct.study.query.querying import rows_of_original, rows_of_published
 from indistinct.tables.domain import Kind
 
 SCHEMA = ind.Schema(identifiers=["name"], quasi=["age", "sex"], sensitive=["disease"])

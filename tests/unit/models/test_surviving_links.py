@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import indistinct as ind
-from indistinct.frequencies.slices import find_contained
+from indistinct.frequencies.slices import KNOWN, Slice, find_contained
 from indistinct.models import LDiverseLinks, link_probability
-from indistinct.models.link_probability import Entries, expected_rows, link
+from indistinct.models.link_probability import expected_rows, link
 from indistinct.release.opening import BucketTable
 
 
@@ -91,7 +91,7 @@ def test_weights_on_both_sides_of_the_scaling_are_added():
     known = np.concatenate([np.eye(1, size, dtype=np.int64)[0] for size in sizes])
     home = known.copy()
     home[1] = 1  # two entries agree in the first bucket, one in the second
-    entries = [Entries(buckets, home if place == 0 else known, ones, {"s": values}) for place in range(slices)]
+    entries = [Slice(buckets, {KNOWN: home if place == 0 else known, "s": values}, ones) for place in range(slices)]
     found = link(entries, np.ones((1, slices), dtype=np.int64), home=0, name="s")
     first, second = 2 * Fraction(1, 1024) ** slices, Fraction(1, 1025) ** slices
     exact = (first / 2 + second) / (first + second)
@@ -111,15 +111,15 @@ def test_expected_rows_are_the_same_by_buckets_and_by_tuples(seed, slices, bucke
     for size in sizes:
         pairs, counts = np.unique(np.stack([owners, rng.integers(0, size, 60)], axis=1), axis=0, return_counts=True)
         order = rng.permutation(len(pairs))
-        hidden = {"": rng.integers(0, 3, len(pairs))}
-        entries.append(Entries(pairs[order, 0], pairs[order, 1], counts[order], hidden))
+        codes = {KNOWN: pairs[order, 1], "s": rng.integers(0, 3, len(pairs))}
+        entries.append(Slice(pairs[order, 0], codes, counts[order]))
     wanted = np.unique(np.stack([rng.integers(-1, size + 1, tuples) for size in sizes], axis=1), axis=0)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(link_probability, "MADE", 7)
         patch.setattr(link_probability, "LOOK", np.inf)
-        plain = link(entries, wanted, home=0, name="")
+        plain = link(entries, wanted, home=0, name="s")
         patch.setattr(link_probability, "LOOK", 0)
-        made = link(entries, wanted, home=0, name="")
+        made = link(entries, wanted, home=0, name="s")
     for one, other in ((made.strongest, plain.strongest), (made.matches, plain.matches)):
         assert one.tolist() == other.tolist()
     assert made.expected.tolist() == plain.expected.tolist()

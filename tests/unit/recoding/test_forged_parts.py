@@ -10,10 +10,10 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.engines.levels import Room
+from indistinct.engines.passes import Room
 from indistinct.errors import InputError
 from indistinct.recoding.storage import read_recoding
-from references.level_runs import by_levels
+from references.pass_runs import by_passes
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,7 @@ def made(tmp_path_factory):
     rng = np.random.default_rng(1)
     table = pa.table({"x": rng.normal(size=400), "y": rng.normal(size=400)})
     with pytest.MonkeyPatch.context() as patch:
-        by_levels(Room(100, 10, 100, 0), patch)
+        by_passes(Room(100, 10, 100, 0), patch)
         places = {"output": folder / "r.parquet", "save_recoding": folder / "recoding.json"}
         asked = {"model": "k-anonymity:k=3", "algorithm": "mondrian", "engine": "duckdb"}
         ind.anonymize(table, ind.Schema(quasi=["x", "y"]), **asked, **places)

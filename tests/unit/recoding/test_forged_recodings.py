@@ -253,7 +253,7 @@ FORGERIES = {
     ),
     "version true": ("mondrian", put("version", True)),
     "version 0": ("mondrian", put("version", 0)),
-    "version 9": ("mondrian", put("version", 9)),
+    "version 10": ("mondrian", put("version", 10)),
     "arrays elsewhere": ("mondrian", put("arrow", "0" * 64)),
     "an array elsewhere": ("mondrian", put("values", {"shape": [1, 2], "array": 0})),
     "an unknown form": ("anatomy:l=3", put("form", "circles")),

@@ -3,7 +3,7 @@
 import pyarrow as pa
 
 import indistinct as ind
-from indistinct.markup import printable
+from indistinct.document.html import printable
 
 SCHEMA = ind.Schema(quasi=["age", "adm"], sensitive=["d"])
 

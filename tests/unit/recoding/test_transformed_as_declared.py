@@ -15,6 +15,7 @@ import indistinct as ind
 from indistinct.hierarchy.labels_of_levels import are_labels
 from indistinct.recoding.transformations import parse_transformation
 from indistinct.recoding.transformed_values import may_come_of
+from indistinct.tables.value import Reading
 
 RULE = "transformed-as-declared"
 SCHEMA = ind.Schema(identifiers=["id"], quasi=["age"], sensitive=["s"], insensitive=["c", "day", "note"])
@@ -243,3 +244,23 @@ def shown(values, transformation, hierarchies):
     return (
         ind.transform(table, schema, {"c": transformation}, hierarchies=hierarchies).data["c"].combine_chunks().unique()
     )
+
+
+@pytest.mark.parametrize(("mark", "wanted"), [(".", {"4800", "-100", "0", ""}), (",", {"4800", "-100", "0", ""})])
+def test_numbers_rounded_to_whole_ones_are_written_without_a_decimal_mark(mark, wanted, tmp_path):
+    """The numbers verify against the original, and Parquet keeps their type."""
+    cost = [(4812.5, -99.75, -0.2, None)[row % 4] for row in range(40)]
+    table = pa.table({"age": [20 + row % 4 for row in range(40)], "c": cost, "h": [row + 0.25 for row in range(40)]})
+    schema = ind.Schema(quasi=["age"], insensitive=["c", "h"])
+    declared = {"c": ind.Transformation(round=100), "h": ind.Transformation(round=0.5)}
+    released = ind.anonymize(table, schema, model=MODEL, transformations=declared, seed=1)
+    place = tmp_path / "out.csv"
+    released.write(place, writing=ind.Writing(delimiter=";", decimal=mark))
+    lines = [line.split(";") for line in place.read_text(encoding="utf-8").splitlines()[1:]]
+    assert {line[1] for line in lines} == wanted
+    assert all(mark in line[2] for line in lines), "a step of a half leaves a decimal"
+    reading = Reading(delimiter=";", decimal=mark)
+    certificate = ind.verify(place, schema, MODEL, transformations=declared, original=table, reading=reading)
+    assert certificate.holds, certificate.warnings
+    released.write(tmp_path / "out.parquet")
+    assert pq.read_schema(tmp_path / "out.parquet").field("c").type == pa.float64()

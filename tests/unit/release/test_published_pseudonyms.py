@@ -183,7 +183,7 @@ def test_a_pseudonym_of_one_row_each_links_nothing(key):
 
 def test_sets_of_classes_are_shared_by_k_people(key):
     pseudonyms = {"patient": ind.Pseudonym(key=key)}
-    with pytest.raises(VerificationError, match="4 stand in a set of classes that fewer than 3 share") as caught:
+    with pytest.raises(VerificationError, match="4 have rows in classes that fewer than 3 people share") as caught:
         published(visits(moved=(0, 1)), pseudonyms=pseudonyms)
     assert "class-sets-shared" in str(caught.value)
     assert published(visits(moved=(0, 1))).certificate.holds, "without pseudonyms nobody sees it"
@@ -191,7 +191,7 @@ def test_sets_of_classes_are_shared_by_k_people(key):
     assert together.certificate.achieved["k"] == 1
     whole = published(visits(moved=range(4)), pseudonyms=pseudonyms)
     assert whole.certificate.holds
-    assert any("4 of 12 people stand in several classes" in warning for warning in whole.certificate.warnings)
+    assert any("12 of 12 people have several linked rows" in warning for warning in whole.certificate.warnings)
 
 
 def test_models_judge_the_parts_of_classes_that_pseudonyms_show(key):

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 import indistinct as ind
 from indistinct.errors import InputError, SchemaError, VerificationError
+from indistinct.frequencies.slices import KNOWN, Slice
 from indistinct.models import LDiverseLinks
-from indistinct.models.link_probability import Entries, bound_of, link
+from indistinct.models.link_probability import bound_of, link
 from indistinct.recoding.storage import recoding_from_json, recoding_to_json
 from indistinct.release.opening import BucketTable
 from indistinct.testing import bucket_reference as reference
@@ -121,7 +122,8 @@ def test_linking_equals_the_reference(data):
         counted = [(key, 1) for key in counted.elements()] if data.draw(st.booleans()) else list(counted.items())
         columns = [np.array(part) for part in zip(*(key for key, _ in counted), strict=True)]
         sensitive = {"s": columns[2]} if place == home else {}
-        entries.append(Entries(columns[0], columns[1], np.array([count for _, count in counted]), sensitive))
+        counts = np.array([count for _, count in counted])
+        entries.append(Slice(columns[0], {KNOWN: columns[1], **sensitive}, counts))
     rows = [
         {"bucket": b, **{f"k{j}": known[j][i] for j in range(slices)}, "s": values[i]} for i, b in enumerate(buckets)
     ]

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.study.assess.assessing import assess
-from indistinct.study.inspect import inspect
+from indistinct.evaluation.assess.assess import assess
+from indistinct.inspection.inspect import inspect
 
 AGE = '<img src=x onerror="planted(1)">'
 SEX = 'a"><svg onload=planted(2)>'

@@ -10,7 +10,7 @@ import pytest
 
 import indistinct as ind
 from indistinct.reporting import facts
-from indistinct.reporting.content import EDITIONS
+from indistinct.reporting.editions import EDITIONS
 from indistinct.samples import generate_patients
 
 PATIENTS = ind.Schema(identifiers=["name", "cost"], quasi=["age", "sex", "zipcode", "admitted"], sensitive=["disease"])
@@ -100,12 +100,12 @@ def test_an_error_of_the_assessment_of_an_external_edition_ends_no_report(writte
 def test_an_untouched_column_is_not_called_generalized_where_rows_were_suppressed(written, people):
     path, release = written["optimal"]
     known = {"model": "k-anonymity:k=15", "hierarchies": AGES, "seconds": 0.2}
-    assert done_to(ind.report(release, original=people, seconds=0.2))["sex"] == "published as it is (level 0)"
+    assert done_to(ind.report(release, original=people, seconds=0.2))["sex"] == "unmodified (level 0)"
     by_file = done_to(ind.report(path, ROLES, original=people, **known))
-    assert by_file["sex"] == "published as it is"
+    assert by_file["sex"] == "unmodified"
     assert by_file["age"] == "generalized (intervals)"
     by_recoding = done_to(ind.report(path, ROLES, recoding=path.with_suffix(".json"), **known))
-    assert by_recoding["sex"] == "published as it is (level 0)"
+    assert by_recoding["sex"] == "unmodified (level 0)"
     assert by_recoding["age"].startswith("level 1 of its hierarchy")
 
 
@@ -146,10 +146,11 @@ def visits(tmp_path_factory):
 def test_people_who_were_not_counted_here_are_not_said_to_be(visits, edition):
     path, schema, rows = visits
     alone = text_of(ind.report(path, schema, model="k-anonymity:k=5", edition=edition))
-    assert "The certificate beside the file says that every promise holds; this report did not count it." in alone
+    claim = "The certificate of the file says that the privacy guarantee is satisfied; this report did not count it."
+    assert claim in alone
     assert "counted on the published table" not in alone
     known = text_of(ind.report(path, schema, model="k-anonymity:k=5", edition=edition, original=rows, seconds=0.2))
-    assert "Every promise holds, counted in people, by what is published of their rows." in known
+    assert "The privacy guarantee is satisfied, counted in people, by what is published of their rows." in known
     assert "counted on the published table" not in known
 
 
@@ -443,7 +444,7 @@ def test_editions_say_the_same_of_a_promise_on_sets_of_columns():
     told = [ind.report(release, edition=edition, seconds=0.2).content.documents["verdict"] for edition in EDITIONS]
     assert [each["tone"] for each in told] == ["warning"] * 2
     for each in told:
-        assert any("nothing is promised of all quasi-identifiers together" in said for said in each["sentences"])
+        assert any("no guarantee covers all quasi-identifiers together" in said for said in each["sentences"])
         assert not any("no protection" in said for said in each["sentences"])
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import indistinct as ind
 from indistinct.errors import InputError
-from indistinct.study.inspect import inspect
+from indistinct.inspection.inspect import inspect
 from indistinct.tables import open_table
 
 

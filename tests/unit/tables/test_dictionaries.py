@@ -7,7 +7,7 @@ import pytest
 from indistinct.engines.class_batches import _codes
 from indistinct.engines.spark.parcels import join_tables
 from indistinct.engines.spark.parts import coded_texts
-from indistinct.frequencies.levels import KnownValues
+from indistinct.frequencies.passes import KnownValues
 from indistinct.recoding.class_rows import take_rows
 from indistinct.release.writing.files import Writing
 from indistinct.release.writing.formats import write_arrow

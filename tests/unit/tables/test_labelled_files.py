@@ -10,7 +10,7 @@ import pytest
 
 import indistinct as ind
 from indistinct.cli import main
-from indistinct.study.inspect.page import inspection_page
+from indistinct.inspection.inspection_document import inspection_page
 
 ROWS = 24
 SCHEMA = ind.Schema(quasi=["age", "town"], sensitive=["ill"], insensitive=["cost", "seen", "score", "hour"])

@@ -9,7 +9,7 @@ import pytest
 import indistinct as ind
 from indistinct.errors import InputError
 from indistinct.frequencies.person_columns import CodedColumn, likely_person
-from indistinct.study.inspect import inspect
+from indistinct.inspection.inspect import inspect
 from indistinct.tables.likely import likely_notation
 from indistinct.tables.marks import is_mark, number_marks
 

@@ -228,7 +228,7 @@ def test_statistics_of_other_tools_are_no_leak(tool, tmp_path):
 
 def test_statistics_that_no_row_has_are_a_leak_in_every_type(tmp_path):
     """A file that is given other pages keeps the statistics of the rows that it had."""
-    from indistinct.study.scan.parquet import _strangers
+    from indistinct.exploration.scan.parquet import _strangers
 
     names = [name for name in READ if name not in ("no number at all", "nothing", "missing number", "string view")]
     path = written(WHOLE.select(names), tmp_path)

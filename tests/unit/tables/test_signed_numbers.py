@@ -5,7 +5,7 @@ import pytest
 
 import indistinct as ind
 from indistinct.errors import InputError
-from indistinct.study.inspect import inspect
+from indistinct.inspection.inspect import inspect
 from indistinct.tables.likely import likely_notation
 
 SCHEMA = ind.Schema(quasi=["q"], sensitive=["s"])

@@ -6,8 +6,8 @@ import pytest
 
 import indistinct as ind
 from indistinct.errors import InputError
-from indistinct.study.inspect import inspect
-from indistinct.study.inspect.starter import write_starter
+from indistinct.inspection.inspect import inspect
+from indistinct.inspection.starter import write_starter
 
 SCHEMA = ind.Schema(quasi=["q"], sensitive=["s"])
 

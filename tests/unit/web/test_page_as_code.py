@@ -16,14 +16,15 @@ from indistinct.cli import app
 from indistinct.cli.flags import policy_of
 from indistinct.cli.options import Flags
 from indistinct.hierarchy import Hierarchy
+from indistinct.inspection.starter import starter_policy
 from indistinct.job.as_command import command_of
 from indistinct.job.as_python import python_of
 from indistinct.job.policy import Output, policy_from_toml, read_policy
 from indistinct.metrics.importance import importance_of
 from indistinct.recoding.levels import levels_of
+from indistinct.recoding.numeric_forms import numeric_forms
 from indistinct.release.writing.delimited import Writing
 from indistinct.samples import generate_patients
-from indistinct.study.inspect.starter import starter_policy
 from indistinct.tables.reading import declare
 from indistinct.web.as_code import policy_text, portable
 
@@ -132,6 +133,7 @@ def weighed_job(job):
         hierarchies={"zipcode": Hierarchy.masking(), "age": Hierarchy.intervals([10, 20, 40])},
         importance=importance_of({"age": 3, "sex": 0.1}),
         levels=levels_of({"age": (0, 2), "sex": (0, None), "zipcode": (1, 4)}),
+        numeric=numeric_forms({"age": "interval+mean"}),
         output=replace(job.output, ranges="columns"),
     )
 
@@ -140,7 +142,7 @@ def test_flags_say_what_matters_which_levels_and_the_sample(job):
     policy = weighed_job(job)
     again = parsed(command_of(policy))
     assert policy_from_toml(policy_text(policy), base=policy.base) == policy
-    for part in ("importance", "levels", "input", "models"):
+    for part in ("importance", "levels", "numeric", "input", "models"):
         assert getattr(again, part) == getattr(policy, part), part
     assert "--ranges columns" in command_of(policy)
 
@@ -158,6 +160,7 @@ def test_python_says_what_matters_which_levels_the_sample_and_the_form_of_ranges
         exec(compile(python_of(policy), "job.py", "exec"), {})  # noqa: S102 (our own text)
     assert importance_of(given["importance"]) == policy.importance
     assert levels_of(given["levels"]) == policy.levels
+    assert numeric_forms(given["numeric"]) == policy.numeric
     assert (given["sample"], given["ranges"]) == (0.75, "columns")
     assert given["model"] == policy.models[0]
 
@@ -167,8 +170,6 @@ def test_python_says_what_matters_which_levels_the_sample_and_the_form_of_ranges
     [
         (Hierarchy.tree({"*": {"a": ["x"], "b": ["y"]}}), "it is a tree"),
         (Hierarchy.from_rows([["x", "*"]]), "row by row"),
-        (Hierarchy.intervals([5, 10], origin=2), "intervals"),
-        (Hierarchy.masking(levels=2), "mask"),
         (Hierarchy.order(["a|b", "c"]), "order"),
     ],
 )

@@ -13,14 +13,15 @@ from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.registry import parse_algorithm
 from indistinct.budget import NO_BUDGET
 from indistinct.errors import OutputError
+from indistinct.evaluation.assess.profiles import PROFILES
+from indistinct.evaluation.verdict import Verdict, verdict_of
+from indistinct.evaluation.verdict_line import Line
 from indistinct.job.policy import policy_to_toml
 from indistinct.job.policy.reading import policy_from_toml
 from indistinct.models import DistinctLDiversity, KAnonymity, TCloseness
 from indistinct.recoding.transformations import Transformation
 from indistinct.samples import generate_patients
 from indistinct.schema import Role, Schema
-from indistinct.study.assess.profiles import PROFILES
-from indistinct.study.verdict import Line, Verdict, verdict_of
 from indistinct.tables import Reading
 from indistinct.web.deciding import (
     FEW,

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from indistinct import Hierarchy, KAnonymity, Mondrian, Optimal, Schema, TCloseness, Transformation
 from indistinct.errors import HierarchyError, ParameterError
-from indistinct.hierarchy import hierarchy_from_json
+from indistinct.hierarchy import KINDS, hierarchy_from_json
 from indistinct.job.policy import Policy, policy_from_toml, policy_to_toml
 from indistinct.job.policy.value import Input
 from indistinct.tables.domain import Domain
 from indistinct.web.steps.hierarchies.declarations import (
-    BUILDERS,
+    AS_TREES,
     builder_of,
     builders_for,
     columns_with_hierarchies,
@@ -24,7 +24,6 @@ from indistinct.web.steps.hierarchies.declarations import (
     remark,
     spell_numbers,
     whole_number_of,
-    with_option,
 )
 from indistinct.web.steps.hierarchies.editor import find_groups, page_of
 from indistinct.web.steps.hierarchies.fields import with_unit
@@ -172,8 +171,6 @@ def test_what_is_typed_becomes_what_a_policy_declares():
     assert parse_numbers(spell_numbers([5, 2.5, -3])) == [5, 2.5, -3]
     assert cuts_of("18 40 65\n\n40") == [[18, 40, 65], [40]]
     assert whole_number_of(" ") is None
-    assert with_option(Hierarchy.masking(levels=2), "levels", None) == Hierarchy.masking()
-    assert with_option(Hierarchy.masking(levels=2), "mask", "left") == Hierarchy.masking("left", levels=2)
     assert with_unit(Hierarchy.dates(["month", "year"]), "month", False) == Hierarchy.dates(["year"])
 
 
@@ -204,7 +201,7 @@ def test_every_declaration_has_a_builder_and_words():
         Hierarchy.order(["low", "high"]),
         Hierarchy.suppression(),
     ]
-    assert [builder_of(each) for each in every] == list(BUILDERS)
+    assert [builder_of(each) for each in every] == ["none", *(key for key in KINDS if key not in AS_TREES)]
     assert len({describe_hierarchy(each) for each in every}) == len(every)
     assert "intervals" not in builders_for("text", "none")
     assert "intervals" in builders_for("text", "intervals")

@@ -121,7 +121,7 @@ def test_the_strip_is_not_green_beside_a_column_that_points_at_everybody(job, tm
     told = {name: (value, kind) for name, value, kind in standing(session)}
     assert told["verdict"] == ("The release FAILS the profile public.", "bad")
     # The classes of five are too small for everybody, and the column fails as well.
-    assert [(line.figure, line.columns) for line in check_release(session, found).verdict.open[:2]] == [
+    assert [(line.figure, line.columns) for line in check_release(session, found).open[:2]] == [
         ("highest", ()),
         (None, ("cost",)),
     ]
@@ -129,9 +129,9 @@ def test_the_strip_is_not_green_beside_a_column_that_points_at_everybody(job, tm
     outcome = {"attack": "homogeneity", "succeeds": True, "beyond_chance": 0.5}
     session.keep(ATTACKS, {"found": {"outcomes": [outcome]}}, rests_on=key_of_attacks(session, found))
     said = "read a sensitive value off a class in which all have the same: the attack homogeneity beats chance"
-    assert f"FAILED: somebody can {said} by at least 50 %" in check_release(session, found).verdict.sentences
+    assert f"FAILED: an attacker can {said} by at least 50 %" in check_release(session, found).sentences
     session.keep(ATTACKS, {"found": {"outcomes": [outcome]}}, rests_on="another release")
-    assert "not checked: no attack was tried" in check_release(session, found).verdict.sentences
+    assert "not checked: no attack was tried" in check_release(session, found).sentences
 
 
 def test_nothing_is_good_and_no_table_leaves_before_every_check_has_an_answer(job, tmp_path):
@@ -142,7 +142,7 @@ def test_nothing_is_good_and_no_table_leaves_before_every_check_has_an_answer(jo
     session = Session(tmp_path, Settings(tmp_path, 10))
     session.change(bare)
     session.keep(RELEASED, found, rests_on=job_of(bare))
-    limits = len(check_release(session, found).verdict.gate.lines)
+    limits = len(check_release(session, found).gate.lines)
 
     def told():
         figures = {name: (value, kind) for name, value, kind in standing(session)}
@@ -185,7 +185,7 @@ def test_attacks_are_those_of_the_command_line(run, job, made, folder, tmp_path)
 
 
 def test_attacks_are_told_in_plain_words():
-    from indistinct.study.attack.registry import ATTACKS
+    from indistinct.evaluation.attack.registry import ATTACKS
 
     for name, kind in ATTACKS.items():
         assert words_of_attack(name, kind).endswith(".")

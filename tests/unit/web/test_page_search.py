@@ -15,6 +15,9 @@ from indistinct.algorithms.full_domain.node import ChosenNode
 from indistinct.algorithms.partition.mondrian import Mondrian
 from indistinct.algorithms.registry import ALGORITHMS, parse_algorithm
 from indistinct.errors import InfeasibleError
+from indistinct.evaluation.assess.assess import assess
+from indistinct.evaluation.assess.profiles import PROFILES, models_asked_by
+from indistinct.evaluation.verify import verify
 from indistinct.job.policy import Input, Output, Policy
 from indistinct.metrics import parse_metric
 from indistinct.models import (
@@ -31,9 +34,6 @@ from indistinct.models.words import promise_for_one, words_of
 from indistinct.parameters import labels_of, starts_of
 from indistinct.release.history.ledger import read_ledger
 from indistinct.schema import Schema
-from indistinct.study.assess.assessing import assess
-from indistinct.study.assess.profiles import PROFILES, models_asked_by
-from indistinct.study.verify import verify
 from indistinct.web.algorithm_words import algorithms_by_kind, obstacles
 from indistinct.web.parameters import FieldError, build_value, default_texts, form_fields, texts_of
 from indistinct.web.sessions import Session, Settings, Work, job_of

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from indistinct.algorithms.bucket.anatomy import Anatomy
+from indistinct.evaluation.verdict import Figures
 from indistinct.job.policy import Input, Policy
 from indistinct.models import DistinctLDiversity, KAnonymity
 from indistinct.models.registry import MODELS
 from indistinct.release.verification.verify import SETS_SHARED, TRANSFORMED
 from indistinct.schema import Role, Schema
-from indistinct.study.verdict import Figures
 from indistinct.web.deciding import find_unprotected
 from indistinct.web.parameters import FieldError, build_value
 from indistinct.web.sessions import Session, Settings, job_of

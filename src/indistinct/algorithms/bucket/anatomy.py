@@ -45,6 +45,21 @@ class Anatomy(Algorithm):
     Guarantees: every group has l to 2l - 1 rows with distinct sensitive values; there are rows / l groups; the
     reconstruction error is the least that any grouping with that l has if l divides the number of rows. (With several
     sensitive columns this holds for the one that is made distinct.)
+
+    Raises
+    ------
+    ParameterError
+        If a parameter has a value that it does not take.
+
+    Examples
+    --------
+    >>> import indistinct as ind
+    >>> import pyarrow as pa
+    >>> table = pa.table({"age": [21, 22, 23, 41, 42, 44], "disease": ["flu", "cold", "flu", "cold", "flu", "cold"]})
+    >>> schema = ind.Schema(quasi=["age"], sensitive=["disease"])
+    >>> release = ind.anonymize(table, schema, algorithm=ind.Anatomy(l=2))
+    >>> list(release.tables), release.certificate.holds
+    (['', 'sensitive'], True)
     """
 
     name: ClassVar[str] = "anatomy"

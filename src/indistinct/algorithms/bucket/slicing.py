@@ -30,7 +30,7 @@ from indistinct.models.alpha_k import AlphaK
 from indistinct.models.base import Model
 from indistinct.models.k_anonymity import KAnonymity
 from indistinct.models.l_diverse_links import LDiverseLinks
-from indistinct.parameters import Parameter, Whole, check_parameters
+from indistinct.parameters import Choice, Parameter, Whole, check_parameters
 from indistinct.recoding.assign import assign, project
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import ByBucket, Recoding
@@ -61,6 +61,21 @@ class Slicing(Algorithm):
 
     Guarantees: p(t, s) is at most 1 / l for every tuple t of the table and every sensitive value s; every column keeps
     its values in every bucket.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter has a value that it does not take.
+
+    Examples
+    --------
+    >>> import indistinct as ind
+    >>> import pyarrow as pa
+    >>> table = pa.table({"age": [21, 22, 23, 41, 42, 44], "disease": ["flu", "cold", "flu", "cold", "flu", "cold"]})
+    >>> schema = ind.Schema(quasi=["age"], sensitive=["disease"])
+    >>> release = ind.anonymize(table, schema, algorithm=ind.Slicing(l=2))
+    >>> release.table.column_names, release.certificate.holds
+    (['bucket', 'age', 'disease'], True)
     """
 
     name: ClassVar[str] = "slicing"
@@ -99,9 +114,10 @@ class Slicing(Algorithm):
             Whole(),
         ),
     ] = 1
-    generalizer: Annotated[str, Parameter("Algorithm for that", "Algorithm that generalizes values first.")] = (
-        "mondrian"
-    )
+    generalizer: Annotated[
+        str,
+        Parameter("Algorithm for that", "Algorithm that generalizes values first.", Choice(tuple(GENERALIZERS))),
+    ] = "mondrian"
     bins: Annotated[
         int, Parameter("Bins", "Bins of an ordered column when dependence is measured; 10 is usual.", Whole(2))
     ] = 10
@@ -114,13 +130,6 @@ class Slicing(Algorithm):
                 "`alpha` and `clustered` of Slicing cannot stand together",
                 parameter="alpha",
                 hint="alpha builds the column of a sensitive attribute, clustered leaves it to the clustering",
-            )
-        if self.generalizer not in GENERALIZERS:
-            raise ParameterError.of(
-                "Slicing",
-                "generalizer",
-                f"must be one of {', '.join(GENERALIZERS)}; got {self.generalizer!r}",
-                hint="for example slicing:l=5,generalize=10,generalizer=optimal",
             )
 
     def promise(self) -> Model:

@@ -32,6 +32,22 @@ class KACA(Algorithm):
     `top-down-kaca` and `two-level` suit large tables.
 
     Guarantees: every class satisfies the model, also one that gave rows away, and no row is suppressed.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter has a value that it does not take.
+
+    Examples
+    --------
+    >>> import indistinct as ind
+    >>> import pyarrow as pa
+    >>> table = pa.table({"age": [21, 22, 23, 41, 42, 44], "disease": ["flu", "cold", "flu", "cold", "flu", "cold"]})
+    >>> schema = ind.Schema(quasi=["age"], sensitive=["disease"])
+    >>> ages = {"age": ind.Hierarchy.intervals([10, 20])}
+    >>> release = ind.anonymize(table, schema, model=ind.KAnonymity(k=3), algorithm=ind.KACA(), hierarchies=ages)
+    >>> release.classes().to_pylist()
+    [{'age': '20-29', 'rows': 3}, {'age': '40-49', 'rows': 3}]
     """
 
     name: ClassVar[str] = "kaca"

@@ -23,7 +23,8 @@ from indistinct.metrics.importance import NO_IMPORTANCE, Importance, importance_
 from indistinct.parameters import Parameter, check_parameters
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import ByCell, ByRow, Recoding
-from indistinct.recoding.summary import NumericForm, Style
+from indistinct.recoding.numeric_forms import INTERVALS, NumericForms
+from indistinct.recoding.summary import Style
 from indistinct.schema import Schema
 
 # Tables of more rows are cut into blocks of at most so many, because time grows with the square of the rows.
@@ -40,13 +41,28 @@ class MDAV(Algorithm):
 
     And the k rows nearest to the row farthest from that one. `numeric` is what classes show of numbers and dates: their
     range (`interval`, `bounds`), their `mean`, or both (`interval+mean`). `importance` weighs columns. Rows with equal
-    values may be parted; with `split=false` they stay together, and the recoding fits other tables, too.
+    values may be split; with `split=false` they stay together, and the recoding fits other tables, too.
 
     Every class is compared with all rows: time grows with the square of their number. Above 50,000 rows the table is
     first cut in blocks at medians, and classes are made inside each.
 
     Guarantees: every class satisfies the model, no row is suppressed, and under k-anonymity alone classes have k to
-    2k - 1 rows where rows may be parted.
+    2k - 1 rows where rows may be split.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter has a value that it does not take.
+
+    Examples
+    --------
+    >>> import indistinct as ind
+    >>> import pyarrow as pa
+    >>> table = pa.table({"age": [21, 22, 23, 41, 42, 44], "disease": ["flu", "cold", "flu", "cold", "flu", "cold"]})
+    >>> schema = ind.Schema(quasi=["age"], sensitive=["disease"])
+    >>> release = ind.anonymize(table, schema, model=ind.KAnonymity(k=3), algorithm=ind.MDAV())
+    >>> release.classes().to_pylist()
+    [{'age': '[21-23]', 'rows': 3}, {'age': '[41-44]', 'rows': 3}]
     """
 
     name: ClassVar[str] = "mdav"
@@ -54,8 +70,8 @@ class MDAV(Algorithm):
         "Near people around those who stand out",
         "Groups the row farthest from the mean with the rows nearest to it, again and again.",
     )
-    spelled: ClassVar[tuple[str, ...]] = ("importance",)
-    numeric: Annotated[NumericForm, NUMERIC] = "interval"
+    spelled: ClassVar[tuple[str, ...]] = ("importance", "numeric")
+    numeric: Annotated[NumericForms, NUMERIC] = INTERVALS
     split: Annotated[
         bool,
         Parameter(

@@ -44,6 +44,21 @@ class Refine(Algorithm):
     to there it does not depend on the clock, and with `seconds=0` never.
 
     Guarantees: every class satisfies the model, no row is suppressed, and the metric is not worse than the start's.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter has a value that it does not take.
+
+    Examples
+    --------
+    >>> import indistinct as ind
+    >>> import pyarrow as pa
+    >>> table = pa.table({"age": [21, 22, 23, 41, 42, 44], "disease": ["flu", "cold", "flu", "cold", "flu", "cold"]})
+    >>> schema = ind.Schema(quasi=["age"], sensitive=["disease"])
+    >>> release = ind.anonymize(table, schema, model=ind.KAnonymity(k=3), algorithm=ind.Refine(seconds=0))
+    >>> release.classes().to_pylist()
+    [{'age': '[21-23]', 'rows': 3}, {'age': '[41-44]', 'rows': 3}]
     """
 
     name: ClassVar[str] = "refine"

@@ -30,6 +30,22 @@ class TopDownKACA(Algorithm):
     KACA.
 
     Guarantees: every class satisfies the model and no row is suppressed.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter has a value that it does not take.
+
+    Examples
+    --------
+    >>> import indistinct as ind
+    >>> import pyarrow as pa
+    >>> table = pa.table({"age": [21, 22, 23, 41, 42, 44], "disease": ["flu", "cold", "flu", "cold", "flu", "cold"]})
+    >>> schema = ind.Schema(quasi=["age"], sensitive=["disease"])
+    >>> ages = {"age": ind.Hierarchy.intervals([10, 20])}
+    >>> release = ind.anonymize(table, schema, model=ind.KAnonymity(k=3), algorithm=ind.TopDownKACA(), hierarchies=ages)
+    >>> release.classes().to_pylist()
+    [{'age': '20-29', 'rows': 3}, {'age': '40-49', 'rows': 3}]
     """
 
     name: ClassVar[str] = "top-down-kaca"

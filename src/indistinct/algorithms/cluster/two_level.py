@@ -44,12 +44,28 @@ class TwoLevel(Algorithm):
 
     `rule` says which lifts are tried. "literal" follows the thesis: first within outer clusters (level 1), then across,
     one column after the other and never back, the cheapest step first. "cheapest" tries every combination of levels in
-    ascending cost, so that every cell joins the cheapest group that it finds company in; it loses less.
+    ascending cost, so that every cell joins the cheapest group in which it is not alone; it loses less.
     `metric` says in what a level costs: distortion, with `scheme` and `beta`, or what another metric of cells charges
     on average. With `stub`, what is left in the end takes only the rows that it needs from its nearest class.
 
-    Guarantees: every class satisfies the model, no row is suppressed, cells that satisfy it alone stay as they are
+    Guarantees: every class satisfies the model, no row is suppressed, cells that satisfy it alone stay unmodified
     unless what is left in the end joins them.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter has a value that it does not take.
+
+    Examples
+    --------
+    >>> import indistinct as ind
+    >>> import pyarrow as pa
+    >>> table = pa.table({"age": [21, 22, 23, 41, 42, 44], "disease": ["flu", "cold", "flu", "cold", "flu", "cold"]})
+    >>> schema = ind.Schema(quasi=["age"], sensitive=["disease"])
+    >>> ages = {"age": ind.Hierarchy.intervals([10, 20])}
+    >>> release = ind.anonymize(table, schema, model=ind.KAnonymity(k=3), algorithm=ind.TwoLevel(), hierarchies=ages)
+    >>> release.classes().to_pylist()
+    [{'age': '20-29', 'rows': 3}, {'age': '40-49', 'rows': 3}]
     """
 
     name: ClassVar[str] = "two-level"

@@ -22,11 +22,12 @@ from indistinct.algorithms.full_domain.nodes import FullDomain, recoded_column
 from indistinct.algorithms.full_domain.optimal import Optimal
 from indistinct.algorithms.full_domain.samarati import Samarati
 from indistinct.algorithms.full_domain.starred_sets import place_by_sets
-from indistinct.algorithms.full_domain.stars import Units, compare_counts, group_published, place_units
+from indistinct.algorithms.full_domain.stars import Units, group_published, place_units
 from indistinct.algorithms.full_domain.subtrees import SubtreeCut
 from indistinct.algorithms.parameters import IMPORTANCE, NODE_LIMIT, START, TIME_LIMIT
 from indistinct.errors import Feasible, InfeasibleError, ParameterError
 from indistinct.figures import share_above
+from indistinct.frequencies.compatible_rows import compare_counts
 from indistinct.frequencies.lattice import Node
 from indistinct.frequencies.value import Key
 from indistinct.metrics.importance import NO_IMPORTANCE, Importance, importance_of
@@ -52,10 +53,27 @@ class CellSuppression(Algorithm):
     where that saves three stars of others.
 
     With `search="optimal"` raw values are published or starred, whatever `start` says, and the stars are the fewest by
-    weight; the budget bounds the rows that are dropped, and a dropped row counts as one full of stars. Equal rows may
-    be parted. That search is stopped after `nodes` nodes of an integer program (0 sets no limit) or after `seconds`,
-    and returns the best stars so far. The explanation of the release, and the counters `proven`, `bound` and `gap`, say
-    how good they are at least.
+    weight; the suppression limit bounds the rows that are dropped, and a dropped row counts as one full of stars. Equal
+    rows may be split. That search is stopped after `nodes` nodes of an integer program (0 sets no limit) or after
+    `seconds`, and returns the best stars so far. The explanation of the release, and the counters `proven`, `bound` and
+    `gap`, say how good they are at least.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter has a value that it does not take.
+
+    Examples
+    --------
+    >>> import indistinct as ind
+    >>> import pyarrow as pa
+    >>> table = pa.table({"age": [21, 22, 23, 41, 42, 44], "disease": ["flu", "cold", "flu", "cold", "flu", "cold"]})
+    >>> schema = ind.Schema(quasi=["age"], sensitive=["disease"])
+    >>> ages = {"age": ind.Hierarchy.intervals([10, 20])}
+    >>> search = ind.CellSuppression()
+    >>> release = ind.anonymize(table, schema, model=ind.KAnonymity(k=3), algorithm=search, hierarchies=ages)
+    >>> release.classes().to_pylist()
+    [{'age': '20-29', 'rows': 3}, {'age': '40-49', 'rows': 3}]
     """
 
     name: ClassVar[str] = "cell-suppression"

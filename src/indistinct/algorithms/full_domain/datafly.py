@@ -23,16 +23,32 @@ SuppressedRows = Literal["drop", "star"]
 class Datafly(Algorithm):
     """Greedy full-domain generalization.
 
-    While more than `outliers` rows stand in classes that break the model, the column with the most distinct values goes
+    While more than `outliers` rows are in classes that break the model, the column with the most distinct values goes
     up one level. The rest is suppressed: dropped, or published as rows of stars, to which whole classes are added,
     smallest first, until they hide each other.
 
-    `outliers` is the suppression budget unless it is given. A number must lie within the budget where rows are dropped.
-    The word "k" is the paper's own rule: up to as many rows as a class must have, which needs no budget. Dropped rows
-    are never all rows: the loop then goes on. Neither minimal nor optimal.
+    `outliers` is the suppression limit unless it is given. A number must lie within the suppression limit where rows
+    are dropped. The word "k" is the paper's own rule: up to as many rows as a class must have, which needs no
+    suppression limit. Dropped rows are never all rows: the loop then goes on. Neither minimal nor optimal.
 
     Sweeney (2002). Achieving k-anonymity privacy protection using generalization and suppression. International
     Journal on Uncertainty, Fuzziness and Knowledge-based Systems 10(5), 571-588.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter has a value that it does not take.
+
+    Examples
+    --------
+    >>> import indistinct as ind
+    >>> import pyarrow as pa
+    >>> table = pa.table({"age": [21, 22, 23, 41, 42, 44], "disease": ["flu", "cold", "flu", "cold", "flu", "cold"]})
+    >>> schema = ind.Schema(quasi=["age"], sensitive=["disease"])
+    >>> ages = {"age": ind.Hierarchy.intervals([10, 20])}
+    >>> release = ind.anonymize(table, schema, model=ind.KAnonymity(k=3), algorithm=ind.Datafly(), hierarchies=ages)
+    >>> release.classes().to_pylist()
+    [{'age': '20-29', 'rows': 3}, {'age': '40-49', 'rows': 3}]
     """
 
     name: ClassVar[str] = "datafly"

@@ -21,13 +21,12 @@ from indistinct.algorithms.full_domain.nodes import FullDomain, recoded_column
 from indistinct.algorithms.full_domain.stars import (
     Placement,
     Units,
-    compare_counts,
     group_published,
-    group_shown,
     place_units,
     repair,
 )
 from indistinct.errors import MissingExtraError
+from indistinct.frequencies.compatible_rows import compare_counts, group_shown
 from indistinct.frequencies.pieces import Pieces
 from indistinct.frequencies.value import Classes
 from indistinct.machine.arrays import Codes

@@ -34,6 +34,22 @@ class Incognito(AllNodes):
 
     The variants find the same and make the same checks; they differ in how often the base cells are scanned: `basic`
     once for each root of each round, `super-roots` once for each set of columns, `cube` once in all.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter has a value that it does not take.
+
+    Examples
+    --------
+    >>> import indistinct as ind
+    >>> import pyarrow as pa
+    >>> table = pa.table({"age": [21, 22, 23, 41, 42, 44], "disease": ["flu", "cold", "flu", "cold", "flu", "cold"]})
+    >>> schema = ind.Schema(quasi=["age"], sensitive=["disease"])
+    >>> ages = {"age": ind.Hierarchy.intervals([10, 20])}
+    >>> release = ind.anonymize(table, schema, model=ind.KAnonymity(k=3), algorithm=ind.Incognito(), hierarchies=ages)
+    >>> release.classes().to_pylist()
+    [{'age': '20-29', 'rows': 3}, {'age': '40-49', 'rows': 3}]
     """
 
     name: ClassVar[str] = "incognito"

@@ -20,10 +20,26 @@ class ChosenNode(Algorithm):
 
     `levels` gives the level of each quasi-identifier, in the order of the schema; without them it is the top, where
     every column is generalized as far as it goes. Rows of classes that break the model are suppressed, within the
-    budget.
+    suppression limit.
 
+    Raises
+    ------
+    ParameterError
+        If a parameter has a value that it does not take.
+
+    Examples
+    --------
     >>> ChosenNode((1, 0, 2)).levels
     (1, 0, 2)
+    >>> import indistinct as ind
+    >>> import pyarrow as pa
+    >>> table = pa.table({"age": [21, 22, 23, 41, 42, 44], "disease": ["flu", "cold", "flu", "cold", "flu", "cold"]})
+    >>> schema = ind.Schema(quasi=["age"], sensitive=["disease"])
+    >>> ages = {"age": ind.Hierarchy.intervals([10, 20])}
+    >>> node = ind.ChosenNode((1,))
+    >>> release = ind.anonymize(table, schema, model=ind.KAnonymity(k=3), algorithm=node, hierarchies=ages)
+    >>> release.classes().to_pylist()
+    [{'age': '20-29', 'rows': 3}, {'age': '40-49', 'rows': 3}]
     """
 
     name: ClassVar[str] = "node"

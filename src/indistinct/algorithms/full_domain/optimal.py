@@ -57,6 +57,24 @@ class Optimal(Algorithm):
 
     With `choice` the node is drawn at random from all that are worse than the best by at most this share of its value.
     Readers can then not conclude that every finer node fails, as they can from the best one.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter has a value that it does not take.
+
+    Examples
+    --------
+    >>> import indistinct as ind
+    >>> import pyarrow as pa
+    >>> table = pa.table({"age": [21, 22, 23, 41, 42, 44], "disease": ["flu", "cold", "flu", "cold", "flu", "cold"]})
+    >>> schema = ind.Schema(quasi=["age"], sensitive=["disease"])
+    >>> ages = {"age": ind.Hierarchy.intervals([10, 20])}
+    >>> release = ind.anonymize(
+    ...     table, schema, model=ind.KAnonymity(k=3), algorithm=ind.Optimal(metric="loss"), hierarchies=ages
+    ... )
+    >>> release.classes().to_pylist()
+    [{'age': '20-29', 'rows': 3}, {'age': '40-49', 'rows': 3}]
     """
 
     name: ClassVar[str] = "optimal"

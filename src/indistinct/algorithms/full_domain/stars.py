@@ -7,7 +7,7 @@ both again from other orders. All of it depends on counts alone, never on the cl
 
 import heapq
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations, groupby, islice
 
@@ -16,8 +16,7 @@ import pyarrow as pa
 
 from indistinct.algorithms.base import Problem
 from indistinct.algorithms.cluster.refine_search import LocalSearch
-from indistinct.figures import plural
-from indistinct.frequencies.encode import group_rows
+from indistinct.frequencies.compatible_rows import group_shown
 from indistinct.frequencies.value import Classes, FrequencySet
 from indistinct.hierarchy import Suppression
 from indistinct.machine.arrays import Codes
@@ -35,8 +34,6 @@ RESTARTS, RESTARTED_UNITS = 7, 40_000
 # Rounds of a repair, and how many units may be looked at in all rounds together; two rounds are always made.
 ROUNDS, REPAIRED_UNITS = 40, 2_000_000
 
-# Units times sets of starred columns up to which they are compared with each other.
-MOST_COMPARED = 10_000_000
 
 Mask = tuple[int, ...]
 
@@ -179,15 +176,6 @@ def group_published(values: Codes, stars: Codes) -> tuple[Codes, int]:
     return group_shown(np.where(stars, 0, values + 1), range(values.shape[1]))
 
 
-def group_shown(values: Codes, columns: Sequence[int]) -> tuple[Codes, int]:
-    """Return the group of each unit by some columns, and the number of groups."""
-    if not len(columns):
-        return np.zeros(len(values), dtype=np.int32), 1
-    codes = [values[:, j].astype(np.uint32) for j in columns]
-    grouping = group_rows(codes, [int(code.max(initial=0)) + 1 for code in codes])
-    return grouping.group_ids().astype(np.int32), len(grouping.first)
-
-
 def _differing(units: Units, class_ids: Codes) -> Codes:
     """Return, for each unit and column, whether the units of its class differ there."""
     distinct, ids = np.unique(class_ids, return_inverse=True)
@@ -216,45 +204,3 @@ def _local_search(units: Units, stars: Codes, counters: Counter[str]) -> LocalSe
     importance = Importance(tuple(zip(names, units.weights, strict=True)))
     problem = Problem(frequencies, tuple(columns), units.model, counters=counters)
     return LocalSearch(problem, start, metric=Distortion(importance=importance))
-
-
-def compatible_rows(values: Codes, stars: Codes, counts: Codes) -> Codes:
-    """Return for each of some published rows how many fit it where a star matches everything, as sdcMicro counts.
-
-    It promises nothing: who knows a row's true values may still find it alone. Rows with stars in the same columns are
-    compared with all others that have theirs in the same columns, by the columns in which neither has one.
-    """
-    found = np.zeros(len(values), dtype=np.int64)
-    masks, owner = np.unique(stars, axis=0, return_inverse=True)
-    places = [np.flatnonzero(owner.reshape(-1) == number) for number in range(len(masks))]
-    for own, mine in zip(masks, places, strict=True):
-        for other, theirs in zip(masks, places, strict=True):
-            ids, groups = group_shown(values[np.concatenate([mine, theirs])], np.flatnonzero(~(own | other)).tolist())
-            rows = np.bincount(ids[len(mine) :], counts[theirs], groups)
-            found[mine] += rows[ids[: len(mine)]].astype(np.int64)
-    return found
-
-
-def fewest_compatible(values: Codes, stars: Codes, counts: Codes) -> int | None:
-    """Return the fewest rows that fit any; None without stars, or where comparing them would take long."""
-    if not stars.any() or len(values) * len(np.unique(stars, axis=0)) > MOST_COMPARED:
-        return None
-    return int(compatible_rows(values, stars, counts).min())
-
-
-def say_fewest_compatible(least: int) -> str:
-    """Return the count of sdcMicro in words.
-
-    >>> say_fewest_compatible(2)
-    'counted as sdcMicro does, where a star matches everything, each row fits at least 2 rows; that is no promise'
-    """
-    return (
-        "counted as sdcMicro does, where a star matches everything, each row fits at least "
-        f"{plural(least, 'row')}; that is no promise"
-    )
-
-
-def compare_counts(values: Codes, stars: Codes, counts: Codes) -> tuple[str, ...]:
-    """Return a sentence with the count of sdcMicro, for comparison; none where there is no such count."""
-    least = fewest_compatible(values, stars, counts)
-    return () if least is None else (say_fewest_compatible(least),)

@@ -35,6 +35,24 @@ class TopDownSpecialization(Algorithm):
     nodes times that of cells, and with the square of the rows where nearly every row has values of its own.
 
     The result is minimal: no further specialization satisfies the model. Rows are never suppressed.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter has a value that it does not take.
+
+    Examples
+    --------
+    >>> import indistinct as ind
+    >>> import pyarrow as pa
+    >>> table = pa.table({"age": [21, 22, 23, 41, 42, 44], "disease": ["flu", "cold", "flu", "cold", "flu", "cold"]})
+    >>> schema = ind.Schema(quasi=["age"], sensitive=["disease"])
+    >>> ages = {"age": ind.Hierarchy.intervals([10, 20])}
+    >>> release = ind.anonymize(
+    ...     table, schema, model=ind.KAnonymity(k=3), algorithm=ind.TopDownSpecialization(), hierarchies=ages
+    ... )
+    >>> release.classes().to_pylist()
+    [{'age': '20-29', 'rows': 3}, {'age': '40-49', 'rows': 3}]
     """
 
     name: ClassVar[str] = "tds"

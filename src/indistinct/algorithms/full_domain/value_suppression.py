@@ -25,6 +25,21 @@ class ValueSuppression(Algorithm):
     the square of the rows where nearly every row has values of its own.
 
     Looking one step ahead would not do as a greedy score: the first suppressed value of a column merges no classes.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter has a value that it does not take.
+
+    Examples
+    --------
+    >>> import indistinct as ind
+    >>> import pyarrow as pa
+    >>> table = pa.table({"town": ["Oslo", "Oslo", "Oslo", "Moss", "Hamar", "Voss"], "disease": ["flu", "cold"] * 3})
+    >>> schema = ind.Schema(quasi=["town"], sensitive=["disease"])
+    >>> release = ind.anonymize(table, schema, model=ind.KAnonymity(k=3), algorithm=ind.ValueSuppression())
+    >>> release.classes().to_pylist()
+    [{'town': '*', 'rows': 3}, {'town': 'Oslo', 'rows': 3}]
     """
 
     name: ClassVar[str] = "value-suppression"

@@ -202,6 +202,30 @@ def enter_segments(rows, start, stop, field, cuts, orders, covers):
 
 
 @inner
+def choose_cuts(rows, start, stop, total, smallest, field, trees, orders, covers):
+    """Choose the cuts of a column, write them ascending and the segment of every cell; return how many there are."""
+    ends, cut_ends, keys = orders.ends, covers.sorted_ends, orders.keys
+    count = order_values(rows, start, stop, total, field, trees, orders)
+    choose_positions(orders.reach, count, total, smallest, field[ORDER], ends)
+    cuts = np.int64(0)
+    for p in range(len(ends)):
+        if ends[p] >= 0:
+            cut_ends[cuts] = ends[p]
+            cuts += 1
+    if cuts == 0:
+        return cuts
+    sort_keys(cut_ends, cuts)
+    if field[ORDER] != BY_RANK:
+        s = 0
+        for i in range(count):
+            orders.segment[keys[i]] = s
+            if s < cuts and i == cut_ends[s]:
+                s += 1
+    enter_segments(rows, start, stop, field, cuts, orders, covers)
+    return cuts
+
+
+@inner
 def cover_line(rows, start, stop, field, charges, a, cuts, covers):
     """Write the low and high end of every segment of a part in a column, of which `a` is the number among lines."""
     low, high, segments = covers.low, covers.high, covers.segments
@@ -288,28 +312,12 @@ def weigh_column(
     rows, start, stop, total, smallest, fields, charges, trees, axis, varied, words, orders, covers, losses
 ):
     """Write what the two sides of every candidate of a column lose together."""
-    ends, cut_ends, side = orders.ends, covers.sorted_ends, len(covers.low) - 1
-    keys, reach = orders.keys, orders.reach
-    field = fields[axis]
-    count = order_values(rows, start, stop, total, field, trees, orders)
-    choose_positions(reach, count, total, smallest, field[ORDER], ends)
-    cuts = np.int64(0)
-    for p in range(len(ends)):
-        if ends[p] >= 0:
-            cut_ends[cuts] = ends[p]
-            cuts += 1
+    ends, cut_ends, side, reach = orders.ends, covers.sorted_ends, len(covers.low) - 1, orders.reach
+    cuts = choose_cuts(rows, start, stop, total, smallest, fields[axis], trees, orders, covers)
     if cuts == 0:
         return
-    sort_keys(cut_ends, cuts)
-    if field[ORDER] != BY_RANK:
-        s = 0
-        for i in range(count):
-            orders.segment[keys[i]] = s
-            if s < cuts and i == cut_ends[s]:
-                s += 1
     for s in range(cuts + 1):
         clear_segment(s, varied, covers)
-    enter_segments(rows, start, stop, field, cuts, orders, covers)
     cover_segments(rows, start, stop, fields, charges, cuts, varied, words, covers)
     clear_segment(side, varied, covers)
     # The side covers segments 0 … s: all that lies left of cut s.

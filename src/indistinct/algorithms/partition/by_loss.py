@@ -3,13 +3,11 @@
 What a side loses is what the global certainty penalty charges its rows.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from indistinct.algorithms.base import fewest_rows
 from indistinct.algorithms.partition import _by_loss_kernels, _cut_order_kernels
 from indistinct.algorithms.partition._by_loss_kernels import BITS, SMALL, Covers
 from indistinct.algorithms.partition._cut_order_kernels import (
@@ -25,12 +23,9 @@ from indistinct.algorithms.partition._cut_order_kernels import (
     SIZE,
     Orders,
 )
-from indistinct.algorithms.partition.by_depth import DepthParts, Division, partition_by_depth, spread_parts
+from indistinct.algorithms.partition.by_depth import DepthParts, Division, spread_parts
 from indistinct.algorithms.partition.layout import KernelLayout
-from indistinct.algorithms.partition.strict import Partition
-from indistinct.frequencies.value import Classes
 from indistinct.machine.arrays import Codes, starts_of
-from indistinct.models.base import Model
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.summary import TreeForm, floor_of
 
@@ -85,27 +80,9 @@ def _charges(column: QuasiColumn, kind: int) -> Codes:
     return np.where(leaves == 1, 0.0, leaves / max(column.size, 1)).ravel()
 
 
-def partition_by_loss(
-    ranks: Codes,
-    classes: Classes,
-    *,
-    layout: KernelLayout,
-    costs: Costs,
-    model: Model,
-    positions: int,
-    counters: Counter[str],
-) -> Partition:
-    """Return the partition in which every part is cut where its sides lose least; cells of a class stand together.
-
-    `positions` candidates are tried in each column.
-    """
-    search = _Search(costs, layout, fewest_rows(model), positions)
-    return partition_by_depth(search, ranks, classes, layout=layout, model=model, counters=counters)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class _Search:
-    """How parts are weighed, cut and judged."""
+class LossSearch:
+    """How parts are weighed by loss, cut and judged."""
 
     costs: Costs
     layout: KernelLayout
@@ -125,7 +102,7 @@ class _Search:
         arrays = (chosen, found.order, found.middles, found.ends, found.members, found.sizes)
 
         def one(first: int, last: int) -> None:
-            orders = self._orders(parts.starts[first : last + 1])
+            orders = self.orders(parts.starts[first : last + 1])
             where = (parts.rows, parts.starts, first, last, self.smallest)
             _cut_order_kernels.divide(*where, self.costs.fields, self.costs.trees, orders, *arrays)
 
@@ -136,12 +113,12 @@ class _Search:
         """Return what the sides of every candidate lose, for a run of parts."""
         losses = np.full((last - first, len(self.layout.sizes) * self.positions), NEVER)
         starts, costs = parts.starts[first : last + 1], self.costs
-        buffers = (self._orders(starts), self._covers(starts))
+        buffers = (self.orders(starts), self._covers(starts))
         columns = (costs.fields, costs.charges, costs.trees)
         _by_loss_kernels.weigh(parts.rows, starts, self.smallest, *columns, *buffers, losses)
         return losses
 
-    def _orders(self, starts: Codes) -> Orders:
+    def orders(self, starts: Codes) -> Orders:
         """Return what a thread works in to order the values of parts that begin at some places."""
         values, few = max(self.layout.sizes), min(max(self.layout.sizes), int(np.diff(starts).max(initial=0)))
         tally, segment = np.zeros(values, dtype=np.int64), np.empty(values, dtype=np.int64)

@@ -212,10 +212,10 @@ def _summarize_column(
         return summarize_tree(column, bounds, regions=region is not None)
     if not column.ranged:
         return summarize_sets(column, *_everything_between(bounds))
-    means = None
-    if style.numeric in ("mean", "interval+mean") and not column.textual:
+    form, means = style.numeric.of(column.name), None
+    if form in ("mean", "interval+mean") and not column.textual:
         means = _means(column, ranks, pieces)
-    return summarize_ranges(column, bounds, form=style.numeric, means=means, regions=region is not None)
+    return summarize_ranges(column, bounds, form=form, means=means, regions=region is not None)
 
 
 def _summarize_members(column: QuasiColumn, ranks: Codes, pieces: _Members) -> tuple[ColumnSummary, Codes]:

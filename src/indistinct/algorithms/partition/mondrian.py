@@ -5,50 +5,71 @@ is a class. Cuts are *strict* (equal vectors stay together, so the recoding is a
 (parts are halved by rows, so classes have k to 2k - 1 of them).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
-from indistinct.algorithms.base import Algorithm, AlgorithmTraits, AlgorithmWords, Problem
+from indistinct.algorithms.base import Algorithm, AlgorithmTraits, AlgorithmWords, Problem, fewest_rows
 from indistinct.algorithms.parameters import EXTENT, NUMERIC, TREES
-from indistinct.algorithms.partition.by_loss import Costs, partition_by_loss
+from indistinct.algorithms.partition.by_depth import DepthSearch, partition_by_depth
+from indistinct.algorithms.partition.by_loss import Costs, LossSearch
 from indistinct.algorithms.partition.by_pattern import partition_by_pattern
+from indistinct.algorithms.partition.by_target import search_by_target
 from indistinct.algorithms.partition.by_workload import partition_by_workload
 from indistinct.algorithms.partition.layout import KernelLayout, layout_of, ranks_of, summarize
 from indistinct.algorithms.partition.relaxed import halve_by_rounds, halve_by_size
 from indistinct.algorithms.partition.strict import Partition, partition_strictly
-from indistinct.errors import ParameterError
-from indistinct.frequencies.value import Classes
+from indistinct.errors import ParameterError, SchemaError
+from indistinct.frequencies.value import Classes, Key
 from indistinct.machine.arrays import Codes
 from indistinct.metrics.queries.boxes import boxes_of_workload
 from indistinct.metrics.queries.value import check_columns
 from indistinct.metrics.queries.workload import Workload
-from indistinct.parameters import Parameter, Whole, check_parameters
+from indistinct.parameters import Parameter, SeveralTexts, Whole, check_parameters
 from indistinct.recoding.kinds import ByRegion, ByRow, Recoding
-from indistinct.recoding.summary import Extent, NumericForm, Style, TreeForm
-from indistinct.schema import Schema
+from indistinct.recoding.numeric_forms import INTERVALS, NumericForms
+from indistinct.recoding.summary import Extent, Style, TreeForm
+from indistinct.schema import Schema, did_you_mean
 
-Choice = Literal["width", "loss"]
+Choice = Literal["width", "loss", "information-gain", "variance"]
 Missing = Literal["value", "pattern"]
 
 
 @dataclass(frozen=True, slots=True)
 class Mondrian(Algorithm):
-    """Greedy multidimensional partitioning.
+    """Greedy multidimensional partitioning: cut the table for as long as every part satisfies the model.
 
-    The median may go to either side of a cut, without which the size bound of the paper does not hold. Columns with a
-    tree of values are cut into the children of their node. Any model can be the test of a cut.
+    The widest column is cut at its median, as LeFevre, DeWitt and Ramakrishnan (2006) published; `choose` takes other
+    cuts. With ``information-gain`` or ``variance`` it is the cut after which the `target` is least mixed: a column of
+    any published role, or several (LeFevre, DeWitt and Ramakrishnan 2008). Columns with a hierarchy of categories are
+    cut into the children of their node. Any model can be the test of a cut. The median may go to either side of a cut,
+    without which the size bound of the paper does not hold.
 
-    `numeric` is the summary statistic of the paper that classes show of numbers and dates: their range as one text
-    (`interval`) or as two columns (`bounds`), their `mean`, or both (`interval+mean`). It holds for all columns alike.
-    `extent` is the range of the rows of a class, or the region between cuts. With `missing="pattern"` rows are first
-    parted by which quasi-identifiers they miss, as far as the model allows; else missing is a value like others.
+    `numeric` is the summary statistic of numbers and dates in a class: one form for all columns, or a mapping such as
+    ``{"age": "mean"}``. With ``missing="pattern"`` rows are first split by the quasi-identifiers that they miss, as far
+    as the model allows.
 
-    Guarantees: every class satisfies the model, no row is suppressed, and no class could be cut once more.
+    Guarantees: every equivalence class satisfies the model, no row is suppressed, and no class could be cut once more.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter has a value that it does not take.
+
+    Examples
+    --------
+    >>> import indistinct as ind
+    >>> import pyarrow as pa
+    >>> table = pa.table({"age": [21, 22, 23, 41, 42, 44], "disease": ["flu", "cold", "flu", "cold", "flu", "cold"]})
+    >>> schema = ind.Schema(quasi=["age"], sensitive=["disease"])
+    >>> release = ind.anonymize(table, schema, model=ind.KAnonymity(k=3), algorithm=ind.Mondrian())
+    >>> release.classes().to_pylist()
+    [{'age': '[21-23]', 'rows': 3}, {'age': '[41-44]', 'rows': 3}]
     """
 
     name: ClassVar[str] = "mondrian"
+    spelled: ClassVar[tuple[str, ...]] = ("numeric", "target")
     words: ClassVar[AlgorithmWords] = AlgorithmWords(
         "Ranges that fit parts of the table",
         "Cuts the table into ever smaller groups, along whichever column is widest. Very fast.",
@@ -62,19 +83,28 @@ class Mondrian(Algorithm):
         ),
     ] = False
     extent: Annotated[Extent, EXTENT] = "range"
-    numeric: Annotated[NumericForm, NUMERIC] = "interval"
+    numeric: Annotated[NumericForms, NUMERIC] = INTERVALS
     choose: Annotated[
         Choice,
         Parameter(
             "Choice of the cut",
-            "width: the widest column, as published; loss: the cut that loses least, which is slower.",
+            "width: the widest column, as published; loss: the cut that loses least, which is slower; "
+            "information-gain: the cut after which the target is least mixed; variance: the same for numbers.",
         ),
     ] = "width"
+    target: Annotated[
+        tuple[str, ...],
+        Parameter(
+            "Target",
+            "Column, or columns, that the release should help to predict; by default the target of the job.",
+            SeveralTexts("the name of a column, or several"),
+        ),
+    ] = ()
     positions: Annotated[
         int,
         Parameter(
             "Cuts considered per column",
-            "Positions of a cut that choose=loss compares in each column; 5 is usually as good as more.",
+            "Positions of a cut that are compared in each column where cuts are weighed; 5 is usually as good as more.",
             Whole(1, 99),
         ),
     ] = 5
@@ -109,25 +139,32 @@ class Mondrian(Algorithm):
                 "must be value when it is relaxed or publishes regions: patterns take strict cuts of their own",
                 hint="leave out missing=pattern, or the other one",
             )
-        if self.relaxed and self.choose == "loss":
+        if self.relaxed and self.choose != "width":
             raise ParameterError.of(
                 "Mondrian",
                 "choose",
                 "must be width when it is relaxed: halves by rows leave nothing to choose",
-                hint="leave out relaxed=true, or choose=loss",
+                hint=f"leave out relaxed=true, or choose={self.choose}",
             )
-        if self.workload is not None and (self.relaxed or self.choose == "loss"):
+        if self.workload is not None and (self.relaxed or self.choose != "width"):
             raise ParameterError.of(
                 "Mondrian",
                 "workload",
-                "decides every cut: it goes neither with relaxed=true nor with choose=loss",
+                f"decides every cut: it goes neither with relaxed=true nor with choose={self.choose}",
                 hint="leave out the other one",
+            )
+        if self.target and not self.predicts:
+            raise ParameterError.of(
+                "Mondrian",
+                "target",
+                f"is not looked at where choose={self.choose}",
+                hint="add choose=information-gain, or choose=variance for numbers",
             )
         if self.trees == "set" and (not self._chooses or self.extent == "region"):
             raise ParameterError.of(
                 "Mondrian",
                 "trees",
-                "can be set only where it chooses by loss or for a workload and publishes ranges",
+                "can be set only where cuts are weighed (by loss, for a workload, by a target) and ranges published",
                 hint="use choose=loss,trees=set, or leave trees out",
             )
 
@@ -141,18 +178,51 @@ class Mondrian(Algorithm):
         """Raise for a workload that asks about columns which are not published."""
         for query in self.workload.queries if self.workload is not None else ():
             check_columns(query, schema.published, schema=schema)
+        self._require_target()
+        for name in self.target:
+            if name not in schema.published:
+                raise SchemaError(
+                    f"column {name!r} is to be predicted, but no release shows it",
+                    hint=did_you_mean(name, schema.published) or f"published: {', '.join(schema.published)}",
+                )
+
+    def _require_target(self) -> None:
+        if self.predicts and not self.target:
+            raise ParameterError.of(
+                "Mondrian",
+                "target",
+                f"is needed where choose={self.choose}: the column that the release should help to predict",
+                hint="name it, such as target=income, or give the job a target",
+            )
+
+    @property
+    def predicts(self) -> bool:
+        """Whether cuts are chosen by targets."""
+        return self.choose in ("information-gain", "variance")
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """The histograms of the targets."""
+        return tuple((name,) for name in self.target)
+
+    def with_target(self, target: str | None) -> Algorithm:
+        """Return the search for the target of a job, unless it has its own or needs none."""
+        if target is None or self.target or not self.predicts:
+            return self
+        return replace(self, target=(target,))
 
     @property
     def weighs_columns(self) -> bool:
-        """Whether widths or losses decide, and not queries, which know what they ask for."""
-        return self.workload is None
+        """Whether widths or losses decide, and not queries or targets, which know what they ask for."""
+        return self.workload is None and not self.predicts
 
-    def by_levels(self) -> Algorithm:
-        """Return itself: cuts can be found level by level."""
+    def by_passes(self) -> Algorithm:
+        """Return itself: cuts can be found by passes over rows."""
         return self
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the greedy partition."""
+        self._require_target()
         problem.model.check(problem.whole())
         return self._relaxed(problem) if self.relaxed else self._strict(problem)
 
@@ -186,24 +256,21 @@ class Mondrian(Algorithm):
     @property
     def _chooses(self) -> bool:
         """Whether every cut is weighed."""
-        return self.choose == "loss" or self.workload is not None
+        return self.choose != "width" or self.workload is not None
 
     def _partition(self, problem: Problem, layout: KernelLayout, ranks: Codes, classes: Classes) -> Partition:
         """Return the cuts of some cells."""
         model, counters, in_order = problem.model, problem.counters, self.extent == "region"
         if self.workload is not None:
             return self._by_workload(problem, layout, ranks, classes, self.workload)
-        if self.choose == "loss":
+        if self.choose != "width":
             rows = problem.frequencies.rows
-            return partition_by_loss(
-                ranks,
-                classes,
-                layout=layout,
-                costs=Costs.of(problem.columns, layout, rows=rows, trees=self.trees, in_order=in_order),
-                model=model,
-                positions=self.positions,
-                counters=counters,
-            )
+            costs = Costs.of(problem.columns, layout, rows=rows, trees=self.trees, in_order=in_order)
+            losses = LossSearch(costs, layout, fewest_rows(model), self.positions)
+            search: DepthSearch = losses
+            if self.choose != "loss":
+                search = search_by_target(self.choose, self.target, problem, ranks, classes, losses)
+            return partition_by_depth(search, ranks, classes, layout=layout, model=model, counters=counters)
         return partition_strictly(ranks, classes, layout=layout, model=model, counters=counters)
 
     def _by_workload(

@@ -26,7 +26,8 @@ from indistinct.models.base import Model
 from indistinct.parameters import Parameter, check_parameters
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import ByColumn, RecodedColumn, Recoding
-from indistinct.recoding.summary import Extent, NumericForm, Style
+from indistinct.recoding.numeric_forms import INTERVALS, NumericForms
+from indistinct.recoding.summary import Extent, Style
 from indistinct.spelling import spell
 
 SearchForm = Literal["greedy", "optimal"]
@@ -38,20 +39,36 @@ NODES = 100_000
 class SingleDimensional(Algorithm):
     """Cuts per column, applied to all rows, with a small discernibility.
 
-    Greedy: again and again the allowable cut with the largest decrease of discernibility (ties: column order, smaller
+    Greedy: repeatedly the allowable cut with the largest decrease of discernibility (ties: column order, smaller
     value); a cut is allowable if no class falls into two of which one breaks the model. The answer is no worse than
     the one for any of up to eight columns alone.
 
-    With `search="optimal"` the cuts have the smallest discernibility of all, rows being suppressed within the budget.
-    That search is stopped after `nodes` nodes (0 sets no limit) or after `seconds`, and then returns the best cuts so
-    far. The explanation of the release, and the counters `proven`, `bound`, `gap` and `nodes`, say how good they are at
-    least. `exact` is the same for one column, whose optimum needs no enumeration; it refuses several.
+    With `search="optimal"` the cuts have the smallest discernibility of all, rows being suppressed within the
+    suppression limit. That search is stopped after `nodes` nodes (0 sets no limit) or after `seconds`, and then returns
+    the best cuts so far. The explanation of the release, and the counters `proven`, `bound`, `gap` and `nodes`, say how
+    good they are at least. `exact` is the same for one column, whose optimum needs no enumeration; it refuses several.
 
     `extent` and `numeric` are those of `Mondrian`: of numbers and dates segments show their range (`interval`,
     `bounds`), their `mean`, or both (`interval+mean`).
+
+    Raises
+    ------
+    ParameterError
+        If a parameter has a value that it does not take.
+
+    Examples
+    --------
+    >>> import indistinct as ind
+    >>> import pyarrow as pa
+    >>> table = pa.table({"age": [21, 22, 23, 41, 42, 44], "disease": ["flu", "cold", "flu", "cold", "flu", "cold"]})
+    >>> schema = ind.Schema(quasi=["age"], sensitive=["disease"])
+    >>> release = ind.anonymize(table, schema, model=ind.KAnonymity(k=3), algorithm=ind.SingleDimensional())
+    >>> release.classes().to_pylist()
+    [{'age': '[21-23]', 'rows': 3}, {'age': '[41-44]', 'rows': 3}]
     """
 
     name: ClassVar[str] = "single-dimensional"
+    spelled: ClassVar[tuple[str, ...]] = ("numeric",)
     words: ClassVar[AlgorithmWords] = AlgorithmWords(
         "Ranges that are the same for everybody", "Cuts each column into ranges which are the same for everybody."
     )
@@ -64,7 +81,7 @@ class SingleDimensional(Algorithm):
     nodes: Annotated[int, NODE_LIMIT] = NODES
     seconds: Annotated[float | None, TIME_LIMIT] = None
     extent: Annotated[Extent, EXTENT] = "range"
-    numeric: Annotated[NumericForm, NUMERIC] = "interval"
+    numeric: Annotated[NumericForms, NUMERIC] = INTERVALS
 
     def __post_init__(self) -> None:
         check_parameters(self)
@@ -118,7 +135,7 @@ class SingleDimensional(Algorithm):
         traits = problem.model.traits
         allowed = min(problem.suppression, problem.frequencies.members - 1)
         budget = allowed if traits.stable and traits.suppressible else 0
-        if budget and "mean" in self.numeric:
+        if budget and self.numeric.has_means:
             raise ParameterError.of(
                 "SingleDimensional",
                 "numeric",

@@ -11,20 +11,11 @@ import pyarrow as pa
 
 from indistinct.engines import groups
 from indistinct.engines.base import BY_PART, EVERY_RECODING, BeyondMemory, Sink
-from indistinct.engines.duckdb.opening import (
-    bytes_in_memory,
-    can_open,
-    draw_duck,
-    is_database,
-    is_relation,
-    open_duck,
-    open_written,
-)
+from indistinct.engines.duckdb.opening import draw_duck, open_duck, open_written
 from indistinct.engines.duckdb.source import SOURCE, DuckTable, own_words, quote_name
-from indistinct.engines.finding import Learned
-from indistinct.engines.levels import Levels, Room
 from indistinct.engines.partitions import publish_rows
-from indistinct.frequencies.count import Counted, Request
+from indistinct.engines.passes import Room, TablePasses
+from indistinct.frequencies.count import Counted, Request, RowIndex
 from indistinct.machine.memory import give_memory_back, needs_memory
 from indistinct.machine.randomness import Secret
 from indistinct.machine.stages import enter
@@ -39,7 +30,7 @@ LOG = logging.getLogger("indistinct.count")
 FOR_DUCKDB, FOR_PARTITION = 0.3, 0.05
 # Cells may take so much of it; what a cell takes, what it takes for every column, and what a distinct value takes.
 FOR_CELLS, CELL, FIELD, VALUE = 0.55, 32, 10, 64
-# A part of a search by levels may take so much of it, and a row there so many bytes, and so many for every column.
+# A part of a search by passes may take so much of it, and a row there so many bytes, and so many for every column.
 FOR_PART, ROW, KEY = 0.09, 100, 25
 # A run with many classes may take so many times `memory` at its peak; libraries take so much of that, and each value
 # of each class so many bytes, measured while the written file is verified. Classes may take this share in any case.
@@ -72,18 +63,6 @@ class DuckDB:
         """Return how many bytes rows may take that wait for being published."""
         return int(FOR_PARTITION * self.memory)
 
-    def owns(self, source: Any) -> bool:
-        """Return whether a source lives in DuckDB."""
-        return isinstance(source, DuckTable) or is_relation(source) or is_database(source)
-
-    def can_open(self, source: Any) -> bool:
-        """Return whether a source is of a kind that this engine reads where it lies."""
-        return self.owns(source) or can_open(source)
-
-    def size_of(self, source: Any) -> int:
-        """Return how many bytes a source would take in memory, about."""
-        return 0 if self.owns(source) else bytes_in_memory(source)
-
     def written(self, file: Path, *, name: Path, schema: pa.Schema) -> DuckTable:
         """Return a file that was just written, read where it lies."""
         return open_written(file, name, schema, memory=int(FOR_DUCKDB * self.memory))
@@ -105,11 +84,10 @@ class DuckDB:
             raise beyond.error()
         give_memory_back(source.rows)
         with require_unchanged(source.stamps):
-            counted, learned = count_source(source, request)
+            counted = count_source(source, request)
         give_memory_back(source.rows)
         cells, seconds = counted.frequencies, time.perf_counter() - began
         LOG.info("counted %d rows: %d cells of %d columns; %.3f s", source.rows, len(cells), len(cells.names), seconds)
-        source.learned["rows"] = learned
         return counted
 
     @needs_memory("counting cells")
@@ -125,7 +103,7 @@ class DuckDB:
         if request.published or not columns or (possible <= allowed and self.room is None):
             return None
         enter("counting")
-        known = source.learned.setdefault("estimates", {})
+        known = source.estimates
         if columns not in known:  # a search looks before it counts
             known[columns] = estimated_values(source, columns)
         cells, values = known[columns]
@@ -133,11 +111,11 @@ class DuckDB:
         if needed <= allowed and (self.room is None or cells <= self.room.cells):
             return None
         widest = dict(sorted(values.items(), key=lambda each: -each[1])[:3])
-        return BeyondMemory(cells, needed, allowed, widest, self.levels(source, len(columns)))
+        return BeyondMemory(cells, needed, allowed, widest, self.passes(source, len(columns)))
 
-    def levels(self, source: DuckTable, columns: int) -> Levels:
+    def passes(self, source: DuckTable, columns: int) -> TablePasses:
         """Return passes over the rows of a table with so many quasi-identifiers."""
-        return Levels(source, self.room or self._room(columns), source.learned, source.stamps)
+        return TablePasses(source, self.room or self._room(columns), source.stamps)
 
     def _room(self, columns: int) -> Room:
         """Return how much is held at once of a table with so many quasi-identifiers."""
@@ -147,17 +125,24 @@ class DuckDB:
 
     @needs_memory("publishing rows")
     @own_words
-    def publish(self, source: DuckTable, assignment: Assignment, sink: Sink, *, secret: Secret) -> None:
+    def publish(
+        self,
+        source: DuckTable,
+        assignment: Assignment,
+        sink: Sink,
+        *,
+        secret: Secret,
+        row_index: RowIndex | None = None,
+    ) -> None:
         """Give a sink the published tables, in batches."""
-        learned = source.learned.get("rows")
         memory = self.waiting
         give_memory_back(source.rows)
         with require_unchanged(source.stamps):
-            publish_rows(source, assignment, sink, secret=secret, learned=learned, memory=memory)
+            publish_rows(source, assignment, sink, secret=secret, row_index=row_index, memory=memory)
         give_memory_back(source.rows)
 
 
-def count_source(source: DuckTable, request: Request) -> tuple[Counted, Learned | None]:
+def count_source(source: DuckTable, request: Request) -> Counted:
     """Return what was asked for, and how rows find their cell again."""
     others = request.population
     population = others.groups if isinstance(others, DuckTable) else None

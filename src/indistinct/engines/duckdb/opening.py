@@ -3,9 +3,7 @@
 import glob
 import os
 import re
-import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -15,6 +13,7 @@ import pyarrow as pa
 
 from indistinct.engines.base import DatabaseTable, PublishedFile, as_written, place_of
 from indistinct.engines.duckdb.source import BATCH, SOURCE, DuckTable, quote_name
+from indistinct.engines.home import is_database, is_readable_by_duckdb, is_relation
 from indistinct.engines.sampling import draw_of, drawn_rows
 from indistinct.errors import InputError, MissingExtraError, ParameterError
 from indistinct.machine.arrays import workers
@@ -34,7 +33,6 @@ from indistinct.tables.several import (
     check_alike,
     files_of,
     is_delimited,
-    kind_of_file,
     require_unchanged,
 )
 from indistinct.tables.streamed import InBlocks, delimited_blocks, typed_blocks
@@ -43,8 +41,6 @@ from indistinct.tables.value import Reading, choose, is_table
 LONGEST_LINE = 1 << 27
 # The column of a file's path, and the table of what folders name, while both are joined.
 FILE, PARTITIONS = "indistinct_file", "indistinct_partitions"
-# What a text takes in memory, once its cells are codes and numbers, by the bytes of its file.
-TEXT_GROWS, COMPRESSED_GROWS = 2, 10
 
 
 def open_duck(source: Any, reading: Reading, *, memory: int) -> DuckTable | None:
@@ -75,54 +71,14 @@ def open_duck(source: Any, reading: Reading, *, memory: int) -> DuckTable | None
     return DuckTable(connection, connection.from_arrow(data), data.schema, data.num_rows, reading=reading)
 
 
-def can_open(source: Any) -> bool:
-    """Return whether a source is one or several files that this engine reads where they lie."""
-    with suppress(InputError):
-        files = files_of(place_of(source))
-        return files is not None and all(path.is_file() and _is_known(path) for path in files)
-    return False
-
-
-def is_relation(source: Any) -> bool:
-    """Return whether a source is a relation of DuckDB."""
-    duckdb = sys.modules.get("duckdb")  # who has a relation has imported it
-    return duckdb is not None and isinstance(source, duckdb.DuckDBPyRelation)
-
-
-def bytes_in_memory(source: Any) -> int:
-    """Return how many bytes files take in memory, about."""
-    return sum(
-        _text_bytes(path) if is_delimited(path) else _parquet_bytes(path) for path in files_of(place_of(source)) or ()
-    )
-
-
-def _is_known(path: Path) -> bool:
-    return is_delimited(path) or kind_of_file(path) in PARQUET
-
-
-def _text_bytes(path: Path) -> int:
-    return path.stat().st_size * (COMPRESSED_GROWS if path.suffix.lower() == ".gz" else TEXT_GROWS)
-
-
-def _parquet_bytes(path: Path) -> int:
-    """Return how many bytes the columns of a Parquet file take before compression, at least four a cell."""
-    import pyarrow.parquet as pq
-
-    try:
-        with pq.ParquetFile(path) as file:
-            told = file.metadata
-            groups = (told.row_group(number).total_byte_size for number in range(told.num_row_groups))
-            return max(sum(groups), 4 * told.num_rows * told.num_columns)
-    except (pa.ArrowException, OSError):
-        return 0  # whoever reads it says what is wrong
-
-
 def open_written(file: Path, name: Path, schema: pa.Schema, *, memory: int) -> DuckTable:
     """Open a staged file as a reader would: texts as texts, no type is guessed. `name` is the path it will get."""
     duckdb = _import_duckdb()
     if name.suffix.lower() in PARQUET:
-        table = _parquet((file,), Reading(), duckdb, memory)
-        return replace(table, arrow=as_written(table.arrow, schema), by_class=True)
+        files = files_of(file) or (file,)
+        partitions = find_partitions(file, files, schema) if file.is_dir() else None
+        table = _parquet(files, Reading(), duckdb, memory, partitions=partitions)
+        return replace(table, arrow=as_written(table.arrow, schema), by_class=partitions is None)
     mark = "\t" if name.suffix.lower() == ".tsv" else ","
     connection = _connect(duckdb, memory)
     relation = connection.read_csv(
@@ -163,7 +119,7 @@ def _from_files(
 ) -> DuckTable | None:
     for path in files:
         check_file(path)
-    if not all(map(_is_known, files)):
+    if not all(map(is_readable_by_duckdb, files)):
         return None
     stamps = tuple(map(Stamp.of, files))
     if not is_delimited(files[0]):
@@ -323,15 +279,8 @@ def _import_duckdb() -> Any:
     return duckdb
 
 
-SUFFIXES = (".duckdb", ".ddb")
 ALIAS = "file"
 NAME = r'"(?:[^"]|"")+"|[^".]+'
-
-
-def is_database(source: Any) -> bool:
-    """Return whether a source is a database file, or a table of one."""
-    place = source.database if isinstance(source, DatabaseTable) else source
-    return isinstance(place, str | Path) and "://" not in str(place) and Path(place).suffix.lower() in SUFFIXES
 
 
 def relation_of(connection: Any, source: DatabaseTable) -> Any:

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ClassVar, ParamSpec, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -72,10 +72,13 @@ class DuckTable(SourceDetails):
 
     `parquet` are Parquet files that hold it, whose rows come faster without DuckDB. `files` are those that it came from
     and `stamps` what they were then; `left_out` says what of a text file is nobody's row, `samples` are texts of its
-    columns of text. `spool` is what keeps a file of converted cells alive, `learned` is for the engine alone. Where
-    columns are transformed, `arrow` has the types that they become and `stored` those that they have. `notes` are what
-    else a reader must know. `by_class` says that rows of a class lie together, as in a release that was just written.
+    columns of text. `spool` is what keeps a file of converted cells alive, `estimates` are numbers of distinct values
+    by columns. Where columns are transformed, `arrow` has the types that they become and `stored` those that they have.
+    `notes` are what else a reader must know. `by_class` says that rows of a class lie together, as in a release that
+    was just written.
     """
+
+    home: ClassVar[str] = "duckdb"
 
     connection: Any
     relation: Any
@@ -92,7 +95,7 @@ class DuckTable(SourceDetails):
     transformation: Transformed | None = None
     notes: tuple[str, ...] = ()
     by_class: bool = False
-    learned: dict[str, Any] = field(default_factory=dict)
+    estimates: dict[tuple[str, ...], tuple[int, dict[str, int]]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<DuckTable of {self.rows} rows: {', '.join(self.columns)}>"
@@ -148,7 +151,7 @@ class DuckTable(SourceDetails):
     def transformed(self, transformed: Transformed) -> "DuckTable":
         """Return the same table with columns that are transformed wherever they are read."""
         types = transformed.schema(self.arrow)
-        return replace(self, arrow=types, stored=self.arrow, transformation=transformed, learned={})
+        return replace(self, arrow=types, stored=self.arrow, transformation=transformed, estimates={})
 
     def _wanted(self, columns: Sequence[str]) -> pa.Schema:
         """Return the types in which some columns are stored."""

@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from indistinct.engines.base import EVERY_RECODING, DatabaseTable, PublishedFile, Sink
-from indistinct.engines.memory.count import count_table
+from indistinct.engines.memory.count import count_for_publishing
 from indistinct.engines.memory.publish import publish_table
 from indistinct.engines.memory.sampling import draw_table
-from indistinct.frequencies.count import Counted, Request
+from indistinct.frequencies.count import Counted, Request, RowIndex
 from indistinct.machine.memory import needs_memory
 from indistinct.machine.randomness import Secret
 from indistinct.machine.stages import enter
@@ -36,20 +36,8 @@ class Memory:
     memory: int | None = None
     name: str = "memory"
 
-    def owns(self, source: Any) -> bool:
-        """Return whether a source is a table in memory."""
-        return is_table(source)
-
-    def can_open(self, source: Any) -> bool:
-        """Return False for what is not in memory: it is read, and not left where it lies."""
-        return self.owns(source)
-
     def cells_beyond_memory(self, source: Any, request: Request) -> None:
         """Return None: a table that is in memory leaves room for its cells, or counting says that it does not."""
-
-    def size_of(self, source: Any) -> int:
-        """Return how many bytes a table takes."""
-        return int(source.data.nbytes)
 
     def open(self, source: Any, reading: Reading) -> Table | None:
         """Return the table at a path or in a frame."""
@@ -66,15 +54,14 @@ class Memory:
 
     @needs_memory("counting cells")
     def count(self, source: Table, request: Request) -> Counted:
-        """Return the cells of a table; the rows behind them are kept in the table until it is published."""
+        """Return the cells of a table, with the rows behind them."""
         began = time.perf_counter()
         enter("counting")
-        counted, grouping = count_table(source, request)
+        counted = count_for_publishing(source, request)
         cells, seconds = counted.frequencies, time.perf_counter() - began
         LOG.info("counted %d rows: %d cells of %d columns; %.3f s", source.rows, len(cells), len(cells.names), seconds)
         for domain in counted.known.values():
             LOG.debug("column %s: %d distinct values", domain.column, len(domain))
-        source.learned["rows"] = (counted.frequencies, grouping)
         return counted
 
     def written(self, file: Path, *, name: Path, schema: pa.Schema) -> Table | None:
@@ -82,6 +69,8 @@ class Memory:
         return None
 
     @needs_memory("publishing rows")
-    def publish(self, source: Table, assignment: Assignment, sink: Sink, *, secret: Secret) -> None:
+    def publish(
+        self, source: Table, assignment: Assignment, sink: Sink, *, secret: Secret, row_index: RowIndex | None = None
+    ) -> None:
         """Give a sink the published tables."""
-        publish_table(source, assignment, sink, secret=secret)
+        publish_table(source, assignment, sink, secret=secret, row_index=row_index)

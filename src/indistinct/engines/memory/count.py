@@ -1,6 +1,7 @@
 """Counting in memory: columns to codes, codes to words, one sort."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +11,7 @@ from indistinct.errors import InputError, SchemaError
 from indistinct.frequencies.count import (
     Counted,
     Request,
+    RowIndex,
     count_cells,
     count_pieces,
     group_encoded,
@@ -24,6 +26,12 @@ from indistinct.hierarchy.builders import declared_order
 from indistinct.machine.arrays import Codes, row_numbers, spread
 from indistinct.tables.domain import Domain, Kind, plain_column
 from indistinct.tables.value import Table, is_table
+
+
+def count_for_publishing(source: Table, request: Request) -> Counted:
+    """Return what was asked for, with the rows behind each cell unless the table is published already."""
+    counted, grouping = count_table(source, request)
+    return counted if request.published else replace(counted, row_index=CellRows(counted.frequencies.vectors, grouping))
 
 
 def count_table(source: Table, request: Request) -> tuple[Counted, Grouping]:
@@ -97,12 +105,20 @@ def require_columns(request: Request, columns: Sequence[str]) -> tuple[str, ...]
     return names
 
 
-def rows_of(source: Table, domains: tuple[Domain, ...], frequencies: FrequencySet) -> Grouping:
-    """Return the rows behind the cells of a frequency set: what was learned while counting, or counted again."""
-    learned = source.learned.get("rows")
-    if learned is not None and learned[0].vectors is frequencies.vectors:
-        known: Grouping = learned[1]
-        return known
+@dataclass(frozen=True, slots=True, eq=False)
+class CellRows:
+    """The rows behind the cells with some vectors."""
+
+    vectors: Codes
+    grouping: Grouping
+
+
+def rows_of(
+    source: Table, domains: tuple[Domain, ...], frequencies: FrequencySet, row_index: RowIndex | None = None
+) -> Grouping:
+    """Return the rows behind the cells of a frequency set, counted again where `row_index` is not about these cells."""
+    if isinstance(row_index, CellRows) and row_index.vectors is frequencies.vectors:
+        return row_index.grouping
     if frequencies.joint is not None:
         raise InputError("rows cannot be found again by their sensitive values", hint="search a new recoding")
     quasi = {domain.column: domain for domain in domains}

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from indistinct.engines.base import Sink
 from indistinct.engines.memory import _kernels
 from indistinct.engines.memory.count import rows_of
-from indistinct.frequencies.count import join_columns
+from indistinct.frequencies.count import RowIndex, join_columns
 from indistinct.frequencies.encode import encode_column, from_dictionary, one_of_each
 from indistinct.machine.arrays import Codes, empty_large, repeat_values, spread, starts_of
 from indistinct.machine.ordering import text_order
@@ -23,12 +23,14 @@ from indistinct.tables.value import Table
 MIXING, NUMBERING, FIRST_SLICE = 1, 2, 4
 
 
-def publish_table(source: Table, assignment: Assignment, sink: Sink, *, secret: Secret) -> None:
+def publish_table(
+    source: Table, assignment: Assignment, sink: Sink, *, secret: Secret, row_index: RowIndex | None = None
+) -> None:
     """Give a sink every table of a release.
 
     Rows are grouped by class and ordered by chance inside it, so that their order tells nothing that the values do not.
     """
-    stock = _stock(source, assignment, secret)
+    stock = _stock(source, assignment, secret, row_index)
     order = empty_large(assignment.classes.rows, stock.rows.dtype)
     classes = Run.of(assignment, secret)
     _kernels.scatter_rows(stock.rows, assignment.class_ids, assignment.counts, classes.begins.copy(), order)
@@ -49,14 +51,14 @@ class Stock:
     contents: Codes | None
 
 
-def _stock(source: Table, assignment: Assignment, secret: Secret) -> Stock:
+def _stock(source: Table, assignment: Assignment, secret: Secret, row_index: RowIndex | None) -> Stock:
     """Return the rows behind an assignment's pieces; which of a piece's equal rows goes to which class is chance.
 
     Where rows of a piece agree on all that is published, one row stands for all of them, and the others need not be
     looked at again. They do not where cells that differ count as one value: one row's cell, shown for all that have its
     sensitive value, would give that value away.
     """
-    grouping = rows_of(source, assignment.domains, assignment.frequencies)
+    grouping = rows_of(source, assignment.domains, assignment.frequencies, row_index)
     joint = assignment.frequencies.joint
     counts = grouping.counts if joint is None else joint.histogram.counts
     cells = np.arange(len(grouping)) if joint is None else joint.histogram.owners()

@@ -17,4 +17,4 @@ def draw_table(source: Table, share: float, *, person: Sequence[str]) -> Table:
     size = source.rows if people is None else len(people.domain)
     drawn = draw_next(size, left=size, wanted=count_drawn(share, size))
     kept = np.flatnonzero(drawn if people is None else drawn[people.codes])
-    return replace(source, data=source.data.take(kept), learned={})
+    return replace(source, data=source.data.take(kept))

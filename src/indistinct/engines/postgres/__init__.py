@@ -11,15 +11,15 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.engines import groups
-from indistinct.engines.base import EVERY_RECODING, DatabaseTable, Sink, Source, is_address, require_table
-from indistinct.engines.finding import Learned
+from indistinct.engines.base import EVERY_RECODING, Sink, Source, require_table
 from indistinct.engines.groups import Fetch, ValueGroups
-from indistinct.engines.memory.count import count_table
+from indistinct.engines.home import home_of
+from indistinct.engines.memory.count import count_for_publishing
 from indistinct.engines.memory.publish import publish_table
 from indistinct.engines.memory.sampling import draw_table
 from indistinct.engines.partitions import publish_rows
-from indistinct.engines.postgres.source import HELD, PostgresTable, open_database
-from indistinct.frequencies.count import Counted, Request
+from indistinct.engines.postgres.source import PostgresTable, open_database
+from indistinct.frequencies.count import Counted, Request, RowIndex
 from indistinct.frequencies.value import PERSON
 from indistinct.machine.memory import needs_memory
 from indistinct.machine.randomness import Secret
@@ -56,24 +56,10 @@ class Postgres:
             return source
         if is_table(source) or isinstance(source, pa.Table):
             return open_table(source, reading=None if is_table(source) else reading)
-        return open_database(source, reading) if self.owns(source) else None
-
-    def owns(self, source: Any) -> bool:
-        """Return whether a source lives in a PostgreSQL database."""
-        if isinstance(source, DatabaseTable):
-            return is_address(source.database)
-        return isinstance(source, PostgresTable) or is_address(source)
-
-    def can_open(self, source: Any) -> bool:
-        """Return whether a source is of a kind that this engine reads where it lies."""
-        return self.owns(source)
+        return open_database(source, reading) if home_of(source) == "postgres" else None
 
     def cells_beyond_memory(self, source: Any, request: Request) -> None:
         """Return None: there are no passes over the rows of a database."""
-
-    def size_of(self, source: Any) -> int:
-        """Return 0: a table of a database is never read as a whole."""
-        return 0
 
     def written(self, file: Path, *, name: Path, schema: pa.Schema) -> Source | None:
         """Return None: a file is read back as everybody reads it."""
@@ -93,28 +79,34 @@ class Postgres:
         Rows that are published afterwards and fit are read once, in codes: the database need not group them as well.
         """
         if not isinstance(source, PostgresTable):
-            counted, grouping = count_table(source, request)
-            source.learned["rows"] = (counted.frequencies, grouping)
-            return counted
+            return count_for_publishing(source, request)
         began = time.perf_counter()
         enter("counting")
         if request.to_publish:
             source.hold(_columns_of(request), int(FOR_ROWS * self.memory))
-        counted, learned = count_source(source, request)
+        counted = count_source(source, request)
         cells, seconds = counted.frequencies, time.perf_counter() - began
         LOG.info("counted %d rows: %d cells of %d columns; %.3f s", source.rows, len(cells), len(cells.names), seconds)
-        source.learned["rows"] = learned
         return counted
 
     @needs_memory("publishing rows")
-    def publish(self, source: PostgresTable | Table, assignment: Assignment, sink: Sink, *, secret: Secret) -> None:
+    def publish(
+        self,
+        source: PostgresTable | Table,
+        assignment: Assignment,
+        sink: Sink,
+        *,
+        secret: Secret,
+        row_index: RowIndex | None = None,
+    ) -> None:
         """Give a sink the published tables, in batches."""
         if not isinstance(source, PostgresTable):
-            publish_table(source, assignment, sink, secret=secret)
+            publish_table(source, assignment, sink, secret=secret, row_index=row_index)
             return
-        learned = source.learned.get("rows")
-        publish_rows(source, assignment, sink, secret=secret, learned=learned, memory=int(FOR_PARTITION * self.memory))
-        source.learned.pop(HELD, None)
+        publish_rows(
+            source, assignment, sink, secret=secret, row_index=row_index, memory=int(FOR_PARTITION * self.memory)
+        )
+        source.held.clear()
 
 
 def _columns_of(request: Request) -> tuple[str, ...]:
@@ -123,7 +115,7 @@ def _columns_of(request: Request) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*request.quasi, *keyed, *request.person, *request.to_publish]))
 
 
-def count_source(source: PostgresTable, request: Request) -> tuple[Counted, Learned | None]:
+def count_source(source: PostgresTable, request: Request) -> Counted:
     """Return what was asked for, and how rows find their cell again."""
     return groups.count_source(source, request, population=_population(request.population), what="table")
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -28,8 +28,8 @@ WHERE pg_class.oid = to_regclass($1)
 """
 
 
-# Where a source keeps rows that it was asked to hold; the fewest bytes that a cell takes.
-HELD, CODE = "held", 4
+# The fewest bytes that a cell takes.
+CODE = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -38,8 +38,10 @@ class PostgresTable(SourceDetails):
 
     `relation` is what stands behind FROM, `name` that of the table if it is one. The session holds the snapshot:
     `close` it, or use the source in a `with` block, so that the server can forget old rows. `drawn` are the rows of a
-    sample, which this process holds. `learned` is for the engine alone.
+    sample, which this process holds, and `held` rows that were counted and are published next.
     """
+
+    home: ClassVar[str] = "postgres"
 
     session: DatabaseSession
     relation: str
@@ -49,7 +51,7 @@ class PostgresTable(SourceDetails):
     name: str | None = None
     transformation: Transformed | None = None
     drawn: tuple[pa.Table, ...] | None = None
-    learned: dict[str, Any] = field(default_factory=dict)
+    held: list[pa.Table] = field(default_factory=list)
 
     def __repr__(self) -> str:
         return f"<PostgresTable of {self.rows} rows: {', '.join(self.columns)}>"
@@ -86,7 +88,7 @@ class PostgresTable(SourceDetails):
 
     def transformed(self, transformed: Transformed) -> "PostgresTable":
         """Return the same table with columns that are transformed wherever they are read."""
-        return replace(self, transformation=transformed, learned={})
+        return replace(self, transformation=transformed, held=[])
 
     def _published(self, table: pa.Table) -> pa.Table:
         """Return some rows, or groups, with their columns transformed."""
@@ -102,14 +104,13 @@ class PostgresTable(SourceDetails):
             size += table.nbytes
             if size > most:
                 return
-        self.learned[HELD] = tables
+        self.held[:] = tables
 
     def _select_held(self, columns: Sequence[str]) -> list[pa.Table] | None:
         """Return the rows that are held, None if some columns are not among theirs."""
         if self.drawn is not None:
             return [self._published(each.select(list(columns))) for each in self.drawn]
-        tables: list[pa.Table] = self.learned.get(HELD, [])
-        return [each.select(list(columns)) for each in tables if set(columns) <= set(each.column_names)] or None
+        return [each.select(list(columns)) for each in self.held if set(columns) <= set(each.column_names)] or None
 
     def groups(self, columns: Sequence[str]) -> ValueGroups:
         """Return the distinct combinations of some columns, and how many rows have each: one GROUP BY."""
@@ -175,7 +176,7 @@ class PostgresTable(SourceDetails):
                     f"a sample of {share:g} takes more than {most // 10**6:,} MB, which `memory` has for it",
                     hint="allow more `memory`, draw fewer, or save the table as Parquet for the engine duckdb",
                 )
-        return replace(self, rows=sum(map(len, drawn)), drawn=tuple(drawn), name=None, learned={})
+        return replace(self, rows=sum(map(len, drawn)), drawn=tuple(drawn), name=None, held=[])
 
     def table(self) -> pa.Table:
         """Return the whole table in memory."""

@@ -11,20 +11,17 @@ import pyarrow as pa
 
 from indistinct.engines import groups
 from indistinct.engines.base import BY_PART, EVERY_RECODING, BeyondMemory, Sink
-from indistinct.engines.finding import Learned
-from indistinct.engines.levels import Room
-from indistinct.engines.spark.passes import SparkLevels, estimate_distinct, open_folder
+from indistinct.engines.passes import Room
+from indistinct.engines.spark.passes import SparkTablePasses, estimate_distinct, open_folder
 from indistinct.engines.spark.publish import MOST_ROWS, publish_frame
 from indistinct.engines.spark.sampling import draw_frame
 from indistinct.engines.spark.session import driver_bytes, most_bytes, session_for
 from indistinct.engines.spark.source import (
     SparkTable,
     bytes_of_groups,
-    is_spark_frame,
     open_spark,
-    parquet_files,
 )
-from indistinct.frequencies.count import Counted, Request
+from indistinct.frequencies.count import Counted, Request, RowIndex
 from indistinct.machine.memory import needs_memory
 from indistinct.machine.randomness import Secret
 from indistinct.machine.stages import enter
@@ -60,14 +57,6 @@ class Spark:
         """Return a source of a frame or of Parquet files, None for anything else."""
         return open_spark(source, reading, memory=self.memory)
 
-    def owns(self, source: Any) -> bool:
-        """Return whether a source lives in Spark."""
-        return isinstance(source, SparkTable) or is_spark_frame(source)
-
-    def can_open(self, source: Any) -> bool:
-        """Return whether a source is of a kind that this engine reads where it lies."""
-        return self.owns(source) or bool(parquet_files(source))
-
     @needs_memory("counting cells")
     def cells_beyond_memory(self, source: SparkTable, request: Request) -> BeyondMemory | None:
         """Return how many combinations there are if the driver could not take them; small tables are not looked at.
@@ -80,23 +69,19 @@ class Spark:
         if request.published or not request.quasi or source.rows <= most:
             return None
         enter("counting")
-        known = source.learned.setdefault("estimates", {})
+        known = source.estimates
         if columns not in known:
             known[columns] = estimate_distinct(source, columns)
         cells, values = known[columns]
         if cells <= most:
             return None
         widest = dict(sorted(values.items(), key=lambda each: -each[1])[:3])
-        levels = self.levels(source, len(request.quasi))
-        return BeyondMemory(cells, bytes_of_groups(cells, columns), most_bytes(source.session), widest, levels)
+        passes = self.passes(source, len(request.quasi))
+        return BeyondMemory(cells, bytes_of_groups(cells, columns), most_bytes(source.session), widest, passes)
 
-    def levels(self, source: SparkTable, columns: int) -> SparkLevels:
+    def passes(self, source: SparkTable, columns: int) -> SparkTablePasses:
         """Return passes over the rows of a table with so many quasi-identifiers."""
-        return SparkLevels(source, self.room or _room(source, columns), source.learned)
-
-    def size_of(self, source: Any) -> int:
-        """Return 0: what lives on a cluster is never read into memory."""
-        return 0
+        return SparkTablePasses(source, self.room or _room(source, columns))
 
     def written(self, file: Path, *, name: Path, schema: pa.Schema) -> SparkTable | None:
         """Return what was just written, read back by Spark; None for a single file, which everybody reads."""
@@ -114,17 +99,24 @@ class Spark:
         if not request.published:
             enter("counting")
         with require_unchanged(source.stamps):
-            counted, learned = count_source(source, request)
+            counted = count_source(source, request)
         cells, seconds = counted.frequencies, time.perf_counter() - began
         LOG.info("counted %d rows: %d cells of %d columns; %.3f s", source.rows, len(cells), len(cells.names), seconds)
-        source.learned["rows"] = learned
         return counted
 
     @needs_memory("publishing rows")
-    def publish(self, source: SparkTable, assignment: Assignment, sink: Sink, *, secret: Secret) -> None:
+    def publish(
+        self,
+        source: SparkTable,
+        assignment: Assignment,
+        sink: Sink,
+        *,
+        secret: Secret,
+        row_index: RowIndex | None = None,
+    ) -> None:
         """Give a sink the published tables; one that takes folders lets workers write them."""
         with require_unchanged(source.stamps):
-            publish_frame(source, assignment, sink, secret=secret, learned=source.learned.get("rows"))
+            publish_frame(source, assignment, sink, secret=secret, row_index=row_index)
 
 
 def _room(source: SparkTable, columns: int) -> Room:
@@ -133,7 +125,7 @@ def _room(source: SparkTable, columns: int) -> Room:
     return Room(MOST_ROWS, NUMBERS, whole // VALUE, whole // (LABEL * columns))
 
 
-def count_source(source: SparkTable, request: Request) -> tuple[Counted, Learned | None]:
+def count_source(source: SparkTable, request: Request) -> Counted:
     """Return what was asked for, and how rows find their cell again."""
     others = request.population
     population = others.groups if isinstance(others, SparkTable) else None

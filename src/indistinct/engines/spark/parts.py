@@ -22,8 +22,8 @@ import pyarrow as pa
 
 from indistinct.engines.base import FolderSink, Sink
 from indistinct.engines.class_runs import join_types, pack_classes, piece_ends, split_words, unpack_classes
-from indistinct.engines.levels import share_files
 from indistinct.engines.part_rows import BLOCK, Finish, Keep, Parting, finish_several, publish_block
+from indistinct.engines.passes import share_files
 from indistinct.engines.spark.files import FilePieces
 from indistinct.engines.spark.parcels import (
     PARCEL,

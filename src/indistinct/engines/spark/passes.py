@@ -1,6 +1,6 @@
 """Passes over the rows of a table on a cluster: workers look at the rows of their tasks, answers are added up.
 
-Each task asks its own rows what `engines/levels.py` asks all rows of a source. No row comes to the driver, and no cell.
+Each task asks its own rows what `engines/passes.py` asks all rows of a source. No row comes to the driver, and no cell.
 """
 
 import logging
@@ -9,7 +9,7 @@ import time
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from functools import partial, reduce
 from itertools import chain, groupby
 from pathlib import Path
@@ -21,8 +21,8 @@ import pyarrow as pa
 from indistinct.engines import part_rows
 from indistinct.engines.base import Sink, as_written
 from indistinct.engines.class_batches import Look
-from indistinct.engines.levels import PartedRows, Room, RowPasses, nothing_known, rows_of_parts
 from indistinct.engines.part_rows import Keep, Parting
+from indistinct.engines.passes import KeyPasses, PartedRows, Room, nothing_known, rows_of_parts
 from indistinct.engines.spark.estimating import Smallest, merge_smallest, smallest_words
 from indistinct.engines.spark.files import FilePieces
 from indistinct.engines.spark.parcels import PARCEL, PARCELS, PARCELS_OF_SPARK, PART, pack_parts, part_frame
@@ -31,7 +31,7 @@ from indistinct.engines.spark.sending import Sender
 from indistinct.engines.spark.session import settings_of, shorten_errors
 from indistinct.engines.spark.source import SparkTable, read_files
 from indistinct.engines.spark.worker import read_rows
-from indistinct.frequencies.levels import (
+from indistinct.frequencies.passes import (
     KeyColumn,
     KeyRanges,
     KeyTree,
@@ -48,9 +48,10 @@ from indistinct.frequencies.value import Key
 from indistinct.machine.arrays import Codes
 from indistinct.machine.randomness import Secret
 from indistinct.tables.domain import Domain
-from indistinct.tables.several import require_unchanged
+from indistinct.tables.hive import find_partitions
+from indistinct.tables.several import files_of, require_unchanged
 
-LOG = logging.getLogger("indistinct.levels")
+LOG = logging.getLogger("indistinct.passes")
 # Answers that the driver adds up itself; where there may be more, workers add up some of them first.
 MOST_ANSWERS = 32
 
@@ -201,15 +202,14 @@ def ask_rows(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SparkLevels:
-    """A table on a cluster that is passed over again and again; `learned` takes how its rows find their class."""
+class SparkTablePasses:
+    """A table on a cluster that is passed over again and again."""
 
     by_others: ClassVar[bool] = True
     """Whether other processes finish parts."""
 
     source: SparkTable
     room: Room
-    learned: dict[str, Any] = field(default_factory=dict)
 
     def values(self, columns: Sequence[str], *, named: Collection[str]) -> dict[str, KnownValues]:
         """Return what is known of columns after one pass; those that are `named` must be known by all their values."""
@@ -223,9 +223,9 @@ class SparkLevels:
         """Return what the rows of all tasks tell; one worker merges their answers, each of which may be large."""
         return ask_rows(self.source, columns, question, merge, what=what, merged_by=1)
 
-    def passes(self, columns: tuple[KeyColumn, ...], keys: Mapping[Key, Domain]) -> "SparkPasses":
+    def over_keys(self, columns: tuple[KeyColumn, ...], keys: Mapping[Key, Domain]) -> "SparkKeyPasses":
         """Return passes that see columns as keys, and codes of what a model looks at."""
-        return SparkPasses(self.source, columns, keys)
+        return SparkKeyPasses(self.source, columns, keys)
 
     def publish_parts(
         self,
@@ -250,8 +250,8 @@ class SparkLevels:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SparkPasses:
-    """Passes over the rows of a table on a cluster, with the answers of `RowPasses`."""
+class SparkKeyPasses:
+    """Passes over the rows of a table on a cluster, with the answers of `KeyPasses`."""
 
     source: SparkTable
     columns: tuple[KeyColumn, ...]
@@ -294,7 +294,7 @@ class SparkPasses:
 class SparkParts:
     """Rows by part, each of which a worker finishes."""
 
-    passes: SparkPasses
+    passes: SparkKeyPasses
     tree: KeyTree
     parts: int
 
@@ -328,7 +328,9 @@ class WrittenTable(SparkTable):
 
 def open_folder(folder: Path, session: Any, schema: pa.Schema) -> WrittenTable:
     """Return a folder of a table with the columns of `schema` that was just written, as Spark reads it."""
-    table = read_files(session, sorted(folder.resolve().glob("*.parquet")))
+    place = folder.resolve()
+    files = files_of(place) or ()
+    table = read_files(session, files, partitions=find_partitions(place, files, schema))
     known = {each.name: getattr(table, each.name) for each in fields(table)}
     return WrittenTable(**{**known, "arrow": as_written(table.arrow, schema)})
 
@@ -344,7 +346,7 @@ def _ask_pass(
     columns: tuple[KeyColumn, ...], keys: Mapping[Key, Domain], method: str, arguments: tuple[Any, ...], rows: TaskRows
 ) -> Any:
     """Return what one pass over the rows of a task tells."""
-    return getattr(RowPasses(rows, columns, keys), method)(*arguments)
+    return getattr(KeyPasses(rows, columns, keys), method)(*arguments)
 
 
 def _count_parts(tree: KeyTree, columns: tuple[KeyColumn, ...], parts: int, rows: TaskRows) -> Codes:

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from indistinct.engines.base import FolderSink, Sink
-from indistinct.engines.finding import CellFinder, Finder, Learned
+from indistinct.engines.finding import CellFinder, Finder, finder_of
 from indistinct.engines.memory.publish import Run
 from indistinct.engines.spark.parcels import PARCELS_OF_SPARK, PART, part_frame, unpack_parcels
 from indistinct.engines.spark.sending import Sender
@@ -38,7 +38,8 @@ from indistinct.engines.spark.worker import (
     Words,
     writer_at,
 )
-from indistinct.errors import InputError, OutputError
+from indistinct.errors import OutputError
+from indistinct.frequencies.count import RowIndex
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.machine.randomness import Secret
 from indistinct.recoding.outputs import Assignment, OutputTable
@@ -48,10 +49,10 @@ MOST_ROWS, FEW_ROWS = 1_000_000, 50_000
 
 
 def publish_frame(
-    source: SparkTable, assignment: Assignment, sink: Sink, *, secret: Secret, learned: Learned | None
+    source: SparkTable, assignment: Assignment, sink: Sink, *, secret: Secret, row_index: RowIndex | None
 ) -> None:
     """Give a sink every table of a release: a folder that workers write, or what the driver collects."""
-    job = _Job.of(source, assignment, secret, learned)
+    job = _Job.of(source, assignment, secret, row_index)
     with settings_of(source.session):
         try:
             arranged = job.arranged()
@@ -132,9 +133,9 @@ class _Job:
     sender: Sender
 
     @classmethod
-    def of(cls, source: SparkTable, assignment: Assignment, secret: Secret, learned: Learned | None) -> "_Job":
+    def of(cls, source: SparkTable, assignment: Assignment, secret: Secret, row_index: RowIndex | None) -> "_Job":
         """Return how the rows of a source find the classes of an assignment."""
-        finder, entries, counts, owners = _finder(assignment, learned)
+        finder, entries, counts, owners = _finder(assignment, row_index)
         if not assignment.split and len(assignment.class_ids) != len(counts):
             raise AssertionError("a recoding that splits no group has one piece for each, in their order")
         tables = assignment.layout.tables.values()
@@ -197,15 +198,13 @@ def parts_of_output(rows: int, parallel: int) -> int:
     return max(math.ceil(rows / MOST_ROWS), min(parallel, math.ceil(rows / FEW_ROWS)), 1)
 
 
-def _finder(assignment: Assignment, learned: Learned | None) -> tuple[Finder, Codes | None, Codes, Codes]:
+def _finder(assignment: Assignment, row_index: RowIndex | None) -> tuple[Finder, Codes | None, Codes, Codes]:
     """Return what finds the group of a row, where its entry stands, the rows of each group, and its cell."""
     counted, joint = assignment.frequencies, assignment.frequencies.joint
-    own = learned if learned is not None and learned.vectors is counted.vectors else None
-    if joint is not None:
-        if own is None:
-            raise InputError("rows cannot be found again by their sensitive values", hint="search a new recoding")
+    own = finder_of(row_index, counted)
+    if own is not None and joint is not None:
         return own.finder, own.entries, joint.histogram.counts, joint.histogram.owners().astype(np.int32)
     owners = np.arange(len(counted), dtype=np.int32)
-    if own is not None:  # a search by levels counted classes, and rows find theirs by cuts
+    if own is not None:  # a search by passes counted classes, and rows find theirs by cuts
         return own.finder, own.entries, counted.counts, owners
     return CellFinder.of(assignment.domains, counted.vectors), None, counted.counts, owners

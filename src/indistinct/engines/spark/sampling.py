@@ -129,7 +129,7 @@ def _sample_of(source: SparkTable, held: Any, drawn: Any) -> DrawnTable:
     with settings_of(source.session), shorten_errors("count the rows of a sample"):
         rows = int(frame.count())
     known = {each.name: getattr(source, each.name) for each in fields(source)}
-    return DrawnTable(**{**known, "frame": frame, "rows": rows, "pieces": None, "learned": {}}, held=held)
+    return DrawnTable(**{**known, "frame": frame, "rows": rows, "pieces": None, "estimates": {}}, held=held)
 
 
 def forget_frame(held: Any) -> None:

@@ -1,18 +1,18 @@
 """A table that Spark reads where it lies: a frame, Parquet files, or an Arrow table."""
 
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
 from indistinct.engines.base import place_of
 from indistinct.engines.groups import ValueGroups
+from indistinct.engines.home import is_spark_frame
 from indistinct.engines.spark.files import NUMBER, FilePiece, FilePieces, find_pieces, unite_groups, unite_parcels
 from indistinct.engines.spark.parcels import PARCELS_OF_SPARK, PART, part_frame, unpack_parcels
 from indistinct.engines.spark.session import import_pyspark, most_bytes, session_for, settings_of, shorten_errors
@@ -40,8 +40,10 @@ class SparkTable(SourceDetails):
 
     The columns of `frame` are called `c0`, `c1` and so on, because Spark takes names for one that differ in case.
     `pieces` are what workers read themselves of files, None where Spark reads. `stamps` say what files were when they
-    were opened, and `learned` is for the engine alone.
+    were opened, and `estimates` are numbers of distinct values by columns.
     """
+
+    home: ClassVar[str] = "spark"
 
     frame: Any
     arrow: pa.Schema
@@ -50,7 +52,7 @@ class SparkTable(SourceDetails):
     path: Path | None = None
     reading: Reading = field(default_factory=Reading)
     stamps: tuple[Stamp, ...] = ()
-    learned: dict[str, Any] = field(default_factory=dict)
+    estimates: dict[tuple[str, ...], tuple[int, dict[str, int]]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<SparkTable of {self.rows} rows: {', '.join(self.columns)}>"
@@ -206,14 +208,6 @@ def as_read(table: pa.Table, wanted: pa.Schema) -> pa.Table:
         for column, each in zip(table.columns, wanted, strict=True)
     ]
     return pa.table(columns, schema=wanted)
-
-
-def is_spark_frame(source: Any) -> bool:
-    """Return whether a source is a frame of Spark."""
-    module = sys.modules.get("pyspark.sql")  # who has a frame has imported it
-    return module is not None and any(
-        each.__name__ == "DataFrame" and each.__module__.startswith("pyspark.sql") for each in type(source).__mro__
-    )
 
 
 def open_spark(source: Any, reading: Reading, *, memory: int | None) -> SparkTable | None:

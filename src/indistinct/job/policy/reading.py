@@ -16,15 +16,16 @@ from indistinct.budget import parse_budget
 from indistinct.engines.base import DatabaseTable, is_address
 from indistinct.errors import IndistinctError, ParameterError, PolicyError
 from indistinct.hierarchy import Hierarchy, hierarchy_from_json
-from indistinct.job.policy.value import Input, Output, Policy, Statement, predicted_column
+from indistinct.job.policy.value import AnalysisPlan, Context, Input, Output, Policy, Statement, predicted_column
 from indistinct.job.sampling import check_share
 from indistinct.metrics import parse_metric
 from indistinct.metrics.importance import importance_of
 from indistinct.models.registry import parse_model
 from indistinct.recoding.levels import levels_of
+from indistinct.recoding.numeric_forms import numeric_forms
 from indistinct.recoding.range_columns import check_form
 from indistinct.recoding.transformations import Transformation, check_role, transformation_from_options
-from indistinct.release.pseudonyms.making import Pseudonym, pseudonym_from_options
+from indistinct.release.pseudonyms.making import CLASSES, Pseudonym, pseudonym_from_options
 from indistinct.release.writing.delimited import Writing
 from indistinct.schema import Role, Schema, did_you_mean
 from indistinct.settings import TABLE, TABLES, ValueKind, settings_of, settings_under
@@ -66,26 +67,30 @@ def read_policy(path: str | Path) -> Policy:
 
 def policy_from_toml(text: str, *, base: Path) -> Policy:
     """Return the policy that a TOML text describes; its paths are relative to `base`."""
-    document = parse_toml(text)
-    _check(document, dict.fromkeys(TABLES, TABLE), "the policy", needed=("input", "columns"))
+    return policy_from_document(parse_toml(text), base=base)
+
+
+def policy_from_document(document: Mapping[str, Any], *, base: Path) -> Policy:
+    """Return the policy that the tables of a TOML document describe; its paths are relative to `base`."""
+    check_keys(document, dict.fromkeys(TABLES, TABLE), "the policy", needed=("input", "columns"))
     tables: dict[str, dict[str, Any]] = {name: document.get(name, {}) for name in TABLES if name != "columns"}
     for name, table in tables.items():
-        _check(table, _kinds(name), f"[{name}]")
-    _check(tables["input"], _kinds("input"), "[input]", needed=("path",))
+        check_keys(table, _kinds(name), f"[{name}]")
+    check_keys(tables["input"], _kinds("input"), "[input]", needed=("path",))
     columns = {name: _column(name, given) for name, given in document["columns"].items()}
-    with _at("[columns]"):
+    with at_place("[columns]"):
         schema = Schema.from_roles({name: column["role"] for name, column in columns.items()})
     read, privacy, measure = tables["input"], tables["privacy"], tables["measure"]
-    algorithm = _algorithm(tables["algorithm"])
-    with _at("[privacy] models"):
+    algorithm = parse_algorithm_of(tables["algorithm"])
+    with at_place("[privacy] models"):
         models = tuple(part for model in privacy.get("models", ()) for part in parse_model(model).parts())
         if not models and not algorithm.traits.buckets:
             raise PolicyError("[privacy] models: name at least one model", hint='models = ["k-anonymity:k=5"]')
-    with _at("[privacy] suppression"):
+    with at_place("[privacy] suppression"):
         suppression = parse_budget(privacy.get("suppression", 0.0))
-    with _at("[measure] metrics"):
+    with at_place("[measure] metrics"):
         metrics = tuple(parse_metric(metric) for metric in measure.get("metrics", ()))
-    with _at("[measure] target"):
+    with at_place("[measure] target"):
         target = predicted_column(measure.get("target"), metrics, schema=schema)
     return Policy(
         input=_input(read, schema),
@@ -94,15 +99,19 @@ def policy_from_toml(text: str, *, base: Path) -> Policy:
         hierarchies=_hierarchies(columns, base),
         transformations=_transformations(columns, schema),
         pseudonyms=_pseudonyms(columns),
+        knows=_knows(privacy),
         fresh=_fresh(columns),
         importance=importance_of(_of_quasi(columns, "importance", importance_of)),
         levels=levels_of(_of_quasi(columns, "levels", levels_of)),
+        numeric=numeric_forms(_of_quasi(columns, "numeric", numeric_forms)),
         suppression=suppression,
         algorithm=algorithm,
         target=target,
         metrics=metrics,
         output=_output(tables["output"]),
         about=_statement(tables["about"]),
+        analysis=_analysis(tables["analysis"]),
+        context=_context(tables["context"], schema),
         reasons={name: column["reason"] for name, column in columns.items() if "reason" in column},
         base=base,
     )
@@ -114,7 +123,7 @@ def _input(given: Mapping[str, Any], schema: Schema) -> Input:
     others, database = Path(given["population"]) if "population" in given else None, _database(given, "[input]")
     sample = None
     if "sample" in given:
-        with _at("[input]"):
+        with at_place("[input]"):
             sample = check_share(given["sample"])
     return Input(Path() if database else Path(given["path"]), reading, others, database, sample)
 
@@ -122,12 +131,14 @@ def _input(given: Mapping[str, Any], schema: Schema) -> Input:
 def _output(given: Mapping[str, Any]) -> Output:
     database = _database(given, "[output]")
     named = [key for key in ("path", "report", "ledger") if key in given and not (key == "path" and database)]
-    with _at("[output]"):
+    with at_place("[output]"):
         writing = Writing(**{key: given[key] for key in settings_under("output.writing") if key in given})
         ranges = None if "ranges" not in given else check_form(given["ranges"])
     paths = {key: Path(given[key]) for key in named}
-    smallest = given.get("smallest_count")
-    return Output(**paths, smallest_count=smallest, database=database, writing=writing, ranges=ranges)
+    smallest, parts = given.get("smallest_count"), tuple(given.get("partition_by", ()))
+    return Output(
+        **paths, smallest_count=smallest, database=database, writing=writing, ranges=ranges, partition_by=parts
+    )
 
 
 def _statement(given: Mapping[str, Any]) -> Statement:
@@ -135,6 +146,25 @@ def _statement(given: Mapping[str, Any]) -> Statement:
         key: tuple(value) if isinstance(value, list) else str(value) for key, value in given.items()
     }
     return Statement(**spelled)
+
+
+def _analysis(given: Mapping[str, Any]) -> AnalysisPlan:
+    spelled: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in given.items()}
+    return AnalysisPlan(**spelled)
+
+
+def _context(given: Mapping[str, Any], schema: Schema) -> Context:
+    spelled: dict[str, Any] = dict(given)
+    for name, grades in spelled.get("grades", {}).items():
+        if name not in schema.columns:
+            raise PolicyError(
+                f"[context] grades: there is no column {name!r}", hint=did_you_mean(name, schema.columns) or None
+            )
+        spelled["grades"] = {**spelled["grades"], name: tuple(grades)}
+    spelled |= {key: str(spelled[key]) for key in ("review", "threshold") if key in spelled}
+    with at_place("[context]"):
+        spelled |= {key: tuple(value) for key, value in spelled.items() if isinstance(value, list)}
+        return Context(**spelled)
 
 
 def _database(given: Mapping[str, Any], place: str) -> DatabaseTable | None:
@@ -147,13 +177,13 @@ def _database(given: Mapping[str, Any], place: str) -> DatabaseTable | None:
                 hint='path = "postgresql://host/clinic", table = "clinic.visits"',
             )
         return None
-    with _at(place):
+    with at_place(place):
         return DatabaseTable(path, given.get("table"), given.get("query"))
 
 
 def _reading(given: Mapping[str, Any], schema: Schema) -> Reading:
     """Return how the input is read; every column that it names must have a role."""
-    with _at("[input]"):
+    with at_place("[input]"):
         reading = declare(**given)
     for name in reading.named_columns:
         if name not in schema.columns:
@@ -178,7 +208,7 @@ def parse_toml(text: str) -> dict[str, Any]:
         reason = (told[0].strip().lower() if told else "") or "not understood"
         raise PolicyError(
             f"{where}: broken TOML: {reason}",
-            hint="texts stand in double quotes, a table is one line, and a column is named once",
+            hint="put texts in double quotes, close each { on its own line, and name each column once",
         ) from None
 
 
@@ -212,20 +242,20 @@ def _column(name: str, given: Any) -> dict[str, Any]:
             f"{place}: expected a role or a table with one; got {_kind(given)}",
             hint=f'{name} = "insensitive" or {name} = {{ role = "quasi" }}',
         )
-    _check(column, _kinds("columns"), place, needed=("role",))
+    check_keys(column, _kinds("columns"), place, needed=("role",))
     return column
 
 
-def _algorithm(given: Mapping[str, Any]) -> Algorithm:
+def parse_algorithm_of(given: Mapping[str, Any]) -> Algorithm:
     """Return the algorithm that is spelled, or the node that is chosen in place of one."""
     if "use" in given and "node" in given:
         raise PolicyError(
             "[algorithm]: `use` and `node` cannot stand together", hint="a chosen node takes the place of a search"
         )
     if "node" in given:
-        with _at("[algorithm] node"):
+        with at_place("[algorithm] node"):
             return ChosenNode(tuple(given["node"]))
-    with _at("[algorithm] use"):
+    with at_place("[algorithm] use"):
         return parse_algorithm(given["use"]) if "use" in given else Auto()
 
 
@@ -233,7 +263,7 @@ def _hierarchies(columns: Mapping[str, Mapping[str, Any]], base: Path) -> dict[s
     hierarchies = {}
     for name, column in columns.items():
         if "hierarchy" in column:
-            with _at(f"[columns] {name}"):
+            with at_place(f"[columns] {name}"):
                 if column["role"] not in (Role.QUASI, Role.SENSITIVE) and "level" not in column:
                     raise ParameterError(
                         f"a column with the role {column['role']} is not recoded and has no hierarchy",
@@ -248,7 +278,7 @@ def _transformations(columns: Mapping[str, Mapping[str, Any]], schema: Schema) -
     for name, column in columns.items():
         options = {key: column[key] for key in MASKING if key in column and column[key] is not False}
         if options:
-            with _at(f"[columns] {name}"):
+            with at_place(f"[columns] {name}"):
                 check_role(name, schema)
                 found[name] = transformation_from_options(options)
                 if "level" in options and "hierarchy" not in column:
@@ -260,7 +290,7 @@ def _pseudonyms(columns: Mapping[str, Mapping[str, Any]]) -> dict[str, Pseudonym
     found = {}
     for name, column in columns.items():
         if "pseudonym" in column:
-            with _at(f"[columns] {name}"):
+            with at_place(f"[columns] {name}"):
                 if column["role"] not in (Role.IDENTIFIER, Role.PERSON):
                     raise ParameterError(
                         f"pseudonyms stand in place of identifiers and people; this column has the role "
@@ -271,11 +301,22 @@ def _pseudonyms(columns: Mapping[str, Mapping[str, Any]]) -> dict[str, Pseudonym
     return found
 
 
+def _knows(given: Mapping[str, Any]) -> str | None:
+    """Return what attackers are stated to know of the rows that pseudonyms link, if anything."""
+    stated = given.get("knows")
+    if stated not in (None, CLASSES):
+        raise PolicyError(
+            f"[privacy] knows: expected {CLASSES!r}",
+            hint="it states that numbers of rows are not known; several tables state `knows` for each of them",
+        )
+    return None if stated is None else str(stated)
+
+
 def _of_quasi(columns: Mapping[str, Mapping[str, Any]], key: str, check: Callable[[Any], Any]) -> dict[str, Any]:
     """Return what a key says of quasi-identifiers; raise where it says so of other columns, or what makes no sense."""
     found = {name: column[key] for name, column in columns.items() if key in column}
     for name, given in found.items():
-        with _at(f"[columns] {name}"):
+        with at_place(f"[columns] {name}"):
             if columns[name]["role"] != Role.QUASI:
                 raise ParameterError(
                     f"`{key}` is for quasi-identifiers; this column has the role {columns[name]['role']}",
@@ -302,7 +343,7 @@ def _kinds(table: str) -> dict[str, ValueKind]:
     return {key: setting.kind for key, setting in settings_of(table).items()}
 
 
-def _check(given: Any, known: Mapping[str, ValueKind], place: str, *, needed: tuple[str, ...] = ()) -> None:
+def check_keys(given: Any, known: Mapping[str, ValueKind], place: str, *, needed: tuple[str, ...] = ()) -> None:
     """Raise unless a table has only known keys, each of its type, and all that are needed."""
     for key, value in given.items():
         if key not in known:
@@ -328,7 +369,7 @@ def _kind(value: Any) -> str:
 
 
 @contextmanager
-def _at(place: str) -> Iterator[None]:
+def at_place(place: str) -> Iterator[None]:
     """Turn any error inside into a `PolicyError` with its place: a bad policy is bad input, not bad usage."""
     try:
         yield

@@ -9,16 +9,17 @@ from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.base import Algorithm
 from indistinct.budget import NO_BUDGET, Budget, parse_budget
 from indistinct.engines.base import DatabaseTable
-from indistinct.errors import SchemaError
+from indistinct.errors import ParameterError, SchemaError
 from indistinct.hierarchy import Hierarchy, move_file, table_of_values
 from indistinct.metrics import Metric
 from indistinct.metrics.importance import NO_IMPORTANCE, Importance
 from indistinct.models import Model
 from indistinct.models.registry import all_of
 from indistinct.recoding.levels import LevelBounds
+from indistinct.recoding.numeric_forms import INTERVALS, NumericForms
 from indistinct.recoding.outputs import RangeForm
 from indistinct.recoding.transformations import Transformation, kept_hierarchies
-from indistinct.release.pseudonyms.making import Pseudonym
+from indistinct.release.pseudonyms.making import Pseudonym, with_declared_knowledge
 from indistinct.release.writing.delimited import Writing
 from indistinct.schema import Schema, did_you_mean
 from indistinct.tables.addresses import is_elsewhere
@@ -53,7 +54,7 @@ class Output:
 
     `ledger` remembers all releases of the same people. The certificate hides smaller counts than `smallest_count`. A
     release may go to a table of a `database` instead of a path. `writing` is how a text file looks, and `ranges`
-    whether ranges are labels or columns.
+    whether ranges are labels or columns. `partition_by` are the columns of a folder of partitions.
     """
 
     path: Path | None = None
@@ -63,6 +64,7 @@ class Output:
     database: DatabaseTable | None = None
     writing: Writing = Writing()  # noqa: RUF009 (a frozen value)
     ranges: RangeForm | None = None
+    partition_by: tuple[str, ...] = ()
 
     @property
     def paths(self) -> dict[str, Path]:
@@ -95,6 +97,96 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
+class AnalysisPlan:
+    """Analyses of a study, run on the original and on the release by `analyze`; the fields are its parameters."""
+
+    formulas: tuple[str, ...] = ()
+    family: str | None = None
+    tables: tuple[str, ...] = ()
+    means: tuple[str, ...] = ()
+    medians: tuple[str, ...] = ()
+    correlations: tuple[str, ...] = ()
+    rules: Mapping[str, str] = field(default_factory=dict)
+    weights: str | None = None
+
+    @property
+    def asks(self) -> bool:
+        """Return whether any analysis is named."""
+        return bool(self.formulas or self.tables or self.means or self.medians or self.correlations)
+
+
+RELEASE_MODELS = ("public", "controlled", "internal")
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The circumstances of a release, as a form asks for them.
+
+    `attempt_probability` is how likely an attack is tried: 1 for public release, otherwise a number with its
+    `attempt_source`. `grades` are the replicability, availability and distinguishability of columns.
+    """
+
+    release_model: str | None = None
+    purpose: str | None = None
+    recipients: str | None = None
+    controls: tuple[str, ...] = ()
+    contract: bool = False
+    decides: str | None = None
+    retention: str | None = None
+    review: str | None = None
+    threshold: str | None = None
+    attempt_probability: float | None = None
+    attempt_source: str | None = None
+    grades: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        public = self.release_model == "public"
+        if self.release_model is not None and self.release_model not in RELEASE_MODELS:
+            raise ParameterError(
+                f"`release_model` must be one of {', '.join(RELEASE_MODELS)}; got {self.release_model!r}",
+                hint=did_you_mean(self.release_model, RELEASE_MODELS),
+            )
+        if public and self.contract:
+            raise ParameterError(
+                "a public release has no contract: everybody receives it",
+                hint='release_model = "controlled", or leave out contract',
+            )
+        if public and self.attempt_probability not in (None, 1, 1.0):
+            raise ParameterError(
+                "for a public release an attempt is certain: attempt_probability is 1", hint="leave it out"
+            )
+        if self.attempt_probability is not None and not 0 < self.attempt_probability <= 1:
+            raise ParameterError(
+                f"`attempt_probability` must be above 0 and at most 1; got {self.attempt_probability:g}"
+            )
+        if not public and (self.attempt_probability is None) != (self.attempt_source is None):
+            raise ParameterError(
+                "`attempt_probability` and `attempt_source` go together",
+                hint='attempt_probability = 0.3, attempt_source = "the study that the number comes from"',
+            )
+        if any(len(each) != 3 for each in self.grades.values()):
+            raise ParameterError(
+                "`grades` has three words for a column: replicability, availability, distinguishability",
+                hint='grades = { age = ["high", "high", "medium"] }',
+            )
+
+    @property
+    def attempt(self) -> float | None:
+        """How likely an attack is tried: 1 for public release, None where nobody stated it."""
+        return 1.0 if self.release_model == "public" else self.attempt_probability
+
+    def text_of(self, name: str) -> str | None:
+        """Return what is stated under a name as text, None where nothing is."""
+        if name == "attempt_probability":
+            source = f" ({self.attempt_source})" if self.attempt_source else ""
+            return None if self.attempt is None else f"{self.attempt:g}{source}"
+        if name == "controls":
+            return ", ".join((*self.controls, *(["a contract"] if self.contract else []))) or None
+        value: str | None = getattr(self, name)
+        return value
+
+
+@dataclass(frozen=True, slots=True)
 class Policy:
     """The whole job.
 
@@ -103,8 +195,10 @@ class Policy:
     classification metric, and no `metrics` means the standard ones. `transformations` are those of columns that are
     not recoded, and `pseudonyms` stand in place of identifiers, with paths as they are written. `fresh` are columns
     that are measured anew for every release. `importance` says which quasi-identifiers matter more than others, and
-    `levels` between which levels of their hierarchies they are published. `reasons` say why a column has its role, and
-    `about` is what people state about the release. `name` is that of its file, where it is in one.
+    `levels` between which levels of their hierarchy they are published. `numeric` has the forms of single columns of
+    numbers and dates. `analysis` names the study's own analyses, and `context` the circumstances that forms ask for.
+    `reasons` say why a column has its role, and `about` is what people state about the release. `name` is that of its
+    file, where it is in one.
     """
 
     input: Input
@@ -118,10 +212,14 @@ class Policy:
     output: Output = Output()
     transformations: Mapping[str, Transformation] = field(default_factory=dict)
     pseudonyms: Mapping[str, Pseudonym] = field(default_factory=dict)
+    knows: str | None = None
     fresh: tuple[str, ...] = ()
     importance: Importance = NO_IMPORTANCE
     levels: LevelBounds = LevelBounds()  # noqa: RUF009 (a frozen value)
+    numeric: NumericForms = INTERVALS
     about: Statement = Statement()
+    analysis: AnalysisPlan = field(default_factory=AnalysisPlan)
+    context: Context = field(default_factory=Context)
     reasons: Mapping[str, str] = field(default_factory=dict)
     base: Path = field(default=Path(), compare=False)
     name: str | None = field(default=None, compare=False)
@@ -149,7 +247,12 @@ class Policy:
     @property
     def located_pseudonyms(self) -> dict[str, Pseudonym]:
         """Return the pseudonyms with their keys where they lie."""
-        return {name: _moved_key(each, self.locate) for name, each in self.pseudonyms.items()}
+        return {name: _moved_key(each, self.locate) for name, each in self.declared_pseudonyms.items()}
+
+    @property
+    def declared_pseudonyms(self) -> dict[str, Pseudonym]:
+        """Return the pseudonyms with what attackers are stated to know of rows."""
+        return with_declared_knowledge(self.pseudonyms, self.knows)
 
     @property
     def source(self) -> Path | DatabaseTable:

@@ -98,6 +98,8 @@ def _plain(value: Any) -> Any:
             return [_plain(each) for each in value] or None
         case False | "":
             return None
+        case dict():
+            return value or None
         case _:
             return value
 
@@ -134,6 +136,8 @@ def _column(policy: Policy, name: str) -> Any:
     more |= {} if weight == 1 else {"importance": int(weight) if weight.is_integer() else weight}
     bounds = dict(policy.levels.bounds).get(name)
     more |= {} if bounds is None else {"levels": spell_bounds(bounds)}
+    form = dict(policy.numeric.by_column).get(name)
+    more |= {} if form is None else {"numeric": form}
     more |= {"reason": policy.reasons[name]} if name in policy.reasons else {}
     if not more and role in (Role.IDENTIFIER, Role.PERSON, Role.INSENSITIVE):
         return str(role)

@@ -184,11 +184,6 @@ def column_values(domain: Domain, order: Sequence[str] = ()) -> ColumnValues:
     return ColumnValues(domain.column, Kind.TEXT, texts, tuple(order) or (texts if domain.declared else ()))
 
 
-def positions_of(domain: Domain) -> Codes | None:
-    """Return where the values of a domain lie, None for names."""
-    return None if domain.kind is Kind.TEXT or domain.declared else np.asarray(domain.positions(), dtype=np.float64)
-
-
 def position_of(constant: Constant, kind: Kind, name: str) -> float:
     """Return where a constant lies on the line of a column of numbers or dates."""
     wrong = InputError(

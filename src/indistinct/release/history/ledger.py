@@ -35,6 +35,8 @@ APPLICATION, FORMAT = 0x696E6469, 2
 FIRST_FORMAT = 1
 # Seconds to wait for another run that writes at this moment.
 PATIENCE = 30
+# What a database of SQLite begins with.
+SQLITE = b"SQLite format 3\0"
 # What the system refuses, of a ledger that may be whole.
 REFUSALS = {
     sqlite3.SQLITE_BUSY: "another run is using it",
@@ -254,11 +256,22 @@ def _require_private(path: Path) -> None:
         ) from None
     if not stat.S_ISREG(found.st_mode):
         raise InputError(f"{path} is no file, so no ledger", hint="name the file that --ledger made")
+    if not _begins_as_database(path):
+        raise InputError(f"{path} is no ledger", hint="name the file that --ledger made")
     if os.name == "posix" and stat.S_IMODE(found.st_mode) & 0o077:
         raise InputError(
-            f"others than its owner may use the ledger {path}, which tells who was in which release",
-            hint=f"chmod 600 {path}, once you know who has read it",
+            f"the ledger {path}, which shows who was in which release, can be read by other users",
+            hint=f"find out who has read it, then make it private: chmod 600 {path}",
         )
+
+
+def _begins_as_database(path: Path) -> bool:
+    """Return whether a file is empty, as a new ledger, or begins as SQLite writes it."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(SQLITE)) in (b"", SQLITE)
+    except OSError:
+        return True  # reading it says what is wrong
 
 
 def _create_tables(path: Path) -> None:
@@ -341,7 +354,7 @@ def _entry(number: int, about: dict[str, Any], head: dict[str, Any], *, publishe
         told["output_digest"],
         told["recoding_digest"],
         about["recoding"],
-        tuple(name for name, kind in told.get("pseudonyms", {}).items() if kind == "keyed"),
+        tuple(name for name, kind in told.get("pseudonyms", {}).items() if kind.startswith("keyed")),
         bool(head["fresh"]),
     )
 

@@ -279,7 +279,7 @@ def _people_held_back(job: Publication, earlier: Earlier | None) -> tuple[Source
     if len(held) in (0, len(standing)):  # without anybody left the comparison says why
         return None
     rows = rows_of_people(job.source, standing.people[held], schema=job.schema, key=earlier.key)
-    return replace(job.source, data=job.source.data.filter(pa.array(~rows)), learned={}), len(held)
+    return replace(job.source, data=job.source.data.filter(pa.array(~rows))), len(held)
 
 
 def _standings(
@@ -289,7 +289,9 @@ def _standings(
     require_whole(job.recoding, "the new release")
     assignment = job.assignment or assign(job.counted.frequencies, job.recoding)
     # Keyed pseudonyms show who is missing, whatever was measured anew.
-    fresh = _is_fresh(job.schema, earlier.fresh) and all(each.kind != "keyed" for each in job.pseudonyms.values())
+    fresh = _is_fresh(job.schema, earlier.fresh) and all(
+        not each.kind.startswith("keyed") for each in job.pseudonyms.values()
+    )
     k, schema, key = job.model.smallest, job.schema, earlier.key
     standing = standing_of(job.engine, job.source, assignment, schema=schema, key=key, k=k, fresh=fresh)
     # One that was made again may repeat the values of any other, unless it is fresh: it is the last of them.

@@ -1,7 +1,8 @@
 """What pseudonyms link: the rows of a person in several classes, which makes people stand out by their set of classes.
 
-Whoever knows all rows of somebody looks for the pseudonyms that stand in exactly these classes. So every class is
-parted by the sets of classes of its people, as if these were one more quasi-identifier, and a model judges the parts.
+Whoever knows all rows of a person looks for the pseudonyms with as many rows in each of these classes. So every class
+is parted by the multisets of classes of its people, as if these were one more quasi-identifier, and a model judges the
+parts. Where numbers of rows are declared not to be known, sets take the place of multisets.
 It knows no recoding and no engine: it is counted on the published table alone.
 """
 
@@ -21,9 +22,9 @@ from indistinct.schema import Schema
 class Linked:
     """What pseudonyms of a release link.
 
-    `problem` says why they link what nobody can judge. `people` have a pseudonym, `several` of them stand in several
-    classes, and `shared` has, for everybody, how many people stand in the same set of classes. `counted` has classes
-    parted by these sets, where anybody stands in several.
+    `problem` says why they link what nobody can judge. `people` have a pseudonym, `several` of them have several linked
+    rows, and `shared` has, for each of them, how many people share the classes of their rows. `counted` has classes
+    parted by these, where anybody has several rows.
     """
 
     problem: str | None = None
@@ -42,11 +43,19 @@ class Linked:
         return 0 if self.shared is None else int((self.shared < k).sum())
 
 
-def linked_rows(counted: Counted, quasi: Sequence[str], pseudonyms: Sequence[str], *, schema: Schema) -> Linked:
+def linked_rows(
+    counted: Counted,
+    quasi: Sequence[str],
+    pseudonyms: Sequence[str],
+    *,
+    schema: Schema,
+    rows_unknown: bool = False,
+) -> Linked:
     """Return what the pseudonyms of a release link, counted by its quasi-identifiers and pseudonyms together.
 
     A pseudonym that stands in one row links nothing. Where all columns that tell people apart are published as
-    pseudonyms, any other may link rows of one person, which are linked already. Anything else has a `problem`.
+    pseudonyms, any other may link rows of one person, which are linked already. Anything else has a `problem`. With
+    `rows_unknown` people share sets of classes, else also the number of rows in each.
     """
     cells = counted.frequencies
     codes = {name: cells.vectors[:, cells.names.index(name)] for name in pseudonyms}
@@ -61,8 +70,13 @@ def linked_rows(counted: Counted, quasi: Sequence[str], pseudonyms: Sequence[str
         return Linked()
     classes = _numbers([cells.vectors[:, cells.names.index(name)] for name in quasi])
     indptr, members = class_sets(persons, classes, int(classes.max(initial=-1)) + 1)
+    linking = np.diff(indptr) > 1
+    if not rows_unknown:
+        rows = _rows_in_classes(persons, classes, cells.counts)
+        members = members * (int(rows.max(initial=0)) + 1) + rows
+        linking |= np.bincount(persons, weights=cells.counts, minlength=len(linking)) > 1
     sets = set_numbers(indptr, members)
-    several, shared = int((np.diff(indptr) > 1).sum()), np.bincount(sets)[sets]
+    several, shared = int(linking.sum()), np.bincount(sets)[sets]
     if not several:
         return Linked(None, len(sets), 0, shared)
     parts = _numbers([classes, sets[persons]])
@@ -70,6 +84,17 @@ def linked_rows(counted: Counted, quasi: Sequence[str], pseudonyms: Sequence[str
     parted = cells.classes.regroup(parts.astype(np.int32), size)
     frequencies = FrequencySet((), np.zeros((size, 0), dtype=np.int32), parted)
     return Linked(None, len(sets), several, shared, replace(counted, frequencies=frequencies))
+
+
+def _rows_in_classes(persons: Codes, classes: Codes, counts: Codes) -> Codes:
+    """Return the rows of each person in each of the person's classes, in the order of `class_sets`.
+
+    >>> _rows_in_classes(np.array([0, 1, 0, 0]), np.array([2, 0, 1, 2]), np.array([1, 4, 1, 2])).tolist()
+    [1, 3, 4]
+    """
+    words = persons.astype(np.int64) * (int(classes.max(initial=0)) + 1) + classes
+    _, inverse = np.unique(words, return_inverse=True)
+    return np.bincount(inverse, weights=counts).astype(np.int64)
 
 
 def _problem(name: str, codes: Codes, counts: Codes, persons: Codes | None, *, missing: bool) -> str | None:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -30,7 +30,10 @@ from indistinct.schema import Role, Schema, did_you_mean
 from indistinct.tables.domain import Domain
 from indistinct.tables.input_files import read_ordinary
 
-Kind = Literal["keyed", "random"]
+CLASSES = "classes"
+"""What attackers know of the rows of a person, if not how many there are in each class."""
+ROWS_UNKNOWN = "; numbers of rows not known"
+"""What the kind of a pseudonym ends in where that was declared."""
 SHORTEST_KEY = 16
 """Bytes of the shortest key: 128 bits."""
 LONGEST_KEY = 1 << 16
@@ -51,7 +54,8 @@ class Pseudonym:
 
     The `key` is a file, or the `environment` variable of that name: at least 128 bits, as bytes or in hexadecimal
     digits. The same value has the same pseudonym wherever the key is the same; random numbers are the same for it
-    inside one release only. There is no pseudonym without a key, which anybody could compute.
+    inside one release only. There is no pseudonym without a key, which anybody could compute. With `knows="classes"`
+    attackers are assumed to know in which classes a person has rows, and not how many.
 
         >>> Pseudonym(random=True).kind
         'random'
@@ -60,8 +64,14 @@ class Pseudonym:
     key: str | Path | None = None
     environment: str | None = None
     random: bool = False
+    knows: str | None = None
 
     def __post_init__(self) -> None:
+        if self.knows not in (None, CLASSES):
+            raise ParameterError(
+                f"`knows` must be {CLASSES!r}, or be left out; got {self.knows!r}",
+                hint="it states that nobody knows how many rows a person has in a class",
+            )
         if sum([self.key is not None, self.environment is not None, self.random is True]) != 1:
             given = "several of them" if self.key or self.environment or self.random else "none"
             raise ParameterError(
@@ -71,9 +81,10 @@ class Pseudonym:
             )
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> str:
         """Return what a certificate says of it."""
-        return "random" if self.random else "keyed"
+        kind = "random" if self.random else "keyed"
+        return kind if self.knows is None else f"{kind}{ROWS_UNKNOWN}"
 
     def options(self) -> Any:
         """Return the pseudonym as a policy declares it."""
@@ -106,7 +117,7 @@ def parse_pseudonym(text: str) -> Pseudonym:
     """Return the pseudonym that a flag spells.
 
     >>> parse_pseudonym("environment:STUDY_KEY")
-    Pseudonym(key=None, environment='STUDY_KEY', random=False)
+    Pseudonym(key=None, environment='STUDY_KEY', random=False, knows=None)
     """
     name, _, value = text.partition(":")
     if text == "random":
@@ -255,6 +266,20 @@ def _pseudonyms(name: str, column: pa.ChunkedArray, key: bytes) -> pa.ChunkedArr
     encoded = encode_column(name, column, required=False)
     told = pa.array(column_pseudonyms(key, encoded.domain), pa.string())
     return pa.chunked_array([told.take(pa.array(encoded.codes))])
+
+
+def with_declared_knowledge(pseudonyms: Mapping[str, Pseudonym], knows: str | None) -> dict[str, Pseudonym]:
+    """Return pseudonyms of a release whose steward states what attackers know; None leaves each as it is."""
+    return {name: each if knows is None else replace(each, knows=knows) for name, each in pseudonyms.items()}
+
+
+def rows_are_unknown(kinds: Mapping[str, str], person: Sequence[str]) -> bool:
+    """Return whether the pseudonyms of all person columns are declared not to tell numbers of rows.
+
+    >>> rows_are_unknown({"who": Pseudonym(random=True, knows="classes").kind}, ["who"]), rows_are_unknown({}, ["who"])
+    (True, False)
+    """
+    return bool(person) and all(kinds.get(name, "").endswith(ROWS_UNKNOWN) for name in person)
 
 
 def are_pseudonyms(values: pa.Array) -> bool:

@@ -21,15 +21,15 @@ from indistinct.machine.arrays import Codes
 from indistinct.models.base import Model
 from indistinct.recoding.assign import class_layout
 from indistinct.recoding.columns import columns_of
-from indistinct.recoding.cover import WORD, Cover
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import MAIN, Assignment, Buckets
-from indistinct.recoding.read_back import cover_of, output_names, read_back
 from indistinct.release.fit import fit, repair
 from indistinct.release.opening import OpenedTables, require_original
 from indistinct.release.promise import check_notations, reading_again
 from indistinct.release.verification.evidence import require_columns
 from indistinct.schema import Schema
+from indistinct.view.cover import WORD, Cover
+from indistinct.view.read_back import cover_of_read, output_names, read_back, read_columns
 
 # So many pairs of an original combination and a published class are compared at most, and so many at a time.
 MOST_PAIRS, BLOCK = 64_000_000_000, 1 << 28
@@ -68,8 +68,9 @@ def classes_by_label(
     columns = columns_of(counted.domains, {name: h for name, h in hierarchies.items() if name in schema.quasi})
     shown = open_source(published)[1]
     found = groups_of(shown, [name for each in columns for name in output_names(shown.columns, each.name, schema)])
-    shows = read_back(found.table, columns, frequencies=counted.frequencies, schema=schema, counts=found.counts)
-    class_ids = classes_of_cells(counted.frequencies, cover_of(found.table, columns, schema=schema))
+    read, cells = read_columns(found.table, columns, schema), counted.frequencies
+    shows = read_back(found.table, columns, frequencies=cells, schema=schema, counts=found.counts, read=read)
+    class_ids = classes_of_cells(cells, cover_of_read(read, columns))
     assignment = replace(
         shows,
         cells=np.arange(len(class_ids), dtype=np.int32),

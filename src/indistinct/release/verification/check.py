@@ -27,8 +27,7 @@ from indistinct.recoding.transformed_values import may_come_of
 from indistinct.release.certificate import About, Certificate
 from indistinct.release.opening import OpenedTables
 from indistinct.release.pseudonyms.linked import Linked, linked_rows
-from indistinct.release.pseudonyms.making import are_pseudonyms
-from indistinct.release.verification.bucket_evidence import count_buckets
+from indistinct.release.pseudonyms.making import are_pseudonyms, rows_are_unknown
 from indistinct.release.verification.evidence import (
     Evidence,
     JudgedClasses,
@@ -44,10 +43,12 @@ from indistinct.release.verification.population import CountedPopulation, popula
 from indistinct.release.verification.verify import AMBIGUOUS, LINKED, add_judged, judge_classes, verify
 from indistinct.release.writing.files import StagedTables, table_path
 from indistinct.release.writing.formats import is_text_file, read_as_written
+from indistinct.release.writing.partitioned import check_partitioning
 from indistinct.release.writing.staging import digest_of
 from indistinct.schema import Schema
 from indistinct.spelling import name_of
 from indistinct.tables.value import Table
+from indistinct.view.bucket_evidence import count_buckets
 
 NOTHING = Counted((), FrequencySet((), np.zeros((0, 0), dtype=np.int32), Classes(np.zeros(0, dtype=np.int64))))
 """What is counted on a table without rows."""
@@ -94,6 +95,10 @@ class Check:
     def pseudonyms(self) -> tuple[str, ...]:
         """Return the identifiers that may be shown as pseudonyms."""
         return tuple(self.about.pseudonyms)
+
+    def check_partitioning(self, columns: Sequence[str]) -> None:
+        """Raise unless the names of folders may hold the values of some published columns."""
+        check_partitioning(columns, self.schema, buckets=self.buckets is not None, pseudonyms=self.pseudonyms)
 
     def shows_people(self, columns: Sequence[str]) -> bool:
         """Return whether a table with these columns has everybody's pseudonym."""
@@ -262,7 +267,13 @@ class Check:
         request = Request((*schema.quasi, *names), tuple(keys), self._orders(keys), person=person, published=True)
         counted = self.engine.count(main, request)
         shown = tuple(name for name in names if are_pseudonyms(counted.known[name].values))
-        return shown, linked_rows(counted, schema.quasi, names, schema=self.schema)
+        return shown, linked_rows(
+            counted,
+            schema.quasi,
+            names,
+            schema=self.schema,
+            rows_unknown=rows_are_unknown(self.about.pseudonyms, self.schema.person),
+        )
 
     def _alone(self, evidence: Evidence, schema: Schema, main: Source) -> dict[Key, int]:
         """Return how many rows have a value of their own in what is published as it is."""

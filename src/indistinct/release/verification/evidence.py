@@ -18,11 +18,11 @@ from indistinct.frequencies.value import PERSON, POPULATION, Classes, ClassLabel
 from indistinct.machine.arrays import Codes, narrowest
 from indistinct.models.base import Judgement, Model
 from indistinct.models.of_population import no_population
-from indistinct.recoding.outputs import ENDS, Assignment, Buckets, OutputColumn
+from indistinct.recoding.outputs import ENDS, Assignment, Buckets, Form, OutputColumn
 from indistinct.release.pseudonyms.linked import Linked
-from indistinct.release.verification.bucket_evidence import BucketEvidence
 from indistinct.schema import BUCKET, COUNT, Schema, where_is
 from indistinct.tables.domain import Domain
+from indistinct.view.bucket_evidence import BucketEvidence
 
 COMPANIONS = ("_mean", "_missing")
 BOUNDS = (*(end for pair in ENDS for end in pair), "_missing")
@@ -79,7 +79,7 @@ class Appearance:
             which = f"{len(self.unknown)} columns" if self.strange else _list(self.unknown)
             told.append(f"no role is given to {which}, which no check looks at: give it a role, or drop it")
         if self.foreign_certificate:
-            told.append("the certificate beside the file is that of another file")
+            told.append("the file was changed after it was certified, or its certificate belongs to another file")
         return tuple(told)
 
 
@@ -239,6 +239,11 @@ class Evidence:
     def domains(self) -> Mapping[str, Domain]:
         """Return the domains of the published columns."""
         return self.counted.known if self.buckets is None else self.buckets.known
+
+    @property
+    def form(self) -> Form | None:
+        """Return how buckets are shown, None where the release is in classes."""
+        return None if self.buckets is None else self.buckets.buckets.form
 
     @property
     def links(self) -> Links | None:

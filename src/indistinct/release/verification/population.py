@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from indistinct.engines.base import Engine, Source, close_source
 from indistinct.errors import InputError
@@ -24,7 +23,6 @@ from indistinct.recoding.assign import assign
 from indistinct.recoding.columns import columns_of
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import Assignment
-from indistinct.recoding.read_back import cover_of_rows
 from indistinct.release.fit import Fit, fit
 from indistinct.release.promise import settle_reading
 from indistinct.release.verification.by_label import pairs_of_cells
@@ -32,6 +30,7 @@ from indistinct.release.verification.evidence import class_index, matched_classe
 from indistinct.schema import Schema
 from indistinct.tables.domain import Domain
 from indistinct.tables.value import Reading
+from indistinct.view.read_back import covers_of_counted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -237,8 +236,7 @@ def people_by_label(
     """Return who of a table that was counted matches each class of a release, by what its labels cover."""
     shows = published.frequencies
     columns = columns_of(counted.domains, {n: h for n, h in hierarchies.items() if n in schema.quasi})
-    labels = {name: published.known[name].decode(shows.vectors[:, j]) for j, name in enumerate(shows.names)}
-    covers = cover_of_rows(pa.table(labels), columns, schema=schema)
+    covers = covers_of_counted(published, columns, schema=schema)
     return _summed(counted.frequencies, *pairs_of_cells(counted.frequencies, covers), classes=len(shows))
 
 

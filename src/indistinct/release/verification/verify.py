@@ -218,9 +218,9 @@ def _linked_warnings(evidence: Evidence, model: Model, told: About) -> list[str]
         warnings.append(Sentence(literal(f"pseudonyms link rows: {linked.problem}"), LINKED))
     elif linked is not None and linked.several:
         # Readers count all of this on the release, so that there is nothing to hide.
-        broken, several = linked.below(k), f"{linked.several:,} of {linked.people:,} people stand in several classes"
-        few = f"; {broken:,} stand in a set of classes that fewer than {k:,} share" if broken else ""
-        smallest = f"the smallest set of classes is shared by {linked.smallest:,}"
+        broken, several = linked.below(k), f"{linked.several:,} of {linked.people:,} people have several linked rows"
+        few = f"; {broken:,} have rows in classes that fewer than {k:,} people share" if broken else ""
+        smallest = f"the fewest people who share the classes of their rows are {linked.smallest:,}"
         if broken:
             warnings.append(Sentence(f"pseudonyms link rows: {several}{few}; {smallest}", LINKED))
         else:

@@ -50,7 +50,8 @@ class Writing(CheckedArguments):
     `delimiter` stands between fields, and `decimal` in numbers; `bom` puts a byte order mark before the text, by which
     spreadsheets know its encoding. `spreadsheet` puts an apostrophe before each text that one would change into a date
     or a number, or run as a formula; `formulas` before those alone that it would run. `labels` are what files of
-    statistics programs show of columns.
+    statistics programs show of columns. `whole` names columns of floats that were rounded to whole numbers, which text
+    files show without a decimal mark.
 
     >>> Writing(delimiter=";", decimal=",").delimiter
     ';'
@@ -63,6 +64,7 @@ class Writing(CheckedArguments):
     spreadsheet: bool = False
     formulas: bool = False
     labels: Mapping[str, ColumnLabels] = field(default_factory=dict, compare=False)
+    whole: frozenset[str] = field(default=frozenset(), compare=False)
 
     def __post_init__(self) -> None:
         if self.delimiter is not None and not re.fullmatch(r"[^\w\s\"'.+-]|\t| ", self.delimiter):
@@ -212,6 +214,7 @@ class LineFormat:
     width: int
     delimiter: str
     writing: Writing
+    whole: bool = False
 
 
 def write_delimited(batches: Iterable[pa.Table], place: Path, writing: Writing, *, delimiter: str) -> None:
@@ -229,7 +232,11 @@ def write_delimited(batches: Iterable[pa.Table], place: Path, writing: Writing, 
 def _blocks(table: pa.Table, delimiter: str, writing: Writing) -> Iterator[memoryview]:
     """Yield the rows as text, a block at a time; a few blocks are made ahead, so memory stays bounded."""
     width = table.num_columns
-    lines = [LineFormat(end, width, delimiter, writing) for end in [delimiter] * (width - 1) + ["\n"]]
+    ends = [delimiter] * (width - 1) + ["\n"]
+    lines = [
+        LineFormat(end, width, delimiter, writing, whole=name in writing.whole)
+        for name, end in zip(table.column_names, ends, strict=True)
+    ]
     shared = [_shared_fields(column, line) for column, line in zip(table.columns, lines, strict=True)]
 
     def spell(start: int) -> memoryview:
@@ -291,6 +298,8 @@ def _safe(texts: pa.Array, line: LineFormat, *, kind: pa.DataType = pa.string())
     """Return spelled values with the decimal mark of the file, and texts so that a spreadsheet leaves them alone."""
     if is_text(kind):
         return marked(texts, line.writing)
+    if line.whole and pa.types.is_floating(kind):
+        texts = pc.replace_substring_regex(texts, r"\.0$", "")
     if line.writing.decimal == "," and (pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
         return pc.replace_substring(texts, ".", ",")
     return texts

@@ -2,9 +2,11 @@
 
 import json
 import logging
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TypedDict
@@ -21,8 +23,9 @@ from indistinct.release.certificate import SMALLEST, Certificate, check_smallest
 from indistinct.release.history.ledger import Record
 from indistinct.release.writing.delimited import Writing, count_cells, count_texts, formula_warnings
 from indistinct.release.writing.delivery import delivered
-from indistinct.release.writing.formats import is_text_file, producer_for
+from indistinct.release.writing.formats import is_text_file, producer_for, read_batches
 from indistinct.release.writing.labelled import PROGRAMS, find_losses
+from indistinct.release.writing.partitioned import check_partitioned_place, write_partitions
 from indistinct.release.writing.staging import (
     Produce,
     Staged,
@@ -33,6 +36,7 @@ from indistinct.release.writing.staging import (
     stage,
     stage_folder,
     staging,
+    tidy,
 )
 from indistinct.tables.addresses import address_of, without_credentials
 from indistinct.tables.dictionaries import is_text
@@ -51,7 +55,7 @@ FOLDERS = (".parquet", ".pq")
 
 @dataclass(slots=True)
 class StagedTables:
-    """A sink that stages every table beside its place."""
+    """A sink that stages every table beside its place, in folders of partitions where `partition_by` names columns."""
 
     path: Path
     files: list[Staged]
@@ -59,6 +63,7 @@ class StagedTables:
     tables: dict[str, pa.Table] = field(default_factory=dict)
     schemas: dict[str, pa.Schema] = field(default_factory=dict)
     writing: Writing = Writing()  # noqa: RUF009 (a frozen value)
+    partition_by: tuple[str, ...] = ()
     risky: dict[str, tuple[int, int]] = field(default_factory=dict)
     lost: list[str] = field(default_factory=list)
 
@@ -76,7 +81,12 @@ class StagedTables:
             raise OutputError(
                 f"{target} cannot be written batch by batch", hint="write Parquet or CSV, or use the engine memory"
             )
-        self.names[name] = stage(target, producer_for(self._seen(name, batches), target, self.writing))
+        seen = self._seen(name, batches)
+        if self.partition_by:
+            columns, writing = self.partition_by, self.writing
+            self.names[name] = stage_folder(target, lambda folder: write_partitions(seen, folder, columns, writing))
+        else:
+            self.names[name] = stage(target, producer_for(seen, target, self.writing))
         self.files.append(self.names[name])
 
     def accept_folder(self, name: str, write: Produce, *, schema: pa.Schema) -> None:
@@ -87,8 +97,20 @@ class StagedTables:
                 f"{target} would be written by many workers, who write Parquet alone",
                 hint="end the name in .parquet, or leave out the output and write the release afterwards",
             )
-        self.names[name], self.schemas[name] = stage_folder(target, write), schema
+        self.names[name], self.schemas[name] = stage_folder(target, partial(self._fill_folder, write)), schema
         self.files.append(self.names[name])
+
+    def _fill_folder(self, write: Produce, folder: Path) -> None:
+        """Let an engine write the files of a folder; partitions are made of them afterwards."""
+        if not self.partition_by:
+            write(folder)
+            tidy(folder)
+            return
+        rows = folder.with_name("rows")
+        write(rows)
+        tidy(rows)
+        write_partitions(read_batches(sorted(rows.iterdir())), folder, self.partition_by, self.writing)
+        shutil.rmtree(rows)
 
     def _seen(self, name: str, batches: Iterable[pa.Table]) -> Iterator[pa.Table]:
         for batch in batches:
@@ -125,6 +147,7 @@ class WriteOptions(TypedDict, total=False):
     record: Record | None
     smallest_count: int
     writing: Writing
+    partition_by: Sequence[str]
 
 
 Fill = Callable[[Sink], None]
@@ -142,6 +165,7 @@ def write_release(
     record: Record | None = None,
     smallest_count: int = SMALLEST,
     writing: Writing = Writing(),  # noqa: B008 (a frozen value)
+    partition_by: Sequence[str] = (),
 ) -> Certificate:
     """Let `fill` write the tables of a release, `certify` judge them as written, and give all files their names.
 
@@ -149,8 +173,10 @@ def write_release(
     values is `release.sensitive.parquet`. `private` are further files with what fills them, for their owner alone.
     Where a release is replaced, further tables that only the old one had go too. `record` is for a ledger, which knows
     of the release before any file has its name. The certificate that is written has no counts below `smallest_count`
-    that the tables do not show; the one that is returned has all. `writing` is how text files look.
+    that the tables do not show; the one that is returned has all. `writing` is how text files look. With
+    `partition_by` the release is a folder of partitions, whose names hold the values of these columns.
     """
+    check_partitioned_place(partition_by, path)
     address = address_of(path)
     if address is not None:
         # A ledger knows of the release before it is sent: one that is remembered and was not published does no harm.
@@ -179,7 +205,7 @@ def write_release(
         require_another_file(each, None if record is None else record.ledger.path)
     outdated = _outdated(target, tables) if overwrite else []
     with staging() as staged:
-        sink = StagedTables(target, staged, writing=writing)
+        sink = StagedTables(target, staged, writing=writing, partition_by=tuple(partition_by))
         fill(sink)
         certificate = certify(sink)
         LOG.info("writing %d tables and a certificate", len(sink.names))

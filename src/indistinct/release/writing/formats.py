@@ -24,9 +24,10 @@ from indistinct.release.writing.workbook import write_workbook
 from indistinct.tables.addresses import without_credentials
 from indistinct.tables.dictionaries import compact, is_text, share_dictionaries
 from indistinct.tables.fields import LONGEST_LINE, read_fields
+from indistinct.tables.hive import find_partitions
 from indistinct.tables.labelled import read_labelled
 from indistinct.tables.row_groups import read_row_groups
-from indistinct.tables.several import LABELLED
+from indistinct.tables.several import LABELLED, files_of, together
 from indistinct.tables.sheets import read_sheet
 from indistinct.tables.value import ColumnLabels, Reading, Table
 
@@ -231,7 +232,7 @@ def read_as_written(
                 data = _delimited(file if not writing.encodes else _decoded(file, writing), columns, mark)
                 data = _without_marks(data, schema, writing)
             case ".parquet" | ".pq":
-                data = _parquet(file, columns)
+                data = _parquet(file, columns, schema)
             case ".xlsx":
                 data = _in_types(read_sheet(file, Reading(), columns, published=True).data, schema)
             case suffix if suffix in LABELLED:
@@ -317,7 +318,31 @@ def _in_one_pass(file: Path, places: list[int], *, width: int, mark: str) -> lis
     return read_fields(file, places, width=width, delimiter=mark, begin=len(header))
 
 
-def _parquet(file: Path, columns: Sequence[str]) -> pa.Table:
+def read_batches(files: Sequence[Path]) -> Iterator[pa.Table]:
+    """Yield the rows of Parquet files in their order, one row group after the other; files without rows give none."""
+    import pyarrow.parquet as pq
+
+    for file in files:
+        with pq.ParquetFile(file) as opened:
+            for number in range(opened.num_row_groups):
+                yield opened.read_row_group(number)
+            if not opened.num_row_groups:
+                yield opened.schema_arrow.empty_table()
+
+
+def _parquet(file: Path, columns: Sequence[str], schema: pa.Schema) -> pa.Table:
+    """Return some columns of a Parquet file, or of a folder of partitions, of a table with a schema."""
+    if not file.is_dir():
+        return _parquet_file(file, columns)
+    files = files_of(file) or ()
+    partitions = find_partitions(file, files, schema)
+    if partitions is None:
+        return pa.concat_tables([_parquet_file(each, columns) for each in files])
+    inside = [name for name in columns if name not in partitions.schema.names]
+    return together(files, [partitions.add(each, _parquet_file(each, inside), columns) for each in files])
+
+
+def _parquet_file(file: Path, columns: Sequence[str]) -> pa.Table:
     import pyarrow.parquet as pq
 
     names = list(columns)

@@ -7,15 +7,15 @@ import hashlib
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Unpack
 
 import pyarrow as pa
 
+from indistinct.engines import make_engine
 from indistinct.engines.base import DatabaseTable, Sink, further_table, require_table, without_password
-from indistinct.engines.postgres import Postgres
 from indistinct.engines.postgres.source import open_database
 from indistinct.engines.postgres.tables import check_release, staged_release
 from indistinct.errors import OutputError, ParameterError
@@ -31,6 +31,7 @@ from indistinct.release.writing.files import (
     write_release,
 )
 from indistinct.release.writing.formats import FORMATS
+from indistinct.release.writing.partitioned import check_partitioned_place, restore_columns
 from indistinct.release.writing.staging import check_target, publish_before, stage, staging
 from indistinct.tables import addresses, open_table
 from indistinct.tables.addresses import without_credentials
@@ -124,6 +125,7 @@ class DatabasePlace:
             raise ParameterError(
                 "how text looks goes with a text file, and not with a table of a database", hint="leave it out"
             )
+        check_partitioned_place(order.get("partition_by", ()), self.table)
         private, record = order.get("private", {}), order.get("record")
         overwrite = order.get("overwrite", False)
         for each in private:
@@ -132,7 +134,7 @@ class DatabasePlace:
         tables = order.get("tables", (MAIN,))
         with staging() as files, staged_release(self.table, tables=tables, overwrite=overwrite) as staged:
             fill(staged)
-            certificate = check.certify_sources(Postgres(), staged.sources())
+            certificate = check.certify_sources(make_engine("postgres"), staged.sources())
             LOG.info("writing %d tables and a certificate", len(staged.names))
             files += [stage(file, produce, private=True) for file, produce in private.items()]
             text = text_for_others(certificate, smallest=check_smallest(order.get("smallest_count", SMALLEST)))
@@ -154,15 +156,19 @@ def place_at(output: Place) -> FilePlace | DatabasePlace:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WrittenTables(Mapping[str, pa.Table]):
-    """The tables of a release that was written: each is read when somebody asks for it."""
+    """The tables of a release that was written: each is read when it is used.
+
+    `schemas` are those of tables in partitions, whose columns are restored in their order.
+    """
 
     place: FilePlace | DatabasePlace
     names: tuple[str, ...]
+    schemas: Mapping[str, pa.Schema] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> pa.Table:
         if name not in self.names:
             raise KeyError(name)
-        return self.place.read(name)
+        return restore_columns(self.place.read(name), self.schemas.get(name))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.names)
@@ -176,7 +182,7 @@ class Destination:
     """Where a release goes: a file or a table of a database; without an `output` it stays in memory.
 
     `save_recoding` is a private file for its recoding. Counts below `smallest_count` are hidden from others. `writing`
-    is how text files look.
+    is how text files look, and `partition_by` names the columns by which a folder of partitions is made.
     """
 
     output: Place | None = None
@@ -184,6 +190,7 @@ class Destination:
     save_recoding: str | Path | None = None
     smallest_count: int = SMALLEST
     writing: Writing = Writing()  # noqa: RUF009 (a frozen value)
+    partition_by: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         """Raise unless the parts of a destination belong together."""
@@ -193,6 +200,7 @@ class Destination:
                 "`save_recoding` goes with `output`", hint="release.write_recoding(path) keeps it alone"
             )
         require_table(self.output)
+        check_partitioned_place(self.partition_by, self.output)
 
     @property
     def place(self) -> FilePlace | DatabasePlace | None:

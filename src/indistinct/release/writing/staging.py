@@ -17,6 +17,7 @@ from indistinct.machine.arrays import spread
 from indistinct.machine.locks import create_locked, hold_unlocked, remove_unlocked, turn
 from indistinct.release.writing.delivery import check_address
 from indistinct.tables.addresses import address_of
+from indistinct.tables.hive import is_partition
 from indistinct.tables.lakes import lake_around
 
 Produce = Callable[[Path], None]
@@ -118,8 +119,7 @@ def stage_folder(target: Path, produce: Produce) -> Staged:
             _, lock = create_locked(lambda: around / LOCK)
             temporary = around / target.name
             produce(temporary)
-            tidy(temporary)
-            for path in (*sorted(temporary.iterdir()), temporary):
+            for path in (*sorted(temporary.rglob("*")), temporary):
                 _sync(path)
             return Staged(temporary, target, digest_of(temporary), False, lock, around)
         except BaseException:
@@ -351,8 +351,17 @@ def digest_of_folder(folder: Path, digest_of: Callable[[Path], str]) -> str:
 
 
 def is_table_folder(folder: Path) -> bool:
-    """Return whether a folder holds the parts of a table and nothing else, so that a new release may replace it."""
-    return not folder.is_symlink() and all(PART.fullmatch(each.name) and each.is_file() for each in folder.iterdir())
+    """Return whether a folder holds the parts of a table and nothing else, so that a new release may replace it.
+
+    They may lie in folders of partitions, such as `sex=F`.
+    """
+
+    def is_part(path: Path) -> bool:
+        if path.is_dir():
+            return is_partition(path.name) and is_table_folder(path)
+        return bool(PART.fullmatch(path.name)) and path.is_file()
+
+    return not folder.is_symlink() and all(map(is_part, folder.iterdir()))
 
 
 def tidy(folder: Path) -> None:
@@ -368,7 +377,6 @@ def tidy(folder: Path) -> None:
 
 
 def open_to_readers(folder: Path, mode: int) -> None:
-    """Give a folder and its files the mode of new ones; who may read a folder may enter it."""
-    for path in folder.iterdir():
-        path.chmod(mode)
-    folder.chmod(mode | (mode & 0o444) >> 2)
+    """Give a folder, the folders in it and its files the mode of new ones; who may read a folder may enter it."""
+    for path in (*folder.rglob("*"), folder):
+        path.chmod(mode | (mode & 0o444) >> 2 if path.is_dir() else mode)

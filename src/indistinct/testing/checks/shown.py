@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from indistinct.models import KAnonymity
 from indistinct.release.release import Release
-from indistinct.spelling import arguments_of
 from indistinct.testing.checks.case import Case, Publish, expect, project_rows, publish_case, turn_rows
 
 
@@ -27,8 +26,8 @@ def check_columns(case: Case, *, publish: Publish = publish_case) -> None:
         for shown in outputs.get(name, [name])
     ]
     expect(release.table.column_names == wanted, f"published {release.table.column_names}, wanted {wanted}")
-    numeric = arguments_of(case.algorithm).get("numeric", "interval")
     for name, shown in outputs.items():
+        numeric = case.algorithm.numeric_forms.of(name)
         allowed = _allowed_outputs(name, numeric)
         expect(set(shown) <= allowed, f"{name} is published as {shown}, which {numeric} does not declare")
     named = (*release.schema.quasi, *release.schema.sensitive, *release.schema.insensitive)

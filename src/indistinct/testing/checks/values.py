@@ -21,7 +21,6 @@ from indistinct.models import KAnonymity
 from indistinct.recoding.kinds import ByColumn, Recoding
 from indistinct.recoding.outputs import PublishedColumn
 from indistinct.release.release import Release
-from indistinct.spelling import arguments_of
 from indistinct.testing.checks.case import Case, Publish, Row, expect, project_rows, publish_case
 from indistinct.testing.checks.reading import spell_value, stands_for
 
@@ -131,7 +130,7 @@ def _paths(hierarchy: Hierarchy, column: pa.ChunkedArray) -> dict[Any, tuple[str
 
 
 def _is_mean(case: Case, column: PublishedColumn) -> bool:
-    return arguments_of(case.algorithm).get("numeric", "interval") == "mean" and column.ranged and _numeric(column)
+    return case.algorithm.numeric_forms.of(column.column) == "mean" and column.ranged and _numeric(column)
 
 
 def _numeric(column: PublishedColumn) -> bool:

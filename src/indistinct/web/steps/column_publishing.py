@@ -11,6 +11,7 @@ from indistinct.recoding.levels import spell_bounds
 from indistinct.recoding.transformations import CLEARED, PERIODS, Transformation
 from indistinct.release.pseudonyms.making import Pseudonym
 from indistinct.schema import Role
+from indistinct.settings import NUMBER, settings_of
 from indistinct.web import parts
 from indistinct.web.deciding import (
     DROPPED,
@@ -24,7 +25,8 @@ from indistinct.web.frame import Screen
 from indistinct.web.steps.opening import allowed_path
 from indistinct.web.tasks.columns import check_key, check_transformed
 
-NUMBERS = {"round": "Round to multiples of", "top": "Nothing above", "bottom": "Nothing below"}
+OF_COLUMN = settings_of("columns")
+NUMBERS = tuple(key for key, each in OF_COLUMN.items() if each.kind is NUMBER)
 CLEAR = {"all": "nothing: every cell is missing", "presence": "only whether there was a value"}
 WAYS = {
     "": "as it is",
@@ -120,8 +122,8 @@ def _transformation(screen: Screen, column: Mapping[str, Any], key: str) -> None
     options = {} if given is None else given.options()
     match way:
         case "numbers":
-            for option, label in NUMBERS.items():
-                _number(screen, column, f"{option}-{key}", option, label, options)
+            for option in NUMBERS:
+                _number(screen, column, f"{option}-{key}", option, options)
         case "truncate" | "clear":
             shown = {word: f"the first day of its {word}" for word in PERIODS} if way == "truncate" else CLEAR
             value = str(options.get(way)) if way == "truncate" else str(given.clear if given else CLEARED[0])
@@ -129,7 +131,7 @@ def _transformation(screen: Screen, column: Mapping[str, Any], key: str) -> None
             act = screen.on(lambda value: _transform(screen, column, {way: value}), at=name_of)
             parts.choice("What stays", shown, value, act, name=name_of, error=errors.get(name_of))
         case "level":
-            _number(screen, column, f"level-{key}", "level", "Level of its hierarchy", options)
+            _number(screen, column, f"level-{key}", "level", options)
     counted = screen.choices.get("counted", {}).get((name, given))
     if given is not None and counted is not None:
         parts.say(f"{plural(counted['before'], 'value')} before, {number(counted['after'])} after.", kind="hint")
@@ -143,15 +145,13 @@ def _hierarchy(screen: Screen, column: Mapping[str, Any]) -> Hierarchy | None:
     return hierarchy_from_json(column["hierarchy"], base=Path())
 
 
-def _number(
-    screen: Screen, column: Mapping[str, Any], at: str, option: str, label: str, options: Mapping[str, Any]
-) -> None:
+def _number(screen: Screen, column: Mapping[str, Any], at: str, option: str, options: Mapping[str, Any]) -> None:
     def act(value: str) -> Any:
         others = {key: each for key, each in options.items() if key != option}
         return _transform(screen, column, others | ({option: parse_number(value, option)} if value.strip() else {}))
 
     value = "" if options.get(option) is None else str(options[option])
-    name = column["name"]
+    name, label = column["name"], OF_COLUMN[option].label or option
     screen.field(
         label,
         value,
@@ -159,6 +159,7 @@ def _number(
         name=at,
         about=f"{name}: {label.lower()}",
         part=lambda policy: (policy.schema.role(name), policy.transformations.get(name)),
+        hint=OF_COLUMN[option].help,
         inputmode="numeric" if option == "level" else "decimal",
         autocomplete="off",
     )

@@ -7,10 +7,10 @@ from typing import Any
 from nicegui import ui
 
 from indistinct.figures import number, percent, plural
+from indistinct.inspection.roles import IN_DOUBT
 from indistinct.job.policy import Policy
 from indistinct.models.k_anonymity import sizes_asked
 from indistinct.schema import Role
-from indistinct.study.inspect.roles import IN_DOUBT
 from indistinct.web import parts
 from indistinct.web.blocks import draw_list
 from indistinct.web.deciding import (

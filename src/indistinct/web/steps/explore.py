@@ -7,8 +7,8 @@ from typing import Any
 
 from indistinct.algorithms.full_domain.node import ChosenNode
 from indistinct.algorithms.registry import parse_algorithm
+from indistinct.document.html import escape
 from indistinct.figures import percent, plural
-from indistinct.markup import escape
 from indistinct.models.k_anonymity import sizes_asked, with_size
 from indistinct.web import parts
 from indistinct.web.following import SOLUTIONS

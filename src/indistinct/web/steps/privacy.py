@@ -8,6 +8,7 @@ from typing import Any
 
 from indistinct.budget import UNITS, Budget, parse_budget
 from indistinct.errors import ParameterError
+from indistinct.evaluation.assess.profiles import PROFILES, Profile, limits_in_words
 from indistinct.figures import number
 from indistinct.job.policy import Policy
 from indistinct.job.policy.value import relative_path
@@ -17,7 +18,6 @@ from indistinct.models.registry import EVERY_MODEL
 from indistinct.models.words import promise_for_one, words_of
 from indistinct.parameters import labels_of, starts_of
 from indistinct.spelling import arguments_of
-from indistinct.study.assess.profiles import PROFILES, Profile, limits_in_words
 from indistinct.web import parts
 from indistinct.web.deciding import models_for
 from indistinct.web.findings import find_in_columns

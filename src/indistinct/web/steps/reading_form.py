@@ -5,13 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from indistinct.errors import ParameterError
-from indistinct.settings import settings_under
+from indistinct.settings import BY_COLUMN, COLUMNS, TABLE, settings_under
 from indistinct.tables import Reading
 from indistinct.tables.dialect import DELIMITERS
-from indistinct.tables.reading import TYPES
 from indistinct.web import parts
 from indistinct.web.frame import Screen
-from indistinct.web.reading_fields import STRUCTURE, find_changes, reading_of, texts_of
+from indistinct.web.reading_fields import LISTS, STRUCTURE, find_changes, reading_of, texts_of
 from indistinct.web.worker import TaskError
 
 MARKS = {
@@ -26,18 +25,14 @@ MARKS = {
 NAMELESS = {"": "are refused", "drop": "are left out", "name": "are called column 1, column 2 …"}
 ENCODINGS = ("utf-8", "utf-16", "cp1252", "latin-1", "cp932")
 BUTTON = "read-again"
-WITHOUT_NAME = "Columns without a name"
 FILES_ALONE = "the page reads files again, not tables of databases"
-HINTS = {
-    "dates": "How dates are written, a line each: %d.%m.%Y is 31.01.2024 (day, month, year); or column = %d/%m/%Y "
-    "for one column.",
-    "missing": "Texts that stand for missing, a line each, such as -99; or column = 999 for one column. Empty cells "
-    "are always missing.",
-    "text": "Columns that are text although they look like numbers, a name on each line: codes, postal codes.",
-    "types": f"column = type, a line each; a type is one of {', '.join(TYPES)}.",
-    "columns": "The columns to read, a name on each line; all of them if nothing is said.",
+SETTINGS = settings_under("input.reading")
+LINES = {
+    COLUMNS: "A name on each line.",
+    BY_COLUMN: "A line each; column = … for one column.",
+    TABLE: "A line each: column = type.",
 }
-LABELS = {key: str(each.label) for key, each in settings_under("input.reading").items() if key in HINTS}
+"""How a field of several lines is written, by what a setting takes."""
 
 
 def draw_form(screen: Screen, *, columns: Sequence[str], begin: Callable[..., None]) -> None:
@@ -57,11 +52,11 @@ def draw_form(screen: Screen, *, columns: Sequence[str], begin: Callable[..., No
         with parts.tag("div", classes="fields"):
             _structure(screen, values, form)
             known = {"": "found by itself", ".": MARKS["."], ",": MARKS[","]}
-            _choose(screen, "Decimal mark", "decimal", known, values)
+            _choose(screen, "decimal", known, values)
             marks = {"": "none, or found by itself", **{mark: MARKS[mark] for mark in (",", ".", " ", "'")}}
-            _choose(screen, "Mark between thousands", "thousands", marks, values)
-            for key, label in LABELS.items():
-                _field(screen, label, key, values, kind="area", hint=HINTS[key], rows="3")
+            _choose(screen, "thousands", marks, values)
+            for key in LISTS:
+                _field(screen, key, values, kind="area", rows="3")
         with parts.tag("div", classes="actions"):
             screen.button("Read it again", lambda: _again(screen, columns, begin), name=BUTTON)
         screen.problem(BUTTON)
@@ -73,42 +68,46 @@ def _structure(screen: Screen, values: dict[str, Any], form: dict[str, Any]) -> 
         case "text":
             found = MARKS.get(form["delimiter"], form["delimiter"])
             known = {"": f"found by itself: {found}", **{mark: MARKS[mark] for mark in DELIMITERS}}
-            _choose(screen, "Mark between fields", "delimiter", known, values)
+            _choose(screen, "delimiter", known, values)
             names = {"": f"found by itself: {form['encoding']}", **{name: name for name in ENCODINGS}}
-            _choose(screen, "Encoding of letters such as ä", "encoding", names, values)
-            _tick(screen, "The first line holds the names of columns, even if it looks like data", "header", values)
-            _field(screen, "Lines above the names", "skip_rows", values, hint="A title or comments: how many lines.")
-            _field(screen, "Comment lines begin with", "comment", values, hint="Such lines are left out: #, for one.")
-            _tick(screen, "Take blanks off around names and fields", "trim", values)
-            _choose(screen, WITHOUT_NAME, "nameless", NAMELESS, values)
+            _choose(screen, "encoding", names, values)
+            _tick(screen, "header", values)
+            _field(screen, "skip_rows", values)
+            _field(screen, "comment", values)
+            _tick(screen, "trim", values)
+            _choose(screen, "nameless", NAMELESS, values)
         case "workbook":
             sheets = {"": "the only one with cells", **{name: name for name in form["sheets"]}}
-            _choose(screen, "Sheet", "sheet", sheets, values)
-            _field(screen, "Rows above the names", "skip_rows", values, hint="A title: how many rows with cells.")
-            _choose(screen, WITHOUT_NAME, "nameless", NAMELESS, values)
+            _choose(screen, "sheet", sheets, values)
+            _field(screen, "skip_rows", values)
+            _choose(screen, "nameless", NAMELESS, values)
         case "lake":
-            _field(screen, "Version", "version", values, hint="The newest one if it is empty.")
+            _field(screen, "version", values)
         case "statistics":
-            _tick(screen, "Keep codes, in place of the texts that label them", "codes", values)
+            _tick(screen, "codes", values)
 
 
 def _keep(screen: Screen, key: str) -> Callable[[Any], None]:
     return lambda value: screen.choices["reading"].__setitem__(key, value)
 
 
-def _choose(screen: Screen, label: str, key: str, known: dict[str, str], values: dict[str, Any]) -> None:
+def _choose(screen: Screen, key: str, known: dict[str, str], values: dict[str, Any]) -> None:
     value, name = values[key], f"reading-{key}"
     options = known if value in known else {**known, value: value}
-    parts.choice(label, options, value, _keep(screen, key), name=name, error=screen.errors.get(name))
+    label, error = SETTINGS[key].label or key, screen.errors.get(name)
+    parts.choice(label, options, value, _keep(screen, key), name=name, error=error)
 
 
-def _field(screen: Screen, label: str, key: str, values: dict[str, Any], **more: Any) -> None:
-    name = f"reading-{key}"
-    parts.field(label, values[key], _keep(screen, key), name=name, error=screen.errors.get(name), **more)
+def _field(screen: Screen, key: str, values: dict[str, Any], **more: Any) -> None:
+    name, setting = f"reading-{key}", SETTINGS[key]
+    hint = f"{setting.help} {LINES.get(setting.kind, '')}".strip()
+    label, error = setting.label or key, screen.errors.get(name)
+    parts.field(label, values[key], _keep(screen, key), name=name, error=error, hint=hint, **more)
 
 
-def _tick(screen: Screen, label: str, key: str, values: dict[str, Any]) -> None:
-    parts.tick(label, values[key], _keep(screen, key), name=f"reading-{key}")
+def _tick(screen: Screen, key: str, values: dict[str, Any]) -> None:
+    setting = SETTINGS[key]
+    parts.tick(setting.label or key, values[key], _keep(screen, key), name=f"reading-{key}", hint=setting.help)
 
 
 def _again(screen: Screen, columns: Sequence[str], begin: Callable[..., None]) -> None:

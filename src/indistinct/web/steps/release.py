@@ -6,12 +6,15 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from indistinct.document.blocks import JsonValues
+from indistinct.document.html import grid_html
+from indistinct.evaluation.verdict import Verdict
 from indistinct.figures import number, plural
 from indistinct.job.policy import Policy
-from indistinct.markup import Document, grid_html
 from indistinct.release.certificate import counted_grid, verdict_grid
 from indistinct.release.writing.delimited import Writing
 from indistinct.release.writing.formats import is_text_file
+from indistinct.settings import DAY, TRUTH, settings_under
 from indistinct.web import parts
 from indistinct.web.as_code import portable
 from indistinct.web.blocks import draw_list
@@ -26,7 +29,6 @@ from indistinct.web.following import (
 )
 from indistinct.web.frame import Screen
 from indistinct.web.sessions import Session
-from indistinct.web.standing import Checked
 from indistinct.web.steps.found_release import as_sentence
 from indistinct.web.steps.opening import FROM_FOLDER, FROM_LIST, allowed_path
 from indistinct.web.steps.verdict_box import draw_verdict, release_of
@@ -35,13 +37,8 @@ from indistinct.web.tasks.searching import release_name
 from indistinct.web.worker import TaskError
 
 CHOICES = "release-choices"
-ABOUT = {
-    "purpose": ("Purpose", "What the table is published for.", "text"),
-    "recipient": ("Recipient", "For whom: everybody, a research group, a ministry.", "text"),
-    "operator": ("Operator", "Who made the release.", "text"),
-    "reviewer": ("Reviewer", "Who looked at it before it went out.", "text"),
-    "reassess": ("Look at the risk again on", "Data that appear later may change it.", "date"),
-}
+ABOUT = {key: each for key, each in settings_under("about").items() if each.label is not None}
+WRITING = settings_under("output.writing")
 FORMATS = {
     ".csv": "CSV: text, for everything",
     ".xlsx": "Excel (.xlsx)",
@@ -82,14 +79,14 @@ async def draw(screen: Screen) -> None:
     made = release_of(screen)
     if made is None:
         return
-    checked = draw_verdict(screen, made)
+    verdict = draw_verdict(screen, made)
     parts.say(sentence(made))
     for warning in made["warnings"]:
         if not told_by_verdict(warning):
             parts.notice(as_sentence(warning))  # no second verdict: what is open stands above
     session = screen.session
     files = _offer(session)
-    _take(screen, files, checked)
+    _take(screen, files, verdict)
     with parts.details(f"How the table is written: {form_in_words(screen.policy)}", screen.choices, name="form"):
         _form(screen, made)
     with parts.details("What the reports say of purpose, recipient and people", screen.choices, name="stated"):
@@ -131,15 +128,15 @@ def sentence(made: Any) -> str:
 
 def _about(screen: Screen) -> None:
     parts.say("It stands in the reports and in the policy, not in the table.", kind="hint")
-    for key, (label, hint, kind) in ABOUT.items():
+    for key, setting in ABOUT.items():
         screen.field(
-            label,
+            setting.label or key,
             getattr(screen.policy.about, key) or "",
             partial(_state, screen, key),
             name=f"about-{key}",
             part=partial(_statement_of, key),
-            hint=hint,
-            kind=kind,
+            hint=setting.help,
+            kind="date" if setting.kind is DAY else "text",
         )
 
 
@@ -203,32 +200,28 @@ def _text_form(screen: Screen, writing: Writing) -> None:
         output = screen.policy.output
         screen.change(replace(screen.policy, output=replace(output, writing=replace(output.writing, **changed))))
 
-    def field(label: str, key: str, options: dict[str, str]) -> None:
+    def field(key: str, options: dict[str, str]) -> None:
         now = getattr(writing, key) or ""
         screen.choice(
-            label,
+            WRITING[key].label or key,
             options if now in options else {now: now, **options},
             now,
             lambda value: change(**{key: value or None}),
             name=f"writing-{key}",
         )
 
-    field("Between fields", "delimiter", DELIMITERS)
-    field("Decimal mark", "decimal", {"": "point .", ",": "comma ,"})
-    field("Encoding", "encoding", ENCODINGS)
-    ticks = {
-        "bom": ("Begin with a byte order mark", "By it spreadsheets know UTF-8."),
-        "formulas": (
-            "Guard against formulas",
-            "An apostrophe stands before texts that a spreadsheet would run, such as =1+1.",
-        ),
-        "spreadsheet": ("For a spreadsheet", "Also before texts that it would change, such as 1-5 or 007."),
-    }
-    for key, (label, hint) in ticks.items():
-        name = f"writing-{key}"
-        screen.tick(
-            label, getattr(writing, key), lambda value, key=key: change(**{key: bool(value)}), name=name, hint=hint
-        )
+    field("delimiter", DELIMITERS)
+    field("decimal", {"": "point .", ",": "comma ,"})
+    field("encoding", ENCODINGS)
+    for key, setting in WRITING.items():
+        if setting.kind is TRUTH:
+            screen.tick(
+                setting.label or key,
+                getattr(writing, key),
+                lambda value, key=key: change(**{key: bool(value)}),
+                name=f"writing-{key}",
+                hint=setting.help,
+            )
 
 
 def in_format(policy: Policy, suffix: str) -> Policy:
@@ -258,14 +251,14 @@ def begin_prepare(session: Session) -> None:
     session.begin("Preparing", chore.task, *chore.arguments, then=then, options=options, at=("release", "prepare"))
 
 
-def reservation(checked: Checked) -> str:
+def reservation(verdict: Verdict) -> str:
     """Return what a button says of a table that did not pass every check; nothing where it did."""
-    if checked.tone == "bad":
+    if verdict.tone == "bad":
         return ", although it fails"
-    return "" if checked.answered == checked.checks else ", although not everything was checked"
+    return "" if not verdict.unanswered else ", although not everything was checked"
 
 
-def _take(screen: Screen, files: dict[str, Path], checked: Checked) -> None:
+def _take(screen: Screen, files: dict[str, Path], verdict: Verdict) -> None:
     """Draw one large button for the table, and everything else that can be taken."""
     session = screen.session
     if session.policy is not None and session.policy.output.ledger is not None and PACKAGE not in files:
@@ -276,15 +269,15 @@ def _take(screen: Screen, files: dict[str, Path], checked: Checked) -> None:
                 lambda: begin_prepare(session),
                 main=True,
                 name="prepare",
-                disabled=screen.cannot_begin("prepare") or checked.running,
+                disabled=screen.cannot_begin("prepare") or verdict.running,
             )
         screen.problem("prepare")
     with parts.tag("div", classes="actions take"):
         if "table" in files:
-            reserved = reservation(checked)
+            reserved = reservation(verdict)
             text = f"Download {files['table'].name}{reserved}"
             _download(text, "table", classes="button large" if reserved else "main large")
-        elif checked.running:
+        elif verdict.running:
             parts.say("The download appears when every check has an answer.", kind="hint").props["id"] = "waits"
         elif not session.refusals() and (session.policy is None or session.policy.output.ledger is None):
             parts.say("The table is being written in this form …", kind="hint")
@@ -319,7 +312,7 @@ def _links(title: str, kinds: dict[str, tuple[str, str]], files: dict[str, Path]
 
 def _checked(found: Any, screen: Screen) -> None:
     """Draw what was counted when the files were verified once more."""
-    told = Document("certificate", found["verdict"])
+    told = JsonValues("certificate", found["verdict"])
     for note in found["notes"]:
         parts.notice(as_sentence(note), kind="warning")
     with parts.details("What was promised, and what was counted on the file", screen.choices, name="counted"):

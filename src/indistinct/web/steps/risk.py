@@ -2,10 +2,14 @@
 
 from typing import Any
 
+from indistinct.document.blocks import JsonValues
+from indistinct.document.html import grid_html
+from indistinct.evaluation.assess.assess_document import limit_grids
+from indistinct.evaluation.assess.profiles import PROFILES
+from indistinct.evaluation.attack.base import Attack
+from indistinct.evaluation.verdict import Verdict
+from indistinct.evaluation.verdict_line import TRIES
 from indistinct.figures import number, percent
-from indistinct.study.assess.profiles import PROFILES
-from indistinct.study.attack.base import Attack
-from indistinct.study.verdict import STATES, TRIES, Verdict
 from indistinct.web import parts
 from indistinct.web.blocks import draw_list, draw_section
 from indistinct.web.files import uploaded_path
@@ -63,7 +67,7 @@ async def draw(screen: Screen) -> None:
     _draw_asked(screen)
     if found is not None:
         parts.heading("Details")
-        _draw_limits(screen, check_release(session, made).verdict)
+        _draw_limits(screen, check_release(session, made))
         for section in found["sections"]:
             draw_section(section, closed=True)
     for section in outcomes["sections"] if outcomes is not None else ():
@@ -141,18 +145,8 @@ def _draw_limits(screen: Screen, verdict: Verdict) -> None:
         nearly = _nearly(gate)
         if nearly:
             parts.say(nearly, kind="hint")
-        rows = [
-            (
-                line["meaning"],
-                percent(line["limit"]),
-                "not known" if line["value"] is None else percent(line["value"]),
-                STATES[line["state"]],
-                line["source"] or "a limit of your own",
-            )
-            for line in gate["lines"]
-        ]
-        headings = ("limit", "at most", "found", "verdict", "source")
-        parts.table(f"Profile {gate['profile']}", headings, rows, right=("at most", "found"))
+        for table in limit_grids(JsonValues("assess", {"profile": gate})):
+            parts.html(grid_html(table))
 
 
 def _nearly(gate: Any) -> str | None:

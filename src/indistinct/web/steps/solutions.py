@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from indistinct.algorithms.full_domain.node import ChosenNode, spell_node
+from indistinct.exploration.explore import Exploration, Row
 from indistinct.figures import number, percent, plural
 from indistinct.metrics import SHARES
-from indistinct.study.explore import Exploration, Row
 from indistinct.web import parts
 from indistinct.web.frame import Screen
 from indistinct.web.front import Spot, draw_front

@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from indistinct.evaluation.verdict import Verdict
+from indistinct.evaluation.verdict_line import STATES, words_of
 from indistinct.figures import plural
-from indistinct.study.verdict import STATES, words_of
 from indistinct.web import parts
 from indistinct.web.background import about_seconds
 from indistinct.web.blocks import draw_list
@@ -12,7 +13,7 @@ from indistinct.web.findings import PageFinding, find_in_verdict
 from indistinct.web.following import chores_for, follow, fresh_release
 from indistinct.web.frame import Screen
 from indistinct.web.sessions import Session
-from indistinct.web.standing import INSPECTED, RELEASED, RISK, Checked, check_release, key_of_risk
+from indistinct.web.standing import INSPECTED, RELEASED, RISK, check_release, key_of_risk
 from indistinct.web.steps.opening import STARTER
 from indistinct.web.steps.publishing import take_change
 from indistinct.web.tasks.treatments import Treatments
@@ -21,29 +22,28 @@ from indistinct.web.worker import StoppedError
 NO_RELEASE = "There is no release yet."
 
 
-def draw_verdict(screen: Screen, made: Any, *, short: bool = False) -> Checked:
+def draw_verdict(screen: Screen, made: Any, *, short: bool = False) -> Verdict:
     """Draw the verdict on a release, and what is still being found about it; return it.
 
     Where it is `short`, what is open is told when somebody opens it.
     """
     session = screen.session
     follow(session)
-    checked = check_release(session, made)
-    verdict = checked.verdict
-    with parts.tag("section", classes=f"verdict {checked.tone}", id="verdict", aria_label="Verdict"):
-        parts.tag("p", checked.sentence, classes="sentence", role="status")
+    verdict = check_release(session, made)
+    with parts.tag("section", classes=f"verdict {verdict.tone}", id="verdict", aria_label="Verdict"):
+        parts.tag("p", verdict.sentence, classes="sentence", role="status")
         looked, starter = session.result(INSPECTED), session.result(STARTER)
         findings = find_in_verdict(verdict, screen.policy, looked, starter, treatments=_treatments(session, made))
         if short and findings:
-            title = f"{plural(len(findings), 'thing')} to decide"
+            title = f"{plural(verdict.to_decide, 'thing')} to decide"
             with parts.details(title, screen.choices, name="to-decide"):
                 draw_findings(screen, findings, name="verdict")
         else:
             draw_findings(screen, findings, name="verdict")
         with parts.details("What was looked at", screen.choices, name="looked-at"):
-            draw_list(list(settled_lines(checked)))
+            draw_list(list(settled_lines(verdict)))
     draw_chores(screen, made)
-    return checked
+    return verdict
 
 
 def _treatments(session: Session, made: Any) -> Treatments | None:
@@ -51,10 +51,10 @@ def _treatments(session: Session, made: Any) -> Treatments | None:
     return None if risk is None else risk["treatments"]
 
 
-def settled_lines(checked: Checked) -> Iterator[str]:
+def settled_lines(verdict: Verdict) -> Iterator[str]:
     """Yield the lines in which nothing is wrong, in words; one without an answer yet is being checked."""
-    for line in checked.verdict.lines:
-        if line.state == "not checked" and checked.running:
+    for line in verdict.lines:
+        if line.state == "not checked" and verdict.running:
             yield f"being checked: {'attacks' if line.kind == 'attack' else words_of(line)}"
         elif not line.open:
             yield f"{STATES[line.state]}: {words_of(line)}"

@@ -144,7 +144,8 @@ def by_class(table: Table, policy: Policy, recoding: Recoding) -> Sorted:
         keys = tuple(dict.fromkeys([*keys_of(recoding), *model.table_keys, *extra]))
     source: Table = transform(table, schema, recoding.transformations or {}, hierarchies=policy.hierarchies)
     made = fit(open_source(source)[0], source, recoding, keys=keys)
-    found, grouping = made.assignment, rows_of(source, made.assignment.domains, made.assignment.frequencies)
+    found = made.assignment
+    grouping = rows_of(source, found.domains, found.frequencies, made.counted.row_index)
     owners = np.repeat(found.class_ids, found.counts)
     # Rows that are left out come last.
     arranged = np.argsort(np.where(owners < 0, len(found.classes), owners), kind="stable")

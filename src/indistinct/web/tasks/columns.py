@@ -13,11 +13,11 @@ import pyarrow.compute as pc
 
 from indistinct.drawing.columns import Bars, bars_of_numbers, bars_of_values, draw_bars
 from indistinct.frequencies.encode import Grouping, group_rows
+from indistinct.inspection.inspect import encode
 from indistinct.job.policy import Policy
 from indistinct.machine.arrays import Codes
 from indistinct.recoding.transformations import check_transformations, transformed_columns
 from indistinct.release.pseudonyms.making import read_key
-from indistinct.study.inspect.inspecting import encode
 from indistinct.tables import Table
 from indistinct.tables.domain import Kind, kind_of
 from indistinct.web.tasks.looking import without_folder

@@ -16,6 +16,10 @@ from indistinct.algorithms.cluster.refine import BEST, Refine
 from indistinct.algorithms.registry import parse_algorithm
 from indistinct.drawing.lattice import PICTURE_LIMIT
 from indistinct.errors import IndistinctError, ParameterError
+from indistinct.exploration.by_policy import METRICS, compare_by_policy, explore_by_policy, transform_by_policy
+from indistinct.exploration.compare.compare import Comparison
+from indistinct.exploration.compare.results import draw_comparison
+from indistinct.exploration.explore import Exploration, Row
 from indistinct.frequencies.encode import encode_column
 from indistinct.hierarchy import Suppression
 from indistinct.hierarchy.builders import declared_order
@@ -27,10 +31,6 @@ from indistinct.models.k_anonymity import sizes_asked, with_size
 from indistinct.models.registry import all_of
 from indistinct.reporting.columns import MISSING
 from indistinct.spelling import arguments_of, spell
-from indistinct.study.by_policy import METRICS, compare_by_policy, explore_by_policy, transform_by_policy
-from indistinct.study.compare.compare import Comparison
-from indistinct.study.compare.results import draw_comparison
-from indistinct.study.explore import Exploration, Row
 from indistinct.tables import Table
 from indistinct.web.sessions import job_of
 from indistinct.web.tasks.classes import Sorted, as_text, by_class, sorted_rows

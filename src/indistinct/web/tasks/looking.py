@@ -12,15 +12,15 @@ import pyarrow.csv
 
 from indistinct.errors import IndistinctError, InputError, PolicyError
 from indistinct.frequencies.singled_out import is_nearly_unique
+from indistinct.inspection.inspect import inspect, inspect_as_read
+from indistinct.inspection.starter import starter_notes, starter_policy
+from indistinct.inspection.value import Inspection
 from indistinct.job.policy import Policy, policy_from_toml
 from indistinct.job.policy.reading import LARGEST_POLICY, parse_toml
 from indistinct.job.policy.value import move_files
 from indistinct.release.writing.delimited import Writing
 from indistinct.release.writing.formats import FORMATS, is_text_file
 from indistinct.samples import generate_patients
-from indistinct.study.inspect import Inspection, inspect
-from indistinct.study.inspect.inspecting import inspect_as_read
-from indistinct.study.inspect.starter import starter_notes, starter_policy
 from indistinct.tables import Reading, Table
 from indistinct.tables.addresses import is_elsewhere
 from indistinct.tables.dialect import encodings, find_dialect

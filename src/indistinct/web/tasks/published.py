@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from indistinct.drawing.shares import draw_shares
+from indistinct.evaluation.measure.distributions import draw_distributions
+from indistinct.evaluation.measure.measure import distributions
 from indistinct.job.policy import Policy
 from indistinct.job.published import published
 from indistinct.release.published import Published
+from indistinct.release.views import encoded_original, view_of
 from indistinct.reporting.columns import shares_of
 from indistinct.schema import Role, Schema
-from indistinct.study.measure.distributions import draw_distributions
-from indistinct.study.measure.measuring import distributions
-from indistinct.study.measure.possible_values import encoded_original, possible_values
 from indistinct.tables import Table, open_table
 from indistinct.web.tasks.tables import stamp_of, table_of
 from indistinct.web.worker import Desk
@@ -58,7 +58,7 @@ def column_picture(desk: Desk, policy: Policy, files: dict[str, Any], column: st
     original = encoded_original(table.data, alone, hierarchies=hierarchies)
     domains = {name: each.domain for name, each in original.items()}
     schema = alone if given.buckets is None else policy.schema
-    shown = possible_values(given.tables, schema, domains=domains, hierarchies=hierarchies)
+    shown = view_of(given.tables, schema, domains=domains, hierarchies=hierarchies)
     shares = shares_of(original, shown)[column]
     notes = [] if shares.exact else [SPREAD]
     return draw_shares(column, shares.labels, before=shares.before, after=shares.after, notes=notes)

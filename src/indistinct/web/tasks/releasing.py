@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from indistinct.errors import MissingExtraError, VerificationError
+from indistinct.evaluation.verify import verify
 from indistinct.job.job import job_of_policy
 from indistinct.job.policy import Policy, policy_to_toml
 from indistinct.job.running import run_job
@@ -19,7 +20,6 @@ from indistinct.release.writing.files import certificate_path, table_path
 from indistinct.release.writing.places import check_targets
 from indistinct.release.writing.staging import Produce, filled, publish, stage, staging
 from indistinct.reporting.report import report_editions
-from indistinct.study.verify import verify
 from indistinct.web.tasks.published import Files, original_of, published_files
 from indistinct.web.worker import Desk
 

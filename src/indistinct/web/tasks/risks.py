@@ -4,19 +4,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from indistinct.document.blocks import Block, JsonValues, Notice, Section
 from indistinct.errors import IndistinctError, MissingExtraError
+from indistinct.evaluation.assess.assess import assess
+from indistinct.evaluation.assess.assess_document import risk_grid
+from indistinct.evaluation.assess.membership import Membership, membership_by_kind
+from indistinct.evaluation.attack.attack import SECONDS, attack_all
 from indistinct.job.policy import Policy
-from indistinct.markup import Document
 from indistinct.release.opening import read_alike, read_release
 from indistinct.release.published import Published
 from indistinct.reporting import risk
-from indistinct.reporting.content import Block, Notice, Section
 from indistinct.reporting.facts import LARGEST_MEMBERSHIP, Facts
 from indistinct.reporting.subject import Subject
-from indistinct.study.assess.assessing import assess
-from indistinct.study.assess.membership import Membership, membership_by_kind
-from indistinct.study.assess.risk_grids import risk_grid
-from indistinct.study.attack.attacking import SECONDS, attack_all
 from indistinct.web.tasks.published import Files, certificate_in, original_of, published_files
 from indistinct.web.tasks.treatments import find_treatments
 from indistinct.web.worker import Desk
@@ -46,9 +45,10 @@ def assess_release(desk: Desk, policy: Policy, files: Files, *, population_size:
     desk.enter("looking for members")
     members, why = _members(given)
     desk.enter("drawing")
-    documents = {"assess": Document("assess", found), "certificate": Document("certificate", certificate_in(files))}
+    documents = {"assess": JsonValues("assess", found), "certificate": JsonValues("certificate", certificate_in(files))}
     if members:
-        documents["membership"] = Document("membership", {name: dict(each.to_json()) for name, each in members.items()})
+        found_members = {name: dict(each.to_json()) for name, each in members.items()}
+        documents["membership"] = JsonValues("membership", found_members)
     reasons = {"population": NO_POPULATION, "membership": why}
     facts = Facts(Subject(given, policy), documents, reasons, membership=members)
     return {"found": found, "figures": figures, "treatments": treatments, "sections": _sections(facts)}
@@ -78,7 +78,9 @@ def _sections(facts: Facts) -> list[Section]:
         except MissingExtraError as error:
             blocks: list[Block] = [Notice(f"No pictures: {error.message}", "warning")]
             if part is risk.found_again:
-                sections.append(Section("risk", "Risk of being found", (risk_grid(facts.documents["assess"]), *blocks)))
+                sections.append(
+                    Section("risk", "Risk of re-identification", (risk_grid(facts.documents["assess"]), *blocks))
+                )
     return sections
 
 
@@ -105,5 +107,5 @@ def attack_release(
     desk.enter("attacking")
     outcomes = attack_all(given, attacks=attacks, seconds=seconds, progress=desk.report, **known)
     found = outcomes.to_json()
-    facts = Facts(Subject(given, policy), {"attack": Document("attack", found)})
+    facts = Facts(Subject(given, policy), {"attack": JsonValues("attack", found)})
     return {"found": found, "sections": [risk.attacks(facts, internal=True)]}

@@ -7,6 +7,9 @@ from typing import Any
 
 from indistinct.algorithms.registry import parse_algorithm
 from indistinct.errors import IndistinctError
+from indistinct.evaluation.measure.measure import assignment_of, column_losses, measure
+from indistinct.evaluation.summary import summary_of_release
+from indistinct.evaluation.verdict import figures_of_certificate
 from indistinct.job.job import job_of_policy
 from indistinct.job.policy import Policy
 from indistinct.job.running import run_job
@@ -16,9 +19,6 @@ from indistinct.release.published import describe_release
 from indistinct.release.release import Release
 from indistinct.release.writing.files import certificate_path, table_path
 from indistinct.release.writing.formats import FORMATS
-from indistinct.study.measure.measuring import assignment_of, column_losses, measure
-from indistinct.study.summary import summary_of_release
-from indistinct.study.verdict import figures_of_certificate
 from indistinct.web.tasks.tables import table_of
 from indistinct.web.worker import Desk
 

@@ -2,13 +2,12 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from indistinct.algorithms.base import Algorithm
 from indistinct.figures import number, plural
 from indistinct.hierarchy import (
+    KINDS,
     CutPoints,
     Dates,
     Explicit,
@@ -16,7 +15,6 @@ from indistinct.hierarchy import (
     Intervals,
     Masking,
     Order,
-    hierarchy_from_json,
     table_of_values,
 )
 from indistinct.job.policy import Policy
@@ -24,35 +22,9 @@ from indistinct.tables.domain import Kind
 from indistinct.web.worker import TaskError
 
 NONE, TREE = "none", "tree"
-UNITS = ("day", "month", "quarter", "year", "decade")
-
-
-@dataclass(frozen=True, slots=True)
-class Builder:
-    """A way to declare a hierarchy: what it is called, what it does, and the kinds of columns that it is for."""
-
-    title: str
-    meaning: str
-    kinds: tuple[str, ...] = ()
-
-
-BUILDERS = {
-    NONE: Builder("No levels", "No coarser values are declared: the search decides what becomes of values."),
-    "intervals": Builder(
-        "Intervals of equal width", "Each number becomes the interval that it lies in.", (Kind.NUMBER,)
-    ),
-    "cuts": Builder(
-        "Intervals between cut points", "You say where one interval ends and the next begins.", ("number",)
-    ),
-    "dates": Builder(
-        "Periods of the calendar", "Each date becomes its month, quarter, year or decade.", ("date", "text")
-    ),
-    "mask": Builder("Masking", "Each level hides one more character, as for postal codes."),
-    TREE: Builder("Tree of groups", "You put values into groups, and groups into larger groups."),
-    "order": Builder("Order", "You say which value is lower than which; neighbours may then be joined to a range."),
-    "suppression": Builder("Suppression", "A value is published as it is, or not at all."),
-}
-"""What can be chosen, by the key that declares it in a policy; a table or a file of rows is a tree here."""
+AS_TREES = ("rows", "file", "parents")
+"""Kinds of declarations that are shown as trees."""
+NO_LEVELS = "No coarser values are declared: the search decides what becomes of values."
 
 
 def builder_of(hierarchy: Hierarchy | None) -> str:
@@ -68,7 +40,14 @@ def builder_of(hierarchy: Hierarchy | None) -> str:
 
 def builders_for(kind: str, chosen: str) -> dict[str, str]:
     """Return the titles of the builders that a column of a kind can have, and of the one that it has."""
-    return {key: each.title for key, each in BUILDERS.items() if not each.kinds or kind in each.kinds or key == chosen}
+    offered = [each for key, each in KINDS.items() if key not in AS_TREES]
+    fit = [each for each in offered if not each.columns or kind in each.columns or each.key == chosen]
+    return {NONE: "No levels", **{each.key: each.title for each in fit}}
+
+
+def meaning_of(builder: str) -> str:
+    """Return what a builder does."""
+    return NO_LEVELS if builder == NONE else KINDS[builder].meaning
 
 
 def describe_hierarchy(hierarchy: Hierarchy | None) -> str:
@@ -92,7 +71,11 @@ def describe_hierarchy(hierarchy: Hierarchy | None) -> str:
         case Order():
             return f"{plural(len(hierarchy.values), 'value')} in an order, neighbours joined"
         case Explicit():
-            source = f", from {Path(hierarchy.path).name}" if hierarchy.form == "file" and hierarchy.path else ""
+            source = (
+                f", from {Path(hierarchy.path).name}"
+                if hierarchy.form in ("file", "parents") and hierarchy.path
+                else ""
+            )
             return f"groups of {plural(len(hierarchy.rows), 'value')}{source}"
         case _:
             return "as it is, or not at all"
@@ -118,16 +101,6 @@ def show_path(labels: Sequence[str]) -> str:
     '34 → 30-34 → 30-39 → *'
     """
     return " → ".join(label for label, before in zip(labels, [None, *labels], strict=False) if label != before)
-
-
-def with_option(hierarchy: Hierarchy, key: str, value: Any) -> Hierarchy:
-    """Return a hierarchy with one key of its declaration changed; None leaves the key out.
-
-    >>> with_option(Hierarchy.intervals([5]), "origin", 2).to_json()
-    {'intervals': [5], 'origin': 2}
-    """
-    declared = {**hierarchy.to_json(), key: value}
-    return hierarchy_from_json({name: each for name, each in declared.items() if each is not None}, base=Path())
 
 
 def parse_numbers(text: str) -> list[float]:

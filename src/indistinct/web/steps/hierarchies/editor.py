@@ -35,7 +35,7 @@ def draw_tree(screen: Screen, column: str, hierarchy: Explicit) -> None:
     levels = levels_of(rows, rooted=rooted)
     editor = _Editor(screen, column, rows, rooted)
     parts.heading("Groups", level=3)
-    if hierarchy.form == "file":
+    if hierarchy.form in ("file", "parents"):
         parts.say("This tree is read from a file; a change here writes it into the policy instead.")
     if not levels:
         parts.say("There are only values and the top.")

@@ -1,16 +1,26 @@
 """The fields of each builder: a change is checked at its field, and what was refused stays there to be mended."""
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
-from indistinct.hierarchy import CutPoints, Dates, Hierarchy, Intervals, Masking, Order
-from indistinct.hierarchy.builders import declared_order
+from indistinct.hierarchy import Dates, Hierarchy
+from indistinct.hierarchy.builders import CALENDAR, declared_order
+from indistinct.parameters import (
+    Choice,
+    Constraint,
+    Parameter,
+    SeveralNumbers,
+    SeveralOf,
+    SeveralTexts,
+    Whole,
+    WrittenNumber,
+    constraints_of,
+)
 from indistinct.web import parts
 from indistinct.web.deciding import with_levels
 from indistinct.web.frame import Screen
 from indistinct.web.steps.hierarchies.declarations import (
-    UNITS,
     cuts_of,
     lines_of,
     number_of,
@@ -18,7 +28,6 @@ from indistinct.web.steps.hierarchies.declarations import (
     spell_numbers,
     whole_number_of,
     with_hierarchy,
-    with_option,
 )
 from indistinct.web.tasks.hierarchies import survey
 from indistinct.web.worker import TaskError
@@ -28,92 +37,46 @@ COLUMN = "column"
 
 
 def draw_fields(screen: Screen, column: str, hierarchy: Hierarchy | None) -> None:
-    """Draw the fields of a hierarchy's builder, if it has any."""
+    """Draw a field for each parameter of a hierarchy, by what it takes; a tree has none."""
     form = _Form(screen, column)
-    match hierarchy:
-        case Intervals():
-            _draw_intervals(form, hierarchy)
-        case CutPoints():
-            form.field(
-                "Cut points, a line a level, finest first",
-                "\n".join(map(spell_numbers, hierarchy.cuts)),
-                lambda text: with_option(hierarchy, "cuts", cuts_of(text)),
-                name="cuts",
-                kind="area",
-                hint="An interval begins with its cut point. A coarser level repeats some cuts of the finer one.",
-            )
-        case Dates():
-            _draw_dates(form, hierarchy)
-        case Masking():
-            _draw_masking(form, hierarchy)
-        case Order():
-            form.field(
-                "Values, a line each, lowest first",
-                "\n".join(hierarchy.values),
-                lambda text: with_option(hierarchy, "order", lines_of(text)),
-                name="order",
-                kind="area",
-            )
+    for name, takes, parameter, _ in () if hierarchy is None else constraints_of(type(hierarchy)):
+        value = getattr(hierarchy, name)
+        match takes:
+            case SeveralOf():
+                _draw_ticks(form, hierarchy, name, takes.names, parameter)
+            case Choice():
+                form.choice(hierarchy, name, {each: each for each in takes.names}, parameter)
+            case _:
+                read, write, how = _text_form(takes)
+                form.field(hierarchy, name, write(value), read, parameter, **how)
 
 
-def _draw_intervals(form: "_Form", hierarchy: Intervals) -> None:
-    form.field(
-        "Widths, finest first",
-        spell_numbers(hierarchy.widths),
-        lambda text: with_option(hierarchy, "intervals", parse_numbers(text)),
-        name="widths",
-        hint="One level each; every width is a multiple of the one before, as 5, 10, 20.",
-    )
-    form.field(
-        "Where an interval begins",
-        spell_numbers([hierarchy.origin]),
-        lambda text: with_option(hierarchy, "origin", number_of(text)),
-        name="origin",
-        hint="With 0, intervals of 5 are 20-24, 25-29; with 1 they are 21-25, 26-30.",
-    )
+def _text_form(takes: Constraint) -> tuple[Callable[[str], Any], Callable[[Any], str], dict[str, str]]:
+    """Return how a field's text is read and written, and how the field looks."""
+    match takes:
+        case SeveralNumbers(nested=True):
+            return cuts_of, lambda lists: "\n".join(map(spell_numbers, lists)), {"kind": "area"}
+        case SeveralNumbers():
+            return parse_numbers, spell_numbers, {}
+        case WrittenNumber():
+            return number_of, lambda value: spell_numbers([value]), {}
+        case SeveralTexts():
+            return lines_of, "\n".join, {"kind": "area"}
+        case Whole():
+            return whole_number_of, lambda value: "" if value is None else str(value), {"inputmode": "numeric"}
+        case _:
+            return str, str, {"maxlength": "1"}
 
 
-def _draw_dates(form: "_Form", hierarchy: Dates) -> None:
-    error = form.screen.errors.get("units")
-    with parts.tag("fieldset", id="units", tabindex="-1", aria_describedby="units-error" if error else None):
-        parts.tag("legend", "Periods, one level each")
-        for unit in UNITS:
-            parts.tick(unit.capitalize(), unit in hierarchy.levels, form.tick(hierarchy, unit), name=f"unit-{unit}")
+def _draw_ticks(form: "_Form", hierarchy: Any, name: str, names: Sequence[str], parameter: Parameter) -> None:
+    error = form.screen.errors.get(name)
+    with parts.tag("fieldset", id=name, tabindex="-1", aria_describedby=f"{name}-error" if error else None):
+        parts.tag("legend", parameter.label)
+        for each in names:
+            ticked = each in getattr(hierarchy, name)
+            parts.tick(each.capitalize(), ticked, form.tick(hierarchy, each), name=f"{name}-{each}")
         if error:
-            parts.problem(error, at="units")
-
-
-def _draw_masking(form: "_Form", hierarchy: Masking) -> None:
-    form.choice(
-        "Characters are hidden from the",
-        {"right": "right: 4351, 435*, 43**", "left": "left: 4351, *351, **51"},
-        hierarchy.side,
-        lambda side: with_option(hierarchy, "mask", side),
-        name="side",
-    )
-    form.field(
-        "Levels before the top",
-        "" if hierarchy.levels is None else str(hierarchy.levels),
-        lambda text: with_option(hierarchy, "levels", whole_number_of(text)),
-        name="levels",
-        hint="Empty: one for each character but the last.",
-        inputmode="numeric",
-    )
-    form.field(
-        "Length of the longest value",
-        "" if hierarchy.length is None else str(hierarchy.length),
-        lambda text: with_option(hierarchy, "length", whole_number_of(text)),
-        name="length",
-        hint="Empty: as in this table.",
-        inputmode="numeric",
-    )
-    form.field(
-        "Character in place of a hidden one",
-        hierarchy.char,
-        lambda text: with_option(hierarchy, "char", text),
-        name="char",
-        maxlength="1",
-    )
+            parts.problem(error, at=name)
 
 
 class _Form:
@@ -122,26 +85,33 @@ class _Form:
     def __init__(self, screen: Screen, column: str) -> None:
         self.screen, self.column = screen, column
 
-    def field(self, label: str, value: str, make: Callable[[str], Hierarchy], *, name: str, **options: Any) -> None:
+    def field(
+        self, hierarchy: Any, name: str, text: str, read: Callable[[str], Any], parameter: Parameter, **how: Any
+    ) -> None:
         """Draw a field; what was refused is shown again with what is wrong."""
         column = self.column
         self.screen.field(
-            label,
-            value,
-            lambda text: self._take(text, make),
+            parameter.label,
+            text,
+            lambda typed: self._take(typed, lambda typed: replace(hierarchy, **{name: read(typed)})),
             name=name,
             key=(column, name),
-            about=f"{column}: {label.lower()}",
+            about=f"{column}: {parameter.label.lower()}",
             part=lambda policy: policy.hierarchies.get(column),
-            **options,
+            hint=parameter.meaning,
+            **how,
         )
 
-    def choice(
-        self, label: str, shown: dict[str, str], value: str, make: Callable[[str], Hierarchy], *, name: str
-    ) -> None:
+    def choice(self, hierarchy: Any, name: str, shown: dict[str, str], parameter: Parameter) -> None:
         """Draw a list to choose from."""
-        screen = self.screen
-        screen.choice(label, shown, value, lambda text: self._take(text, make), name=name)
+        self.screen.choice(
+            parameter.label,
+            shown,
+            getattr(hierarchy, name),
+            lambda chosen: self._take(chosen, lambda chosen: replace(hierarchy, **{name: chosen})),
+            name=name,
+            hint=parameter.meaning,
+        )
 
     def tick(self, hierarchy: Dates, unit: str) -> Callable[..., Any]:
         """Return what a box of a period does; the last one cannot be taken away."""
@@ -149,7 +119,7 @@ class _Form:
         def take(wanted: bool) -> Awaitable[None]:
             return self._take(unit, lambda _unit: with_unit(hierarchy, unit, wanted))
 
-        return self.screen.on(take, at="units")
+        return self.screen.on(take, at="levels")
 
     async def _take(self, text: str, make: Callable[[str], Hierarchy]) -> None:
         """Put what is typed into the policy if it is a hierarchy that fits the column."""
@@ -169,11 +139,10 @@ def with_unit(hierarchy: Dates, unit: str, wanted: bool) -> Hierarchy:
     >>> with_unit(Hierarchy.dates(["month", "decade"]), "year", True).levels
     ('month', 'year', 'decade')
     """
-    kept = [each for each in UNITS if (each in hierarchy.levels or wanted) and (each != unit or wanted)]
-    kept = [each for each in kept if each in hierarchy.levels or each == unit]
+    kept = [each for each in CALENDAR.names if (wanted if each == unit else each in hierarchy.levels)]
     if not kept:
         raise TaskError("one period at least must stay", hint="or choose suppression")
-    return with_option(hierarchy, "dates", kept)
+    return replace(hierarchy, levels=kept)
 
 
 def decide(screen: Screen, column: str, hierarchy: Hierarchy | None, *, keep: Collection[str] = ()) -> None:

@@ -14,13 +14,13 @@ from indistinct.web.deciding import with_levels
 from indistinct.web.files import DOWNLOADS, key_of_downloads, safe_name, uploaded_path
 from indistinct.web.frame import Screen
 from indistinct.web.steps.hierarchies.declarations import (
-    BUILDERS,
     NONE,
     builder_of,
     builders_for,
     columns_with_hierarchies,
     describe_hierarchy,
     helps,
+    meaning_of,
     remark,
     show_path,
 )
@@ -181,7 +181,7 @@ def _draw_builder(screen: Screen, column: str, fit: HierarchyFit) -> None:
         chosen,
         lambda kind: _begin(screen, column, kind),
         name="builder",
-        hint=BUILDERS[chosen].meaning,
+        hint=meaning_of(chosen),
     )
     draw_fields(screen, column, hierarchy)
 

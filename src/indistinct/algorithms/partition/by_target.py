@@ -1,0 +1,233 @@
+"""Strict partitioning that takes, of all allowable cuts of a part, the one after which its targets are least mixed.
+
+Targets that are classes are mixed by their entropy, targets that are numbers by their squared deviation (LeFevre,
+DeWitt, Ramakrishnan 2008). Of cuts that are equally good, the one that loses least is taken.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from indistinct.algorithms.base import Problem
+from indistinct.algorithms.partition import _by_target_kernels as _kernels
+from indistinct.algorithms.partition._cut_order_kernels import NEVER
+from indistinct.algorithms.partition.by_depth import DepthParts, DepthSearch, Division
+from indistinct.algorithms.partition.by_loss import LossSearch
+from indistinct.errors import ParameterError
+from indistinct.frequencies.value import Classes
+from indistinct.machine.arrays import Codes, starts_of
+from indistinct.recoding.columns import QuasiColumn
+from indistinct.tables.domain import Domain, Kind
+
+Criterion = Literal["information-gain", "variance"]
+# Values of a target are whole numbers of so many bits at most, as long as their sum over a table fits a word.
+BITS_OF_VALUE, BITS_OF_SUM = 40, 62
+# Cuts of a target that is a quasi-identifier come after all others: they tell nothing of what predicts it.
+LAST = np.int64(1) << 61
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TargetCodes:
+    """A target: its code in each cell as compressed sparse rows with numbers of rows, and the domain of the codes."""
+
+    name: str
+    starts: Codes
+    codes: Codes
+    counts: Codes
+    size: int
+    domain: Domain | None
+
+    @property
+    def owners(self) -> Codes:
+        """Return the cell of every entry."""
+        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+
+
+def targets_of(names: Sequence[str], problem: Problem, ranks: Codes, classes: Classes) -> list[TargetCodes]:
+    """Return the targets of some cells: counted in histograms, or quasi-identifiers themselves."""
+    places = {column.name: place for place, column in enumerate(problem.columns)}
+    return [
+        _from_histogram(name, classes, problem.known)
+        if name not in places
+        else _from_ranks(problem.columns[places[name]], ranks[:, places[name]], classes)
+        for name in names
+    ]
+
+
+def _from_histogram(name: str, classes: Classes, known: Mapping[str, Domain]) -> TargetCodes:
+    histogram = classes.histograms[(name,)]
+    return TargetCodes(
+        name,
+        histogram.indptr.astype(np.int64),
+        histogram.codes.astype(np.int64),
+        histogram.counts.astype(np.int64),
+        len(histogram.reference),
+        known.get(name),
+    )
+
+
+def _from_ranks(column: QuasiColumn, ranks: Codes, classes: Classes) -> TargetCodes:
+    codes = column.by_rank[ranks.astype(np.int64)].astype(np.int64)
+    counts = classes.sizes.astype(np.int64)
+    return TargetCodes(column.name, np.arange(len(codes) + 1), codes, counts, len(column.domain), column.domain)
+
+
+def search_by_target(
+    criterion: Criterion,
+    names: Sequence[str],
+    problem: Problem,
+    ranks: Codes,
+    classes: Classes,
+    losses: LossSearch,
+) -> DepthSearch:
+    """Return the search for the cuts of some cells after which their targets are least mixed."""
+    targets = targets_of(names, problem, ranks, classes)
+    measure: _Measure = Entropy.of(targets) if criterion == "information-gain" else Variance.of(targets)
+    own = np.array([column.name in names for column in problem.columns])
+    return _TargetSearch(losses, measure, own)
+
+
+class _Measure(Protocol):
+    """How mixed targets are."""
+
+    def weigh(self, parts: DepthParts, starts: Codes, losses: LossSearch, weights: Codes) -> None:
+        """Write the weight of every candidate of the parts that begin at some places."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entropy:
+    """The entropy of targets on both sides; missing is a value of its own."""
+
+    entries: Any
+    targets: int
+
+    @classmethod
+    def of(cls, targets: Sequence[TargetCodes]) -> "Entropy":
+        """Join the values of all targets: a code belongs to one value of one target."""
+        bases = starts_of([each.size for each in targets])[:-1].tolist()
+        cells = np.concatenate([each.owners for each in targets])
+        order = np.argsort(cells, kind="stable")
+        codes = np.concatenate([each.codes + base for each, base in zip(targets, bases, strict=True)])
+        counts = np.concatenate([each.counts for each in targets])
+        start = starts_of(np.bincount(cells, minlength=len(targets[0].starts) - 1))
+        owner = np.repeat(np.arange(len(targets)), [each.size for each in targets])
+        return cls(_kernels.Entries(start, codes[order], counts[order], owner.astype(np.int64)), len(targets))
+
+    def weigh(self, parts: DepthParts, starts: Codes, losses: LossSearch, weights: Codes) -> None:
+        """Write the mean entropy of the two sides of every candidate."""
+        largest = _most_between(starts, np.diff(self.entries.start)[parts.items])
+        number = min(len(self.entries.target), largest)
+        work = _segments(losses, starts, number, len(self.entries.target), self.targets)
+        where = (parts.rows, parts.items, starts, losses.smallest, losses.costs.fields, losses.costs.trees)
+        _kernels.weigh_by_entropy(*where, self.entries, losses.orders(starts), work, weights)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Variance:
+    """The squared deviation of targets from the means of both sides; missing values are left out."""
+
+    moments: Any
+
+    @classmethod
+    def of(cls, targets: Sequence[TargetCodes]) -> "Variance":
+        """Add up the values of each target in each cell, as whole numbers; each target weighs the same."""
+        cells = len(targets[0].starts) - 1
+        known, total = np.zeros((2, cells, len(targets)), dtype=np.int64)
+        scale = np.zeros(len(targets))
+        for place, target in enumerate(targets):
+            values, there = _whole_numbers(target)
+            owners, counts = target.owners[there], target.counts[there]
+            np.add.at(known[:, place], owners, counts)
+            np.add.at(total[:, place], owners, counts * values[there])
+            rows = max(int(counts.sum()), 1)
+            own = values[there].astype(np.float64)
+            deviation = float(counts @ (own - (counts @ own) / rows) ** 2)
+            scale[place] = rows / deviation if deviation > 0 else 0.0
+        return cls(_kernels.Moments(known, total, scale))
+
+    def weigh(self, parts: DepthParts, starts: Codes, losses: LossSearch, weights: Codes) -> None:
+        """Write by how much every candidate decreases the squared deviation."""
+        targets = len(self.moments.scale)
+        work = _segments(losses, starts, 2 * targets, 1, targets)
+        where = (parts.rows, parts.items, starts, losses.smallest, losses.costs.fields, losses.costs.trees)
+        _kernels.weigh_by_variance(*where, self.moments, losses.orders(starts), work, weights)
+
+
+def _whole_numbers(target: TargetCodes) -> tuple[Codes, Codes]:
+    """Return the value of every entry as a whole number, and which entries have one.
+
+    Raises `ParameterError` for a target that is neither numbers nor dates.
+    """
+    domain = target.domain
+    if domain is None or domain.kind is Kind.TEXT or domain.declared:
+        raise ParameterError.of(
+            "Mondrian",
+            "choose",
+            f"can be variance only for targets that are numbers or dates; {target.name!r} is not",
+            hint="use choose=information-gain",
+        )
+    line = domain.positions()
+    span, rows = float(line.max() - line.min()), int(target.counts.sum())
+    scale = 2.0 ** min(BITS_OF_VALUE, BITS_OF_SUM - rows.bit_length()) / span if span else 0.0
+    values = np.rint((line - line.min()) * scale).astype(np.int64)
+    return values[target.codes], target.codes >= int(domain.missing)
+
+
+def _most_between(starts: Codes, counts: Codes) -> int:
+    """Return the largest sum of the counts between two of some places."""
+    running = starts_of(counts)
+    return int(np.diff(running[starts]).max(initial=0))
+
+
+def _segments(losses: LossSearch, starts: Codes, numbers: int, codes: int, targets: int) -> Any:
+    """Return what a thread works in to weigh parts that begin at some places."""
+    positions = losses.positions
+
+    def zeros(*shape: int) -> Codes:
+        return np.zeros(shape, dtype=np.int64)
+
+    return _kernels.Segments(
+        segments=np.empty(int(np.diff(starts).max(initial=0)), dtype=np.int8),
+        sorted_ends=zeros(positions),
+        numbers=zeros(codes),
+        table=zeros(positions + 1, numbers),
+        left=zeros(2, numbers),
+        whole=zeros(2, numbers),
+        sides=zeros(2, targets),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _TargetSearch:
+    """How parts are weighed by targets, and by loss where these do not decide; cuts are those of the search by loss."""
+
+    losses: LossSearch
+    measure: _Measure
+    own: Codes
+    never: float = int(NEVER)
+
+    @property
+    def work(self) -> int:
+        """A cell is looked at twice as often as by the search by loss."""
+        return 2 * self.losses.work
+
+    def axes(self, chosen: Codes) -> Codes:
+        """Return the column of every candidate."""
+        return self.losses.axes(chosen)
+
+    def divide(self, parts: DepthParts, chosen: Codes) -> Division:
+        """Return the parts cut at their candidates."""
+        return self.losses.divide(parts, chosen)
+
+    def weigh(self, parts: DepthParts, first: int, last: int) -> Codes:
+        """Return the rank of every candidate: by its targets, then by its loss, then in the order of columns."""
+        loss = self.losses.weigh(parts, first, last)
+        weights = np.full_like(loss, NEVER)
+        self.measure.weigh(parts, parts.starts[first : last + 1], self.losses, weights)
+        weights[:, np.repeat(self.own, self.losses.positions)] += LAST
+        order = np.lexsort((loss, weights), axis=1)
+        ranks = np.empty_like(loss)
+        np.put_along_axis(ranks, order, np.broadcast_to(np.arange(loss.shape[1]), loss.shape), axis=1)
+        return np.where(loss == NEVER, NEVER, ranks)

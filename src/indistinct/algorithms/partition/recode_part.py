@@ -1,0 +1,207 @@
+"""Recode one part of a table: search, assignment, labels, and its rows by class.
+
+Parts are recoded in the same way by the engine on this machine and by a worker of a cluster: nothing here depends on
+where the rows of a part come from or go to.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from indistinct.algorithms.partition.by_passes import Judge, Top
+from indistinct.algorithms.partition.finish_parts import Assembled, Ends, FinishedPart, assemble_parts, finish_part
+from indistinct.algorithms.partition.keyed_columns import KeyedColumn
+from indistinct.frequencies.passes import LAST, MISSING, key_matrix
+from indistinct.frequencies.value import Classes, FrequencySet, Key
+from indistinct.hierarchy import Hierarchy
+from indistinct.machine.arrays import Codes
+from indistinct.metrics import SUMMED_BY_PART
+from indistinct.models.dropping import classes_to_drop
+from indistinct.recoding.assign import assign
+from indistinct.recoding.by_part import PartsElsewhere, PartStore, StoredPart
+from indistinct.recoding.class_rows import ClassRows, gather_classes
+from indistinct.recoding.outputs import MAIN, Assignment
+from indistinct.recoding.summary import Style
+from indistinct.schema import Schema
+from indistinct.tables.domain import Domain
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PartPlan:
+    """All that finishing a part needs beside its rows.
+
+    `keys` are the domains of what the model looks at, and `columns` those of the table in their order. Where somebody
+    `keeps_cuts`, a summary has them.
+    """
+
+    quasi: tuple[KeyedColumn, ...]
+    keys: Mapping[Key, Domain]
+    judge: Judge
+    hierarchies: Mapping[str, Hierarchy]
+    style: Style
+    schema: Schema
+    columns: tuple[str, ...]
+    keeps_cuts: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PartSummary:
+    """Facts of a recoded part that do not grow with its rows or classes.
+
+    `rows` are published, and `totals` are those of the metrics in `SUMMED_BY_PART`. `counters` say what the search did
+    or, under a recoding that was found before, what is not published: `uncovered` rows have values that nothing covers,
+    and `broken` classes with `dropped` rows would break the promise. `digest` is that of how the part was cut; `cuts`
+    are the cuts themselves, where they are kept.
+    """
+
+    rows: int
+    totals: tuple[Codes, ...]
+    counters: Counter[str]
+    digest: bytes = b""
+    cuts: StoredPart | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PublishedPart:
+    """A part as it is published: its classes with their rows, and what is told of it."""
+
+    classes: ClassRows
+    summary: PartSummary
+
+
+def publish_part(plan: PartPlan, _: int, rows: pa.Table) -> PublishedPart:
+    """Return the classes of the rows of one part; columns of `rows` that the plan does not know travel with them."""
+    counters: Counter[str] = Counter()
+    keys = key_matrix(rows, [column.keys for column in plan.quasi], range(len(plan.quasi)))
+    codes = {key: domain.encode(rows[key[0]]) for key, domain in plan.keys.items()}
+    part, owners = finish_part(plan.quasi, keys, codes, plan.judge, counters=counters)
+    del keys, codes
+    made = assemble_part(plan, part)
+    assignment = assign(made.frequencies, replace(made.recoding, schema=plan.schema))
+    owners = assignment.class_ids[made.cells[owners]]
+    classes = classes_of(plan, assignment, owners, rows)
+    summary = PartSummary(len(owners), _metric_totals(plan, assignment, owners, rows=len(rows)), counters)
+    cuts = stored_part(part)
+    return PublishedPart(classes, replace(summary, digest=cuts.digest(), cuts=cuts if plan.keeps_cuts else None))
+
+
+def assemble_part(plan: PartPlan, part: FinishedPart) -> Assembled:
+    """Return the recoding of a part."""
+    alone = Top()
+    # A value is missing in a column if it is in any part: what is published may have a column that says so.
+    missing = [np.full(int(each.low == MISSING and not each.has_domain), MISSING, np.uint64) for each in plan.quasi]
+    return assemble_parts(alone, [part], plan.quasi, hierarchies=plan.hierarchies, style=plan.style, behind=missing)
+
+
+def classes_of(
+    plan: PartPlan, assignment: Assignment, owners: Codes, rows: pa.Table, used: Codes | None = None
+) -> ClassRows:
+    """Return classes with their rows, given the class of each row; where some are `used`, it is one of those."""
+    outputs = assignment.layout.tables[MAIN].outputs
+    shown = pa.table(
+        {
+            each.name: each.values.take(pa.array(each.codes if used is None else each.codes[used]))
+            for each in outputs
+            if each.values is not None and each.codes is not None
+        }
+    )
+    names = {each.name: plan.columns.index(each.of) for each in outputs}
+    recoded = {column.keys.name for column in plan.quasi}
+    others = rows.select([name for name in rows.column_names if name not in recoded])
+    return gather_classes(shown, owners, others, sorted(names, key=lambda name: names[name]))
+
+
+def stored_part(part: FinishedPart) -> StoredPart:
+    """Return how a part was cut, without what was counted in it."""
+    return StoredPart(part.axis, part.cut, part.left, part.ends.starts, part.ends.keys)
+
+
+def finished_part(stored: StoredPart) -> FinishedPart:
+    """Return a part as it was cut; nothing is known of how many rows its classes have."""
+    ones = Classes(np.ones(len(stored.starts) - 1, dtype=np.int64))
+    return FinishedPart(stored.axis, stored.cut, stored.left, ones, Ends(stored.starts, stored.keys))
+
+
+def apply_part(plan: PartPlan, store: PartStore | PartsElsewhere, part: int, rows: pa.Table) -> PublishedPart:
+    """Return what a stored part makes of rows, without the classes that break the promise."""
+    stored = store.read(part)
+    stored.check_keys([len(column.quasi.domain) if column.has_domain else None for column in plan.quasi])
+    made = assemble_part(plan, finished_part(stored))
+    assignment = assign(made.frequencies, replace(made.recoding, schema=plan.schema))
+    regions, covered = locate_rows(plan, made, rows)
+    owners = np.where(covered, assignment.class_ids[made.cells[regions]], np.int32(-1))
+    size, broken, dropped = len(assignment.classes), 0, 0
+    while True:
+        classes = _classes(plan, owners, size, rows)
+        breaks = classes_to_drop(plan.judge.model, classes) & (classes.sizes > 0)
+        if not breaks.any():
+            break
+        broken, dropped = broken + int(breaks.sum()), dropped + int(classes.sizes[breaks].sum())
+        owners = np.where((owners >= 0) & breaks[owners], np.int32(-1), owners)
+    kept = np.flatnonzero(owners >= 0)
+    used = np.flatnonzero(np.bincount(owners[kept], minlength=size))
+    numbers = np.full(size, -1, dtype=np.int32)
+    numbers[used] = np.arange(len(used))
+    found = classes_of(plan, assignment, numbers[owners[kept]], rows.take(pa.array(kept)), used)
+    counters = Counter(uncovered=int((~covered).sum()), broken=broken, dropped=dropped)
+    totals = _metric_totals(plan, assignment, owners[kept], rows=len(rows))
+    return PublishedPart(found, PartSummary(len(kept), totals, counters))
+
+
+def locate_rows(plan: PartPlan, made: Assembled, rows: pa.Table) -> tuple[Codes, Codes]:
+    """Return the region of every row, and whether what its class shows is true of the row."""
+    keys = key_matrix(rows, [column.table_keys for column in plan.quasi], range(len(plan.quasi)))
+    ranks, exact = np.empty(keys.shape, dtype=np.uint32), np.ones(keys.shape, dtype=bool)
+    inside = np.ones(len(keys), dtype=bool)
+    for index, (column, known) in enumerate(zip(plan.quasi, made.some, strict=True)):
+        own = keys[:, index]
+        if column.has_domain:
+            ranks[:, index] = np.where(own == LAST, 0, own)
+            inside &= own != LAST  # a name that the first table did not have
+            if column.keys.between:
+                known_alone = replace(column.keys, between=False)
+                exact[:, index] = known_alone.keys(rows[column.keys.name]) != LAST
+            continue
+        found = np.minimum(np.searchsorted(known, own), len(known) - 1)
+        ranks[:, index], exact[:, index] = found, known[found] == own
+        inside &= own <= known[-1]
+    regions = made.recoding.cuts.locate(ranks)
+    for index, recoded in enumerate(made.recoding.columns):
+        codes = made.recoding.values[regions, index]
+        own = ranks[:, index].astype(np.int64)
+        inside &= recoded.summary.covers(codes, own, floor=recoded.floor)
+        # A value between two that are known has the rank of the larger: a range that begins there does not cover it.
+        inside &= exact[:, index] | (own > recoded.summary.low[codes])
+    return regions, inside
+
+
+def _classes(plan: PartPlan, owners: Codes, size: int, rows: pa.Table) -> Classes:
+    """Return the classes of rows, with what the model looks at beside the whole table."""
+    chosen = np.flatnonzero(owners >= 0)
+    own = owners[chosen]
+    histograms = {}
+    for key, domain in plan.keys.items():
+        codes = domain.encode(rows[key[0]])[chosen]
+        whole = plan.judge.whole.histograms[key]
+        one = np.arange(len(codes) + 1, dtype=np.int64)
+        single = replace(whole, indptr=one, codes=codes.astype(np.int32), counts=np.ones(len(codes), dtype=np.int64))
+        histograms[key] = single.regroup(own.astype(np.int32), size)
+    return Classes(np.bincount(own, minlength=size), histograms)
+
+
+def _metric_totals(plan: PartPlan, assignment: Assignment, owners: Codes, *, rows: int) -> tuple[Codes, ...]:
+    """Return the totals of additive metrics over a part with `rows` rows, given the class of each published row.
+
+    Widths are shares of the extent of the whole table.
+    """
+    columns = tuple(
+        column if quasi.has_domain else replace(column, span=quasi.quasi.span)
+        for column, quasi in zip(assignment.columns, plan.quasi, strict=True)
+    )
+    sizes = np.bincount(owners, minlength=len(assignment.classes))
+    whole = FrequencySet((), np.zeros((1, 0), dtype=np.int32), Classes(np.array([rows])))
+    part = replace(assignment, columns=columns, classes=Classes(sizes), frequencies=whole)
+    return tuple(metric.totals(part) for metric in SUMMED_BY_PART)

@@ -1,0 +1,70 @@
+"""Help texts: an example first, and the options that most users need; `--help-all` shows every option."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+HELP_NAMES = ["-h", "--help"]
+HELP_ALL = "--help-all"
+
+# One command line for each command, as its help shows it.
+EXAMPLES = {
+    "inspect": "indistinct inspect patients.csv -o policy.toml",
+    "compare": "indistinct compare policy.toml --algorithms mondrian,optimal -o folder",
+    "explore": "indistinct explore policy.toml --svg lattice.svg",
+    "anonymize": "indistinct anonymize a.csv --quasi age,sex --model k-anonymity:k=5 -o b.csv",
+    "apply": "indistinct apply recoding.json july.csv -o release.csv",
+    "verify": "indistinct verify release.csv --policy policy.toml",
+    "codebook": "indistinct codebook release.csv -o codebook.csv",
+    "measure": "indistinct measure release.csv --policy policy.toml --original patients.csv",
+    "distributions": "indistinct distributions release.csv --policy policy.toml --original a.csv",
+    "classify": "indistinct classify release.csv --policy policy.toml --target disease",
+    "query": 'indistinct query release.csv "SELECT COUNT(*) WHERE age > 30" --policy p.toml',
+    "assess": "indistinct assess release.csv --policy policy.toml --profile public",
+    "attack": "indistinct attack all release.csv --policy policy.toml --original a.csv",
+    "report": "indistinct report release.csv --policy policy.toml -o report.html",
+    "scan": "indistinct scan release.csv --original patients.csv --policy policy.toml",
+    "dbt": "indistinct dbt policy.toml -o tests/",
+    "serve": "indistinct serve --demo",
+    "ledger": "indistinct ledger show releases.ledger",
+    "generate": "indistinct generate patients --rows 1000 -o patients.csv",
+}
+
+# Parameters of commands that `--help` leaves out: reading and writing unusual files, earlier releases, fine tuning.
+RARELY_USED = frozenset(
+    """
+    dates missing transform ledger encoding thousands sheet comment nameless version header codes trim columns
+    skip_rows text type table query output_table output_delimiter output_decimal output_encoding bom for_spreadsheet
+    guard_formulas ranges smallest_count partition_by previous previous_input accept_overlap fresh pseudonym importance
+    levels target node population sample seed verbose save_recoding memory delimiter numeric suda unique_sets
+    sampling_fraction most_below recoding chart seconds workload learn
+    """.split()  # noqa: SIM905
+)
+
+
+def arrange_help(root: Any, arguments: Sequence[str]) -> list[str]:
+    """Hide options that are rarely used, unless `--help-all` asks for them; return the arguments with `--help` for it.
+
+    `root` is the group of all commands. Hidden options work as the others do.
+    """
+    show_all = HELP_ALL in arguments
+    for name, command in root.commands.items():
+        hidden = [] if show_all else list(_rarely_used(command))
+        for option in hidden:
+            option.hidden = True
+        context = command.context_class(command, info_name=name, help_option_names=HELP_NAMES)
+        for option in (*command.params, *filter(None, [command.get_help_option(context)])):
+            if getattr(option, "is_flag", False) and option.metavar is None:
+                option.metavar = ""
+        if name in EXAMPLES:
+            command.help = f"Example: {EXAMPLES[name]}\n\n{command.help or ''}"
+        if hidden:
+            flags = " ".join(option.opts[0] for option in hidden)
+            command.epilog = f"{len(hidden)} more options, explained by indistinct {name} {HELP_ALL}: {flags}"
+    return ["--help" if each == HELP_ALL else each for each in arguments]
+
+
+def _rarely_used(command: Any) -> Iterator[Any]:
+    """Yield the options of a command that `--help` leaves out."""
+    for option in command.params:
+        if option.param_type_name == "option" and option.name in RARELY_USED:
+            yield option

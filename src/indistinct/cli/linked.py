@@ -1,0 +1,285 @@
+"""Commands on several tables about the same people: what they do where the policy has `[tables.NAME]`."""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from indistinct.cli.options import Flags
+from indistinct.cli.screen import note, print_json, progress, show
+from indistinct.document.blocks import Grid, grid
+from indistinct.errors import ParameterError, VerificationError
+from indistinct.figures import percent
+from indistinct.settings import FLAGS
+
+if TYPE_CHECKING:
+    from indistinct.linked.assess import LinkedAssessment
+    from indistinct.linked.folder import ReleaseFolder
+    from indistinct.linked.publishing import LinkedRelease
+    from indistinct.linked.verify import LinkedVerdict
+
+ALLOWED = ("as_json", "show_values", "verbose", "engine")
+"""Shared flags that commands on several tables take."""
+
+
+def is_linked(policy: Path | str | None) -> bool:
+    """Return whether a file is a policy of several tables; every other one goes the way of one table."""
+    if policy is None or Path(policy).suffix.lower() != ".toml":
+        return False
+    from indistinct.linked.policy import is_linked_policy
+
+    return is_linked_policy(policy)
+
+
+def refuse_flags(flags: Flags, **options: Any) -> None:
+    """Raise for the first flag or option that is not possible with several tables."""
+    shared = {FLAGS[f.name].option: getattr(flags, f.name) for f in fields(flags) if f.name not in ALLOWED}
+    own = {f"--{name.replace('_', '-')}": value for name, value in options.items()}
+    for name, value in {**shared, **own}.items():
+        if value not in (None, False, [], FLAGS[name.strip("-")].default if name.strip("-") in FLAGS else None):
+            raise ParameterError(
+                f"{name} is not possible with a policy of several tables", hint="leave it out, or change the policy"
+            )
+    from indistinct.linked.publishing import check_engine
+
+    check_engine(flags.engine or "auto")
+
+
+def refuse_linked(path: Path, what: str) -> None:
+    """Raise where a command that several tables do not have is given their policy, folder or certificate."""
+    folder = path if path.is_dir() else path.parent
+    named = path.is_dir() or path.name == "certificate.json"
+    if is_linked(path) or (named and (folder / "certificate.json").is_file()):
+        raise ParameterError(
+            f"{what} is not possible with a release of several tables",
+            hint="publish all of them anew: pseudonyms are drawn anew for each release",
+        )
+
+
+def anonymize_linked(policy: Path, flags: Flags, output: str | None, *, overwrite: bool, **options: Any) -> None:
+    """Publish several tables, and say what was published."""
+    refuse_flags(flags, **options)
+    from indistinct.linked.policy import read_linked_policy
+    from indistinct.linked.publishing import publish_linked
+
+    written = read_linked_policy(policy)
+    folder = written.output if output is None else Path(output)
+    if folder is None:
+        raise ParameterError(
+            "no output is given", hint='say where the release goes: [output] folder = "release/", or -o'
+        )
+    with progress("anonymizing") as share:
+        release = publish_linked(written, folder=folder, overwrite=overwrite, progress=share)
+    for warning in release.certificate.warnings:
+        note(warning)
+    if flags.as_json:
+        print_json({"folder": str(folder), **release.certificate.to_json()})
+        return
+    show(*_published(release, folder))
+
+
+def _published(release: "LinkedRelease", folder: Path) -> list[str | Grid]:
+    certificate = release.certificate
+    rows = []
+    for name, entry in certificate.tables.items():
+        hidden = "few" if entry.suppressed_rows is None else f"{entry.suppressed_rows:,}"
+        known = (
+            "all columns that identify" if entry.people else "nothing" if entry.knows is None else f"{entry.knows} rows"
+        )
+        rows.append((name, f"{entry.rows:,}", "" if entry.people else hidden, known))
+    dropped = "few" if certificate.suppressed_people is None else f"{certificate.suppressed_people:,}"
+    return [
+        f"{certificate.people:,} people published, {dropped} suppressed\n",
+        grid("", ("table", "rows", "suppressed", "attackers know"), rows, right=("rows", "suppressed"), most=len(rows)),
+        f"\n{certificate.model} is satisfied: the smallest group has {certificate.smallest_group:,} people",
+        *(f"assumed: {words}" for words in certificate.assumptions),
+        f"\nrelease  {folder}",
+    ]
+
+
+def _open_release(folder: Path, policy: Path) -> "tuple[Any, ReleaseFolder, dict[str, Any]]":
+    from indistinct.linked.folder import open_folder
+    from indistinct.linked.policy import read_linked_policy
+
+    written = read_linked_policy(policy)
+    found = open_folder(folder, written)
+    return written, found, found.read()
+
+
+def verify_linked(folder: Path, policy: Path, flags: Flags, *, originals: bool, **options: Any) -> None:
+    """Check a release in a folder; exit 4 where anything is not satisfied."""
+    refuse_flags(flags, **options)
+    verdict = judged_folder(folder, policy, originals=originals)
+    if flags.as_json:
+        print_json({"folder": str(folder), **verdict.to_json()})
+    else:
+        rows = [(check.name, "yes" if check.holds else "NO", check.words) for check in verdict.checks]
+        table = grid("", ("check", "satisfied", "found"), rows, most=len(rows))
+        show(f"{folder}: {verdict.people:,} people\n", table, "\nsatisfied" if verdict.holds else "\nNOT satisfied")
+    if not verdict.holds:
+        raise typer.Exit(VerificationError.exit_code)
+
+
+def judged_folder(folder: Path, policy: Path, *, originals: bool) -> "LinkedVerdict":
+    """Return what is found about a release in a folder."""
+    from indistinct.linked.checking import check_release
+    from indistinct.linked.policy import read_linked_policy
+
+    with progress("verifying"):
+        return check_release(folder, read_linked_policy(policy), originals=originals)
+
+
+def assess_linked(
+    folder: Path | None,
+    policy: Path,
+    flags: Flags,
+    *,
+    knows: str,
+    chart: Path | None,
+    most_below: float | None,
+    **options: Any,
+) -> None:
+    """Say how many people are left among too few, by the number of known rows; exit 4 beyond a limit."""
+    refuse_flags(flags, **options)
+    from indistinct.linked.assess import assess_originals, assess_release, parse_known
+    from indistinct.linked.policy import read_linked_policy
+
+    known = parse_known(knows)
+    if chart is not None:
+        from indistinct.cli.output import check_picture
+
+        check_picture(chart, flag="--chart", overwrite=False)
+    with progress("assessing"):
+        if folder is None:
+            found = assess_originals(read_linked_policy(policy), known)
+        else:
+            written, _, tables = _open_release(folder, policy)
+            found = assess_release(written, tables, known)
+    if chart is not None:
+        from indistinct.cli.output import write_text
+
+        write_text(chart, _draw_known_rows(found), overwrite=False)
+    if flags.as_json:
+        print_json({"table": str(folder or policy), **found.to_json()})
+    else:
+        show(*_assessed(found))
+    worst = found.declared or max(found.risks, key=lambda risk: risk.share or 0.0, default=None)
+    if most_below is not None and worst is not None and (worst.share is None or worst.share > most_below):
+        raise typer.Exit(VerificationError.exit_code)
+
+
+def _assessed(found: "LinkedAssessment") -> list[str | Grid]:
+    pairs: dict[tuple[str, str], dict[bool, str]] = {}
+    for risk in found.risks:
+        words = "too many to count" if risk.share is None else percent(risk.share)
+        pairs.setdefault((risk.table, str(risk.known)), {})[risk.people_columns] = words
+    rows = [(name, known, shares.get(True, ""), shares.get(False, "")) for (name, known), shares in pairs.items()]
+    headings = ("table", "known rows", "with people columns", "rows alone")
+    table = grid("", headings, rows, right=headings[1:], most=len(rows))
+    lines: list[str | Grid] = [f"{found.people:,} people; share of them left among fewer than {found.k}:\n", table]
+    if found.declared is not None:
+        share = found.declared.share
+        words = "too many combinations to count" if share is None else f"{percent(share)} of the people"
+        lines.append(f"\nattackers with the declared knowledge: {words} below {found.k}")
+    return lines
+
+
+def attack_linked(
+    name: str, folder: Path, policy: Path, flags: Flags, *, seed: int | None, sample: int | None, **options: Any
+) -> None:
+    """Attack a release in a folder by known rows, and say how often that succeeds."""
+    refuse_flags(flags, **options)
+    from indistinct.linked.attack import ATTACKED_PEOPLE, attack_release, refuse_attack
+    from indistinct.linked.opening import open_linked
+
+    refuse_attack(name)
+    with progress("attacking"):
+        written, _, tables = _open_release(folder, policy)
+        found = attack_release(open_linked(written), tables, seed=seed, people=sample or ATTACKED_PEOPLE)
+    if flags.as_json:
+        print_json(found.to_json())
+        return
+    known = ", ".join(f"{rows} rows of {table}" for table, rows in found.known.items() if rows)
+    show(
+        f"{found.attack}: an attacker knows the people table's columns of each person{', ' if known else ''}{known}",
+        found.sentence,
+        f"the rows of another person leave one candidate in {percent(found.control)} of cases (control)",
+    )
+
+
+def measure_linked(folder: Path, policy: Path, flags: Flags, **options: Any) -> None:
+    """Say what a release in a folder cost, table by table."""
+    refuse_flags(flags, **options)
+    from indistinct.linked.measure import measure_release
+    from indistinct.linked.opening import open_linked
+
+    with progress("measuring"):
+        written, _, tables = _open_release(folder, policy)
+        found = measure_release(open_linked(written), tables)
+    if flags.as_json:
+        print_json({"folder": str(folder), **found.to_json()})
+        return
+    rows = [
+        (
+            each.table,
+            f"{each.rows:,}",
+            f"{each.original_rows:,}",
+            percent(each.deleted),
+            "" if each.loss is None else f"{each.loss:.3f}",
+        )
+        for each in found.tables
+    ]
+    headings = ("table", "rows", "of", "deleted", "loss")
+    table = grid("", headings, rows, right=headings[1:], most=len(rows))
+    show(table, f"\nmean loss {found.loss:.3f}: 0 where everything is published as it is, 1 where nothing is")
+
+
+def report_linked(folder: Path, policy: Path, flags: Flags, output: Path, *, overwrite: bool, **options: Any) -> None:
+    """Write one HTML page about a release in a folder."""
+    refuse_flags(flags, **options)
+    from indistinct.linked.report import report_folder
+    from indistinct.release.writing.files import write_atomically
+    from indistinct.release.writing.places import check_targets
+    from indistinct.release.writing.staging import filled
+
+    if output.suffix.lower() not in (".html", ".htm"):
+        raise ParameterError(f"the report {output} must end in .html", hint="for example -o report.html")
+    check_targets([output], sources=[policy], overwrite=overwrite)
+    from indistinct.linked.policy import read_linked_policy
+
+    with progress("reporting"):
+        made = report_folder(folder, read_linked_policy(policy))
+    write_atomically(output, filled(made.html), overwrite=overwrite)
+    documents: Mapping[str, Any] = made.documents
+    if flags.as_json:
+        print_json({"report": str(output), **documents})
+    else:
+        show(f"report  {output}")
+    if not made.holds:
+        note("the release is NOT satisfied: the report says why")
+        raise typer.Exit(VerificationError.exit_code)
+
+
+def _draw_known_rows(found: "LinkedAssessment") -> str:
+    """Return an SVG: a chart for attackers with and without people columns, a line a table."""
+    from indistinct.drawing.charts import draw
+    from indistinct.drawing.lines import line_charts
+
+    rows = [
+        {
+            "known rows": risk.known,
+            "attackers": "with people columns" if risk.people_columns else "rows alone",
+            "table": risk.table,
+            f"share below k = {found.k}": risk.share,
+        }
+        for risk in found.risks
+        if risk.share is not None and risk.known != "all"
+    ]
+    measure = f"share below k = {found.k}"
+    charts = line_charts(
+        rows, x=("known rows", "known rows"), across="attackers", lines="table", measures={measure: "linear"}
+    )
+    title = f"People left among fewer than {found.k}, by known rows"
+    return draw(charts, title=title, notes=[f"{found.people:,} people"], legend=[str(row["table"]) for row in rows])

@@ -1,0 +1,113 @@
+"""Tables of two columns and means by group from a bucketized or sliced release, whose links are broken inside buckets.
+
+Inside a bucket a reader knows how often each value occurs and not with which other. The expected number of rows with
+values x and y is the sum over buckets of n(x) × n(y) / n. It has no bias where columns are independent inside buckets;
+regressions over two slices would need the links, and are refused.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from indistinct.errors import ParameterError
+from indistinct.evaluation.analyze.columns import CategoryColumn, Floats, Integers, NumericColumn, StudyColumn
+from indistinct.evaluation.analyze.regression import interval_of
+from indistinct.evaluation.analyze.result import Interval
+from indistinct.evaluation.analyze.tables import Question, interval_of_share
+from indistinct.recoding.outputs import Buckets
+from indistinct.schema import BUCKET, COUNT
+
+
+def rows_of_slice(tables: Mapping[str, pa.Table], buckets: Buckets, name: str) -> pa.Table:
+    """Return the rows, with their bucket, of the table and slice that has a column; counted rows are repeated."""
+    if buckets.form == "multiset":
+        raise ParameterError(
+            "a release of multisets shows no rows of its quasi-identifiers",
+            hint="query estimates counts and means from it",
+        )
+    own = next((names for names in buckets.slices if name in names), None)
+    table = next((each for each in tables.values() if name in each.column_names), None)
+    if table is None:
+        raise ParameterError(
+            f"the release does not have the column {name!r}", hint="analyze columns that are published"
+        )
+    kept = table.select([*(own or (name,)), BUCKET])
+    if COUNT in table.column_names and own is not None:
+        times = np.asarray(table[COUNT].cast(pa.int64()), np.int64)
+        kept = kept.take(pa.array(np.repeat(np.arange(table.num_rows), times)))
+    return kept
+
+
+def in_one_slice(buckets: Buckets, names: tuple[str, ...]) -> bool:
+    """Return whether columns are in one slice, so that the release has their rows as the original does."""
+    return any(set(names) <= set(own) for own in buckets.slices)
+
+
+def expected_answer(
+    question: Question,
+    columns: Mapping[str, StudyColumn],
+    bucket_of: Mapping[str, pa.ChunkedArray],
+) -> dict[str, Interval]:
+    """Return the expected figures of a question over two slices; `bucket_of` has the buckets of each column's rows."""
+    first, second = (*question.columns, *question.by)
+    described, group = columns[first], columns[second]
+    numbers = pc.unique(pa.concat_arrays([*bucket_of[first].chunks, *bucket_of[second].chunks]))
+    places = {
+        name: np.asarray(pc.index_in(bucket_of[name].combine_chunks(), value_set=numbers)) for name in (first, second)
+    }
+    sizes = np.bincount(places[first], minlength=len(numbers)).astype(float)
+    if isinstance(described, CategoryColumn) and isinstance(group, CategoryColumn):
+        counts = (_counts(described, places[first], len(sizes)), _counts(group, places[second], len(sizes)))
+        return _expected_table((first, second), (described.categories, group.categories), counts, sizes)
+    if isinstance(described, NumericColumn) and isinstance(group, CategoryColumn) and question.kind == "mean":
+        counts_of_group = _counts(group, places[second], len(sizes))
+        return _expected_means(second, group.categories, described, places[first], counts_of_group)
+    raise ParameterError(
+        f"a {question.kind} over two slices cannot be estimated: inside a bucket their rows are not linked",
+        hint="tables of two categories and means by group can be",
+    )
+
+
+def _counts(column: CategoryColumn, place: Integers, buckets: int) -> Floats:
+    """Return the rows of each category in each bucket."""
+    known = column.released >= 0
+    joint = place[known] * len(column.categories) + column.released[known]
+    return np.bincount(joint, minlength=buckets * len(column.categories)).reshape(buckets, -1).astype(float)
+
+
+def _expected_table(
+    names: tuple[str, str],
+    categories: tuple[tuple[str, ...], tuple[str, ...]],
+    counts: tuple[Floats, Floats],
+    sizes: Floats,
+) -> dict[str, Interval]:
+    expected = (counts[0] / np.maximum(sizes, 1)[:, None]).T @ counts[1]
+    total = float(expected.sum())
+    return {
+        f"{names[0]}={own}, {names[1]}={other}": interval_of_share(float(expected[i, j]), total)
+        for i, own in enumerate(categories[0])
+        for j, other in enumerate(categories[1])
+        if expected[i, j] > 0
+    }
+
+
+def _expected_means(
+    name: str, categories: tuple[str, ...], numbers: NumericColumn, place: Integers, counts: Floats
+) -> dict[str, Interval]:
+    known = ~np.isnan(numbers.low)
+    values, place = numbers.low[known], place[known]
+    rows = np.bincount(place, minlength=len(counts)).astype(float)
+    mean_of, square_of = (
+        np.bincount(place, values**power, minlength=len(counts)) / np.maximum(rows, 1) for power in (1, 2)
+    )
+    weights = counts * (rows > 0)[:, None]
+    totals = weights.sum(axis=0)
+    answers = {}
+    for index, category in enumerate(categories):
+        if totals[index] > 1:
+            mean = float(weights[:, index] @ mean_of / totals[index])
+            variance = max(float(weights[:, index] @ square_of / totals[index]) - mean**2, 0.0)
+            answers[f"{name}={category}"] = interval_of(mean, float(np.sqrt(variance / totals[index])))
+    return answers

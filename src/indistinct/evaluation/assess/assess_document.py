@@ -1,0 +1,344 @@
+"""An assessment as a document: the risk before and after, what classes tell, rules of practice, and the verdict.
+
+Everything is read from the JSON of an assessment, so that a report that withholds a figure has a document without it.
+"""
+
+from collections.abc import Iterator, Mapping
+from itertools import takewhile
+from typing import Any
+
+from indistinct.document.blocks import (
+    Block,
+    Cell,
+    Document,
+    Figure,
+    Grid,
+    JsonValues,
+    Listing,
+    Paragraph,
+    Section,
+    Words,
+    grid,
+    listing,
+)
+from indistinct.evaluation.verdict import verdict_blocks
+from indistinct.evaluation.verdict_line import STATES
+from indistinct.figures import number, percent, plural, short
+
+TELLING = 0.5
+"""From this share of a sensitive value on, the classes that tell most of it are shown."""
+MAX_SETS_SHOWN = 10
+ONE_OF = {"rows": "row", "people": "person"}
+RISKS: tuple[tuple[str, tuple[str, ...], Words], ...] = (
+    ("rows", ("rows",), short),
+    ("{groups}", ("classes",), short),
+    ("{unit} in the smallest {group}", ("smallest_class",), short),
+    ("unique {unit}", ("uniques",), short),
+    ("prosecutor: highest risk", ("prosecutor", "highest"), percent),
+    ("prosecutor: average risk", ("prosecutor", "average"), percent),
+    ("prosecutor: share above {threshold}", ("prosecutor", "at_risk"), percent),
+    ("journalist: highest risk", ("journalist", "highest"), percent),
+    ("journalist: average risk", ("journalist", "average"), percent),
+    ("journalist: share above {threshold}", ("journalist", "at_risk"), percent),
+    ("marketer: average risk", ("marketer", "average"), percent),
+    ("unique in the population (Dankar)", ("population_uniques", "dankar"), percent),
+    ("expected to be found (weights)", ("individual", "expected"), short),
+)
+"""The figures of risk: what they are called, their path, and the form of the number."""
+OPTIONAL = ("population_uniques", "individual")
+"""Figures that have a row only where they were computed."""
+SENSITIVE: tuple[tuple[str, tuple[str, ...], Words], ...] = (
+    ("largest share of a value", ("largest_share",), percent),
+    ("mean largest share", ("mean_share",), percent),
+    ("{unit} whose {group} has one value", ("homogeneous",), percent),
+    ("l, distinct", ("l", "distinct"), short),
+    ("l, entropy", ("l", "entropy"), short),
+    ("c, recursive for l = 2", ("l", "recursive"), short),
+    ("t, equal distance", ("t", "equal"), short),
+    ("t, ordered distance", ("t", "ordered"), short),
+    ("t, hierarchical distance", ("t", "hierarchical"), short),
+    ("β", ("beta",), short),
+    ("δ", ("delta",), short),
+)
+UNBOUNDED = (("beta",), ("delta",))
+"""Figures that are null where they are infinite."""
+
+
+def assess_document(found: JsonValues, *, name: str = "", with_classes: bool = True) -> Document:
+    """Return an assessment as a document; `name` is the table's. Classes are named only `with_classes`."""
+    blocks: list[Block] = [*risk_blocks(found), *column_grids(found)]
+    for side in ("before", "after") if found.at("before") is not None else ("",):
+        blocks += _unique_sets(found, side)
+    blocks += attribute_blocks(found, telling=TELLING if with_classes else None)
+    blocks += practice_blocks(found)
+    blocks += limit_grids(found)
+    headline = size_in_words(found)
+    return Document(
+        f"{name}: {headline}" if name else f"Assessment of {headline}",
+        (Section("", "", tuple(blocks)), Section("verdict", "Verdict", verdict_blocks(found.at("verdict")))),
+    )
+
+
+def words_of_groups(found: JsonValues) -> dict[str, str]:
+    """Return the words for rows with equal quasi-identifiers, or for buckets, and for what is counted."""
+    group, groups = ("class", "classes") if found.at("form") is None else ("bucket", "buckets")
+    return {"group": group, "groups": groups, "unit": str(found.at("unit"))}
+
+
+def size_in_words(found: JsonValues) -> str:
+    """Return how large a table and its smallest class are, in one line."""
+    words, people = words_of_groups(found), found.at("unit") == "people"
+    whose = f" of {plural(found.at('members'), 'person', 'people')}" if people else ""
+    smallest = plural(found.at("smallest_class"), ONE_OF[words["unit"]], words["unit"])
+    groups = plural(found.at("classes"), words["group"], words["groups"])
+    return f"{plural(found.at('rows'), 'row')}{whose} in {groups}, the smallest of {smallest}"
+
+
+def risk_blocks(found: JsonValues) -> list[Block]:
+    """Return the risk of a table, what a journalist's risk rests on, and a count for comparison with sdcMicro."""
+    blocks: list[Block] = [risk_grid(found), *compatible_blocks(found)]
+    basis = found.at("journalist", "basis")
+    if found.at("form") is not None:
+        blocks.append(Paragraph("Buckets are not compared with a population: both attackers have the same risk."))
+    elif basis is not None:
+        blocks.append(Paragraph(f"Risk of a journalist: {basis}."))
+    return blocks
+
+
+def compatible_blocks(found: JsonValues) -> list[Block]:
+    """Return the count of sdcMicro, for comparison, where cells are suppressed."""
+    least = found.at("fewest_compatible")
+    if least is None:
+        return []
+    start = "Counted as sdcMicro does, where a suppressed cell matches everything"
+    return [Paragraph(f"{start}, each row fits at least {plural(least, 'row')}; this is no guarantee.")]
+
+
+def risk_grid(found: JsonValues) -> Grid:
+    """Return the risk of a table and, where it is known, that of its original before it."""
+    sides = ((), ("before",)) if found.at("before") is not None else ((),)
+    words = words_of_groups(found) | {"threshold": percent(found.at("threshold"))}
+    rows: list[tuple[Cell, ...]] = []
+    for called, path, form in RISKS:
+        if found.at(path[0]) is None or (path[0] in OPTIONAL and found.at(*path) is None):
+            continue
+        figures = [found.figure(*side, *path, words=_with_share(found, side, path, form)) for side in reversed(sides)]
+        rows.append((called.format(**words), *figures))
+    for size in found.at("class_sizes", "cumulative") or ():
+        path = ("class_sizes", "cumulative", size)
+        figures = [found.figure(*side, *path, words=percent) for side in reversed(sides)]
+        rows.append((f"in {words['groups']} of at most {size}", *figures))
+    headings = ("before", "after") if len(sides) > 1 else ("value",)
+    return grid("Risk of re-identification", ("figure", *headings), rows, right=headings, most=len(rows))
+
+
+def _with_share(found: JsonValues, side: tuple[str, ...], path: tuple[str, ...], form: Words) -> Words:
+    """Return the form of a figure: with its share of all members, or with how it was estimated, where that is known."""
+    members = found.at(*side, "members")
+    match path:
+        case ("uniques",) if members:
+            return lambda value: f"{short(value)} ({percent(value / members)})"
+        case ("population_uniques", _):
+            used = found.at(*side, "population_uniques", "used")
+            return lambda value: f"{percent(value)} ({used})"
+        case ("individual", _):
+            mean = found.at(*side, "individual", "mean")
+            return lambda value: f"{number(round(value, 3))} ({percent(mean)})"
+    return form
+
+
+def column_grids(found: JsonValues) -> list[Grid]:
+    """Return the risk without each column, and with the column published one level coarser."""
+    columns = found.at("columns")
+    if not columns:
+        return []
+    paths: tuple[tuple[tuple[str | int, ...], Words], ...] = (
+        (("removed", "average"), percent),
+        (("removed", "uniques"), short),
+        (("levels", 0, "average"), percent),
+    )
+    rows = [(name, *(found.figure("columns", name, *path, words=form) for path, form in paths)) for name in columns]
+    headings = ("average risk without it", f"unique {found.at('unit')} without it", "average risk one level up")
+    return [grid("What each quasi-identifier adds to the risk", ("column", *headings), rows, right=headings)]
+
+
+def _unique_sets(found: JsonValues, side: str) -> Iterator[Block]:
+    """Yield which columns make people special uniques, and which sets of columns single out most of them."""
+    start = ("before",) if side == "before" else ()
+    prefix = f"{side}: " if side else ""
+    special, sets = found.at(*start, "special_uniques"), found.at(*start, "unique_sets")
+    if special is not None:
+        yield Paragraph(
+            f"{prefix}{special['special_uniques']:,} special uniques in up to {special['size']} columns, highest score "
+            f"{short(special['highest_score'])}, highest DIS-SUDA {short(special['highest_dis_suda'])}"
+        )
+        shares = sorted(special["contributions"].items(), key=lambda each: -each[1])
+        path = (*start, "special_uniques", "contributions")
+        rows: list[tuple[Cell, ...]] = [(name, found.figure(*path, name, words=percent)) for name, _ in shares]
+        caption = f"{prefix}part of each column in the scores of special uniques"
+        yield grid(caption, ("column", "part of all scores"), rows, right=["part of all scores"])
+    if sets is not None:
+        unit = found.at(*start, "unit")
+        least = ", ".join(f"{each['smallest']:,} of {each['size']}" for each in found.at(*start, "column_sets"))
+        yield Paragraph(f"{prefix}the fewest {unit} that share values, by the number of columns: {least}")
+        yield _set_grid(found, (*start, "unique_sets", "sets"), sets, f"{prefix}sets of columns that single out {unit}")
+
+
+def _set_grid(found: JsonValues, path: tuple[str, ...], sets: Mapping[str, Any], caption: str) -> Grid:
+    rows: list[tuple[Cell, ...]] = [
+        (", ".join(each["columns"]), *(found.figure(*path, index, key) for key in ("unique", "minimal")))
+        for index, each in enumerate(sets["sets"])
+    ]
+    headings = ("unique", "unique in no part of them")
+    several = plural(len(rows), "set")
+    title = f"{caption}, of up to {sets['size']} ({several})"
+    return grid(title, ("columns", *headings), rows, right=headings, most=MAX_SETS_SHOWN)
+
+
+def attribute_blocks(found: JsonValues, *, telling: float | None) -> list[Block]:
+    """Return what classes tell of sensitive columns; classes are named from a share of `telling` on, None for none."""
+    columns = found.at("sensitive")
+    if not columns:
+        return []
+    blocks: list[Block] = [sensitive_grid(found)]
+    for name, each in columns.items():
+        if telling is not None and each.get("worst") and each["largest_share"] >= telling:
+            blocks.append(worst_grid(found, name))
+    return blocks
+
+
+def sensitive_grid(found: JsonValues, *, side: str | None = None) -> Grid:
+    """Return what classes tell of every sensitive column, of the table or of its original: `side` is "before"."""
+    start = () if side is None else (side,)
+    columns: Mapping[str, Any] = found.at(*start, "sensitive") or {}
+    words = words_of_groups(found)
+    rows: list[tuple[Cell, ...]] = []
+    for called, path, form in SENSITIVE:
+        cells = [_sensitive_figure(found, (*start, "sensitive", name), path, form) for name in columns]
+        if any(cell.value is not None or path in UNBOUNDED for cell in cells):
+            rows.append((called.format(**words), *cells))
+    caption = f"What a {words['group']} tells of sensitive columns" + (" in the original" if side else "")
+    return grid(caption, ("figure", *columns), rows, right=tuple(columns))
+
+
+def _sensitive_figure(found: JsonValues, start: tuple[str, ...], path: tuple[str, ...], form: Words) -> Figure:
+    if path == ("l", "recursive"):
+        each_l = found.at(*start, *path) or ()
+        index = next((index for index, each in enumerate(each_l) if each["l"] == 2), len(each_l))
+        return found.figure(*start, *path, index, "c", words=form)
+    return found.figure(*start, *path, words=form, **({"absent": "unbounded"} if path in UNBOUNDED else {}))
+
+
+def worst_grid(found: JsonValues, name: str) -> Grid:
+    """Return the classes that tell most of a sensitive column, by what they publish."""
+    worst = found.at("sensitive", name, "worst")
+    unit = str(found.at("unit"))
+    rows: list[tuple[Cell, ...]] = []
+    for index, each in enumerate(worst):
+        shown = ["missing" if value is None else str(value) for value in each["values"].values()]
+        path = ("sensitive", name, "worst", index)
+        figures = (found.figure(*path, "members"), found.figure(*path, "largest_share", words=percent))
+        rows.append((*shown, *figures, found.figure(*path, "distinct")))
+    counted = (unit, "largest share", "distinct values")
+    caption = f"The classes that tell most of {name}, by what they publish"
+    return grid(caption, (*worst[0]["values"], *counted), rows, right=counted)
+
+
+def practice_blocks(found: JsonValues) -> list[Block]:
+    """Return the rules of regulators and data holders, notes on those that are not passed, and their sources."""
+    rules = found.at("practice") or ()
+    rows: list[tuple[Cell, ...]] = [
+        (
+            rule["rule"],
+            rule["asks"],
+            found.figure("practice", index, "value"),
+            found.figure("practice", index, "status", words=_status),
+        )
+        for index, rule in enumerate(rules)
+    ]
+    headings = ("rule", "asks for", "found", "verdict")
+    table = grid("Rules of regulators and data holders", headings, rows, right=["found"], most=len(rows))
+    notes = [f"{rule['rule']}: {rule['note']}" for rule in rules if rule["note"] and _needs_note(rule)]
+    return [table, *listing(notes), Paragraph("Sources of these rules:"), Listing(_practice_sources(found))]
+
+
+def _needs_note(rule: Mapping[str, Any]) -> bool:
+    """Return whether a rule is answered by columns, or not at all: the note then says which columns, or why."""
+    return rule["rule"].startswith(("safe-harbor", "wp216")) and rule["status"] != "passed"
+
+
+def _practice_sources(found: JsonValues) -> tuple[str, ...]:
+    """Return the source of rules, each once, behind the first words of its rules."""
+    names: dict[str, list[str]] = {}
+    for rule in found.at("practice") or ():
+        names.setdefault(rule["source"], []).append(rule["rule"])
+    return tuple(f"{_beginning(rules)}: {source}" for source, rules in names.items())
+
+
+def _beginning(rules: list[str]) -> str:
+    """Return the words that names begin with, or all names where they have none in common.
+
+    >>> _beginning(["safe-harbor-ages", "safe-harbor-dates"]), _beginning(["cms-cells"])
+    ('safe-harbor', 'cms-cells')
+    """
+    together = zip(*(rule.split("-") for rule in rules), strict=False)
+    same = [parts[0] for parts in takewhile(lambda parts: len(set(parts)) == 1, together)]
+    return "-".join(same) or ", ".join(rules)
+
+
+def _status(status: str) -> str:
+    return "FAILED" if status == "failed" else status
+
+
+def limit_grids(found: JsonValues) -> list[Grid]:
+    """Return each limit of the profile that a table was assessed by, and what was found; nothing without one."""
+    gate = found.at("profile")
+    if gate is None:
+        return []
+    rows: list[tuple[Cell, ...]] = [
+        (
+            line["meaning"],
+            found.figure("profile", "lines", index, "limit", words=percent),
+            found.figure("profile", "lines", index, "value", words=percent, absent="not known"),
+            found.figure("profile", "lines", index, "state", words=lambda state: STATES[state]),
+            line["source"] or "a limit of your own",
+        )
+        for index, line in enumerate(gate["lines"])
+    ]
+    headings = ("limit", "at most", "found", "verdict", "source")
+    return [grid(f"Limits of the profile {gate['profile']}", headings, rows, right=("at most", "found"))]
+
+
+def membership_grid(found: JsonValues, *, groups: str) -> Grid:
+    """Return how many tuples a release makes possible, for each kind; `groups` are classes or buckets."""
+    kinds, group = list(found.content), "class" if groups == "classes" else "bucket"
+    lines: tuple[tuple[str, str], ...] = (
+        ("candidate tuples", "candidates"),
+        ("between, with a confidence of 95 %", "interval"),
+        ("original tuples among them", "originals"),
+        ("fake tuples", "fake"),
+        ("fake tuples for each original one", "fake_per_original"),
+        (f"originals that match one {group}", "unique_original"),
+        (f"matching {groups} of an original, mean", "mean_matching_original"),
+        (f"matching {groups} of a fake, mean", "mean_matching_fake"),
+    )
+    exact = all(found.at(kind, "exact") for kind in kinds)
+    rows: list[tuple[Cell, ...]] = [
+        (called, *(found.figure(kind, key, words=_membership_words(found, kind, key)) for kind in kinds))
+        for called, key in lines
+        if key != "interval" or not exact
+    ]
+    return grid("Tuples that the release makes possible", ("tuples", *kinds), rows, right=kinds)
+
+
+def _membership_words(found: JsonValues, kind: str, key: str) -> Words:
+    estimated = "" if found.at(kind, "exact") else " (estimated)"
+    originals = found.at(kind, "originals")
+    match key:
+        case "candidates" | "fake":
+            return lambda value: f"{number(round(value))}{estimated}"
+        case "interval":
+            return lambda ends: f"{number(round(ends[0]))} to {number(round(ends[1]))}"
+        case "unique_original" if originals:
+            return lambda value: f"{short(value)} ({percent(value / originals)})"
+    return short

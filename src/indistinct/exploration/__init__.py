@@ -1,0 +1,1 @@
+"""Looking around: scan a file for leaks, explore the lattice, compare algorithms and models."""

@@ -1,0 +1,61 @@
+"""Studies by a policy: its table is transformed as in its releases, and explored or compared as it says."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from indistinct.errors import ParameterError
+from indistinct.exploration.compare.compare import Comparison, compare
+from indistinct.exploration.explore import Exploration, explore
+from indistinct.job.opening import transform
+from indistinct.job.policy import Policy
+
+METRICS = ("loss", "discernibility")
+"""What a node costs where a policy does not say."""
+
+
+def transform_by_policy(source: Any, policy: Policy) -> Any:
+    """Return a table with its columns transformed as in the releases of a policy."""
+    return transform(source, policy.schema, policy.transformations, hierarchies=policy.hierarchies)
+
+
+def explore_by_policy(
+    source: Any, policy: Policy, *, metrics: Sequence[Any] | None = None, **options: Any
+) -> Exploration:
+    """Return every node of the lattice of a table, judged by what a policy asks for.
+
+    `metrics` take the place of those of the policy, and `options` are those of `explore`.
+    """
+    if policy.model is None:
+        raise ParameterError("no model is given", hint="say what must hold, for example --model k-anonymity:k=5")
+    return explore(
+        transform_by_policy(source, policy),
+        policy.schema,
+        model=policy.model,
+        hierarchies=policy.used_hierarchies,
+        suppression=policy.suppression,
+        metrics=metrics or policy.metrics or METRICS,
+        population=policy.population,
+        **options,
+    )
+
+
+def compare_by_policy(source: Any, policy: Policy, **options: Any) -> Comparison:
+    """Return what algorithms, models and budgets give on a table of which a policy says the rest.
+
+    `options` are those of `compare`, and take the place of what the policy says.
+    """
+    said: dict[str, Any] = {
+        "algorithms": [policy.algorithm],
+        "models": [policy.model],
+        "suppression": policy.suppression,
+        "metrics": policy.metrics or None,
+        "target": policy.target,
+    }
+    given = {key: value for key, value in options.items() if value is not None}
+    return compare(
+        transform_by_policy(source, policy),
+        policy.schema,
+        hierarchies=policy.used_hierarchies,
+        population=policy.population,
+        **(said | given),
+    )

@@ -1,0 +1,256 @@
+"""Compare algorithms, models and budgets on one table: what became of every point, and which no other one beats."""
+
+import csv
+import io
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from indistinct.algorithms.base import Progress
+from indistinct.errors import IndistinctError, InfeasibleError, ParameterError
+from indistinct.exploration.compare.folder import KeptTrials, private_folder
+from indistinct.exploration.compare.trials import (
+    Algorithms,
+    Budgets,
+    ComparedJob,
+    Metrics,
+    Models,
+    Point,
+    Trial,
+    metrics_of,
+    points_of,
+)
+from indistinct.exploration.compare.workers import try_points
+from indistinct.hierarchy import Hierarchy
+from indistinct.job.job import Job
+from indistinct.job.policy import predicted_column
+from indistinct.machine import arrays
+from indistinct.machine.arguments import with_checked_arguments
+from indistinct.schema import Schema, did_you_mean, require_schema
+from indistinct.tables import open_table
+
+Risk = Literal["highest", "average"]
+RISKS: tuple[Risk, ...] = ("highest", "average")
+COLUMNS = ("algorithm", "model", "suppression", "state", "reason", "rows", "suppressed", "classes", "smallest_class")
+FIGURES = (*COLUMNS, "highest_risk", "average_risk")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """Every point of a grid with the figures of its release, or the reason why there is none.
+
+    `metrics` says for each metric whether "min" or "max" is better; the first one ranks. `commands` has what makes the
+    release of each trial. `name` is what the table is called. Comparisons are for those who
+    have the table: figures of several releases together tell more about it than those of the one that is published.
+    """
+
+    name: str
+    rows: int
+    trials: tuple[Trial, ...]
+    metrics: Mapping[str, str]
+    commands: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.trials)
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{count} {state}" for state, count in self.counts.items())
+        return f"<Comparison of {len(self)} points: {counts}>"
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many points are done, infeasible and failed."""
+        states = [trial.state for trial in self.trials]
+        return {state: states.count(state) for state in ("done", "infeasible", "failed")}
+
+    @property
+    def exit_code(self) -> int:
+        """0 where some point has a release, else that of the errors: infeasible if all are."""
+        counts = self.counts
+        if counts["done"]:
+            return 0
+        return IndistinctError.exit_code if counts["failed"] else InfeasibleError.exit_code
+
+    def pareto(self, metric: str | None = None, *, risk: Risk = "highest") -> list[Trial]:
+        """Return the trials that no other one beats in metric and risk together, the best metric first.
+
+        Of trials that are equal in both the first one is named. Those that the metric says nothing of are left out.
+        """
+        name = self._name_of_metric(metric)
+        sign = -1 if self.metrics[name] == "max" else 1
+        ranked = [
+            (sign * value, danger, index)
+            for index, trial in enumerate(self.trials)
+            for value, danger in [(trial.metrics.get(name), _risk(trial, risk))]
+            if value is not None and danger is not None
+        ]
+        front, lowest = [], float("inf")
+        for _, danger, index in sorted(ranked):
+            if danger < lowest:
+                front.append(self.trials[index])
+                lowest = danger
+        return front
+
+    def table(self) -> list[dict[str, Any]]:
+        """Return one row a point, ready for a frame: its figures, each metric, and whether it is on the front."""
+        front = {id(trial) for trial in self.pareto()}
+        return [
+            {
+                **{name: figure for name, figure in trial.to_json().items() if name in FIGURES},
+                **{name: trial.metrics.get(name) for name in self.metrics},
+                "seconds": trial.seconds,
+                "pareto": id(trial) in front,
+                "command": command,
+            }
+            for trial, command in zip(self.trials, self.commands, strict=True)
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        points = []
+        for trial, row in zip(self.trials, self.table(), strict=True):
+            figures = {name: row[name] for name in COLUMNS}
+            risk = {name: _risk(trial, name) for name in RISKS}
+            rest = {"seconds": trial.seconds, "kept": trial.kept, "pareto": row["pareto"], "command": row["command"]}
+            points.append({**figures, "risk": risk, "metrics": dict(trial.metrics), **rest})
+        return {"input": self.name, "rows": self.rows, "metrics": dict(self.metrics), **self.counts, "points": points}
+
+    def to_csv(self) -> str:
+        """Return one line a point, below a line of names."""
+        rows, text = self.table(), io.StringIO()
+        writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        return text.getvalue()
+
+    def _name_of_metric(self, metric: str | None) -> str:
+        name = next(iter(self.metrics)) if metric is None else metric
+        if name not in self.metrics:
+            raise ParameterError(
+                f"the metric {name!r} was not compared",
+                hint=did_you_mean(name, self.metrics) or f"compared: {', '.join(self.metrics)}",
+            )
+        return name
+
+
+def python_call(point: Point) -> str:
+    """Return how the release of a point is made in Python, with the table, roles and hierarchies that were compared.
+
+    >>> python_call(Point("mondrian", "k-anonymity:k=5"))
+    "ind.anonymize(table, schema, hierarchies=hierarchies, model='k-anonymity:k=5', algorithm='mondrian')"
+    """
+    dropped = point.suppression.plain if point.suppression else None
+    given = {"model": point.model, "algorithm": point.algorithm, "suppression": dropped}
+    shown = ", ".join(f"{name}={value!r}" for name, value in given.items() if value is not None)
+    return f"ind.anonymize(table, schema, hierarchies=hierarchies, {shown})"
+
+
+def _risk(trial: Trial, risk: Risk) -> float | None:
+    return trial.highest_risk if risk == "highest" else trial.average_risk
+
+
+@with_checked_arguments
+def compare(
+    table: Any,
+    schema: Schema,
+    *,
+    algorithms: Algorithms,
+    models: Models = None,
+    suppression: Budgets = 0.0,
+    metrics: Metrics | None = None,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    target: str | None = None,
+    population: Any = None,
+    folder: str | Path | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    command: Callable[[Point], str] = python_call,
+) -> Comparison:
+    """Compare algorithms, models and suppression limits on one table, without publishing anything.
+
+    Each combination is a release that is made, verified, measured and assessed, then discarded. One that is infeasible
+    or fails has its reason in place of figures.
+
+    Parameters
+    ----------
+    table
+        Path, frame, or what `open` returned.
+    schema
+        Role of every column.
+    algorithms
+        Algorithms, as values, by name, or as one text such as ``"mondrian:relaxed=true,datafly"``.
+    models
+        Privacy models, likewise; None for algorithms with a privacy guarantee of their own.
+    suppression
+        Suppression limits as in `anonymize`, or a text of several, such as ``"0, 4 rows"``.
+    metrics
+        Metrics to measure; the first one ranks. By default a standard choice.
+    hierarchies
+        Generalization hierarchy of each column that has one.
+    target
+        Column of the classification metric, and of algorithms that have a target.
+    population
+        Table of the population from which `table` was drawn.
+    folder
+        Folder, made for its owner alone, that keeps results and gives them back when the same comparison runs again.
+    workers
+        Number of processes, by default one for each core; with 1 everything runs in this one.
+    progress
+        Called with the share of the work that is done.
+    command
+        Function that writes how a combination is repeated; by default as a call of Python.
+
+    Returns
+    -------
+    Comparison
+        Figures of every combination, or the reason why it has none.
+
+    Raises
+    ------
+    ParameterError
+        If an algorithm, model or metric is not known, or a parameter is not possible.
+    SchemaError
+        If roles and columns do not fit each other.
+    InputError
+        If the table cannot be read.
+
+    Examples
+    --------
+    >>> import indistinct as ind
+    >>> import pyarrow as pa
+    >>> table = pa.table({"age": [21, 22, 41, 42], "disease": ["flu", "cold", "flu", "flu"]})
+    >>> schema = ind.Schema(quasi=["age"], sensitive=["disease"])
+    >>> ind.compare(table, schema, algorithms="mondrian", models="k-anonymity:k=2, k-anonymity:k=9", workers=1)
+    <Comparison of 2 points: 1 done, 1 infeasible, 0 failed>
+    """
+    require_schema(schema)
+    points, chosen = points_of(algorithms, models, suppression), metrics_of(metrics)
+    if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
+        raise ParameterError(f"`workers` must be a whole number of at least 1; got {workers!r}", hint="leave it out")
+    wanted = predicted_column(target, chosen, schema=schema)
+    source = open_table(table)
+    job = Job(source, schema, hierarchies=dict(hierarchies or {}), target=wanted, population=population)
+    compared = ComparedJob(job, chosen)
+    kept = None if folder is None else KeptTrials(private_folder(Path(folder)), compared)
+    found: dict[Point, Trial] = {}
+    report = progress or (lambda _share: None)
+
+    def keep_trial(trial: Trial) -> None:
+        found[trial.point] = trial
+        if kept is not None and not trial.kept:
+            kept.keep(trial)
+        report(len(found) / len(points))
+
+    for trial in (kept.find(point) for point in points) if kept is not None else ():
+        if trial is not None:
+            keep_trial(trial)
+    ahead = [point for point in points if point not in found]
+    try_points(compared, ahead, workers=workers or arrays.workers(), tell=keep_trial)
+    return Comparison(
+        str(source.path or source.name or "table"),
+        source.rows,
+        tuple(found[point] for point in points),
+        {metric.name: metric.goal for metric in chosen},
+        tuple(map(command, points)),
+    )

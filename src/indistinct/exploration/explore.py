@@ -1,0 +1,457 @@
+"""The lattice as a value: every full-domain recoding with what a model and metrics say of it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from indistinct.algorithms.base import Progress
+from indistinct.algorithms.full_domain.node import ChosenNode, spell_node
+from indistinct.algorithms.full_domain.nodes import FullDomain
+from indistinct.algorithms.full_domain.objective import Objective, objective_of
+from indistinct.as_json import to_plain
+from indistinct.budget import AnyBudget, parse_budget
+from indistinct.document.blocks import Block, Document, Grid, Paragraph, document, grid
+from indistinct.document.result import Result
+from indistinct.drawing.charts import Chart
+from indistinct.drawing.lattice import Box, State, draw_lattice
+from indistinct.drawing.levels import level_meanings
+from indistinct.engines import closes_sources
+from indistinct.errors import Feasible, InfeasibleError, ParameterError
+from indistinct.figures import percent, plural, share_above, short
+from indistinct.frequencies.lattice import Lattice, Node, RolledUp
+from indistinct.hierarchy import Hierarchy
+from indistinct.job.job import count_for_search, problem_of
+from indistinct.machine.arguments import with_checked_arguments
+from indistinct.machine.arrays import Codes
+from indistinct.metrics import SHARES, Metric, parse_metric
+from indistinct.models import Model
+from indistinct.release.promise import judging
+from indistinct.schema import Schema, did_you_mean
+
+Row = dict[str, Any]
+SHOWN = 10
+"""So many nodes are shown in a notebook."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Exploration(Result):
+    """Every node of a lattice, in lexicographic order, and what its release would be.
+
+    `levels` holds one node a row, a level for each of `columns`. The other arrays have one entry a node: `satisfied`
+    (the model holds once `suppressed_rows` rows are dropped, which is within the budget, and some rows stay),
+    `minimal` (no node below it is satisfied), the number of released `classes`, the people in the `smallest_class`
+    (rows, unless the model counts something else), and the value of each of `metrics`. `meanings` says in words what
+    the levels of each column publish. Where the `unit` is people, all of these count people.
+    """
+
+    columns: tuple[str, ...]
+    heights: tuple[int, ...]
+    meanings: tuple[tuple[str, ...], ...]
+    model: str
+    rows: int
+    suppression: int
+    levels: Codes
+    satisfied: Codes
+    minimal: Codes
+    suppressed_rows: Codes
+    classes: Codes
+    smallest_class: Codes
+    metrics: Mapping[str, Codes]
+    goals: Mapping[str, str]
+    unit: str = "rows"
+
+    def __len__(self) -> int:
+        return len(self.levels)
+
+    @property
+    def risk(self) -> Codes:
+        """The highest prosecutor risk of each node: one over the people of its smallest released class."""
+        return np.divide(1.0, self.smallest_class, where=self.smallest_class > 0, out=np.zeros(len(self)))
+
+    def __repr__(self) -> str:
+        return f"<Exploration of {len(self)} nodes, {int(self.satisfied.sum())} of which satisfy {self.model}>"
+
+    def chart(self) -> Chart:
+        """Return the picture of the lattice."""
+        return Chart(self.to_svg())
+
+    def document(self) -> Document:
+        """Return what levels mean, the best nodes, and the best trade-offs between loss and risk."""
+        return exploration_document(self, most=SHOWN)
+
+    def nodes(self) -> list[Row]:
+        """Return one row a node, ready for a frame: node, height, what the model says, and each metric."""
+        return list(self._rows(np.arange(len(self))))
+
+    def node(self, levels: Sequence[int]) -> Row:
+        """Return the row of one node."""
+        return next(self._rows([self._place(levels)]))
+
+    def ranked(self, metric: str | None = None, *, first: int = 0, most: int | None = None) -> list[Row]:
+        """Return the rows with satisfied nodes first, the best under a metric at the top; some of them if asked."""
+        return list(self._rows(self._order(metric)[first : None if most is None else first + most]))
+
+    def best(self, metric: str | None = None) -> Row:
+        """Return the best satisfied node under a metric, the first one by default; ties go to the lower node."""
+        first = self._order(metric)[0]
+        if not self.satisfied[first]:
+            least = int(self.suppressed_rows.min())
+            raise InfeasibleError(
+                f"no node of the lattice satisfies {self.model} with at most {self.suppression:,} suppressed "
+                f"{self.unit}",
+                hint=f"the node that needs least suppresses {least:,} of {self.rows:,} {self.unit}",
+                feasible=Feasible(share=share_above(least, self.rows)),
+                least_suppressed_rows=least,
+            )
+        return next(self._rows([first]))
+
+    def pareto(self, metric: str | None = None) -> list[Row]:
+        """Return the satisfied nodes that no other one beats in metric and risk together, the best metric first.
+
+        Risk is the highest prosecutor risk of the release. Of nodes that are equal in both the lowest is named.
+        """
+        cost, risk = self._cost(metric), self.risk
+        order = [place for place in self._order(metric) if self.satisfied[place]]
+        front, lowest = [], np.inf
+        for place in sorted(order, key=lambda place: (cost[place], risk[place])):
+            if risk[place] < lowest:
+                front.append(place)
+                lowest = risk[place]
+        return list(self._rows(front))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON values; metrics that are not finite become None."""
+        best = self.best()["node"] if self.satisfied.any() else None
+        return {
+            "model": self.model,
+            "rows": self.rows,
+            "suppression": self.suppression,
+            "columns": [
+                {"name": name, "height": height, "levels": list(meanings)}
+                for name, height, meanings in zip(self.columns, self.heights, self.meanings, strict=True)
+            ],
+            "metrics": dict(self.goals),
+            "satisfied": int(self.satisfied.sum()),
+            "best": None if best is None else list(best),
+            "pareto": [list(row["node"]) for row in self.pareto()],
+            "nodes": [to_plain(row) for row in self.nodes()],
+        }
+
+    def to_svg(self, *, chosen: Sequence[int] | None = None, metric: str | None = None) -> str:
+        """Return the lattice as an SVG picture with the metric of each node; the chosen node, or the best, is marked.
+
+        Raises `ParameterError` for a lattice that no page could show.
+        """
+        name = self._name_of_metric(metric)
+        mark = f"best {name}" if chosen is None else "chosen"
+        if chosen is None and self.satisfied.any():
+            chosen = self.best(name)["node"]
+        marked = None if chosen is None else self._place(chosen)
+        axes = dict(zip(self.columns, self.meanings, strict=True))
+        boxes = [self._box(row, name, chosen=place == marked) for place, row in enumerate(self.nodes())]
+        budgeted = f"at most {self.suppression:,} of {self.rows:,} rows suppressed"
+        heading, figures = f"{self.model}, {budgeted}", (name, "suppressed rows")
+        return draw_lattice(axes, boxes, heading=heading, figures=figures, mark=mark)
+
+    def _box(self, row: Row, metric: str, *, chosen: bool) -> Box:
+        state: State = "minimal" if row["minimal"] else "satisfying" if row["satisfied"] else "outside"
+        told = [
+            *(f"{column}: {self.meanings[j][row['node'][j]]}" for j, column in enumerate(self.columns)),
+            "satisfies the model" + (", and nothing below does" if row["minimal"] else "")
+            if row["satisfied"]
+            else "does not satisfy the model within the budget",
+            f"{row['suppressed_rows']:,} {self.unit} suppressed, {row['classes']:,} classes, "
+            f"the smallest of {row['smallest_class']:,}",
+            *(f"{name}: {_number(row[name])}" for name in self.metrics),
+        ]
+        figures = (_number(row[metric]), f"{row['suppressed_rows']:,}")
+        return Box(row["node"], state, figures=figures, title="\n".join(told), chosen=chosen)
+
+    def _rows(self, places: Sequence[int] | Codes) -> Iterator[Row]:
+        risk = self.risk
+        for place in places:
+            node = tuple(self.levels[place].tolist())
+            yield {
+                "node": node,
+                "height": sum(node),
+                "satisfied": bool(self.satisfied[place]),
+                "minimal": bool(self.minimal[place]),
+                "suppressed_rows": int(self.suppressed_rows[place]),
+                "classes": int(self.classes[place]),
+                "smallest_class": int(self.smallest_class[place]),
+                "risk": float(risk[place]),
+                **{name: float(values[place]) for name, values in self.metrics.items()},
+            }
+
+    def _order(self, metric: str | None) -> Codes:
+        """Return the places of nodes: satisfied first, then by the metric, the height and the levels."""
+        return np.lexsort((np.arange(len(self)), self.levels.sum(axis=1), self._cost(metric), ~self.satisfied))
+
+    def _cost(self, metric: str | None) -> Codes:
+        name = self._name_of_metric(metric)
+        return -self.metrics[name] if self.goals[name] == "max" else self.metrics[name]
+
+    def _name_of_metric(self, metric: str | None) -> str:
+        name = next(iter(self.metrics)) if metric is None else metric
+        if name not in self.metrics:
+            raise ParameterError(
+                f"the metric {name!r} was not explored",
+                hint=did_you_mean(name, self.metrics) or f"explored: {', '.join(self.metrics)}",
+            )
+        return name
+
+    def _place(self, levels: Sequence[int]) -> int:
+        node = tuple(levels)
+        if node not in Lattice(self.heights):
+            shown = ", ".join(f"{name} 0 to {h}" for name, h in zip(self.columns, self.heights, strict=True))
+            raise ParameterError(
+                f"the node {spell_node(node)} lies outside the lattice, whose levels are {shown}",
+                hint="give one level for each quasi-identifier, in the order of the schema",
+            )
+        return int(np.ravel_multi_index(node, Lattice(self.heights).shape))
+
+
+def exploration_document(
+    found: Exploration, *, chosen: tuple[int, ...] | None = None, most: int | None = None
+) -> Document:
+    """Return a lattice as a document, with at most so many nodes, all if None; the `chosen` one has a star."""
+    satisfied, metric = int(found.satisfied.sum()), next(iter(found.metrics))
+    minimal = int(found.minimal.sum())
+    title = (
+        f"{plural(len(found), 'node')} over {', '.join(found.columns)}; {satisfied:,} satisfy {found.model} with at "
+        f"most {found.suppression:,} of {found.rows:,} {found.unit} suppressed, {minimal:,} of them minimal"
+    )
+    levels = [
+        (name, "; ".join(f"{level}: {word}" for level, word in enumerate(words)))
+        for name, words in zip(found.columns, found.meanings, strict=True)
+    ]
+    rows = found.ranked()
+    wanted = rows if most is None else (rows[: min(satisfied, most)] or rows[:most])
+    kind = "Satisfying nodes" if most is not None and satisfied else "Nodes"
+    star = "" if chosen is None else "; * is the chosen node"
+    blocks: list[Block] = [
+        grid("What the levels mean", ("column", "levels"), levels, most=len(levels)),
+        _node_grid(found, wanted, f"{kind}, the best {metric} first{star}", chosen),
+    ]
+    if len(wanted) < len(rows):
+        blocks.append(Paragraph(f"{len(wanted):,} of {len(rows):,} nodes shown; --all shows the others."))
+    if satisfied:
+        caption = f"Pareto front of {metric} against risk (one over the {found.unit} in the smallest class)"
+        blocks.append(_node_grid(found, found.pareto(), caption, chosen))
+    else:
+        least = int(found.suppressed_rows.min())
+        blocks.append(
+            Paragraph(
+                f"No node satisfies the model; the one that needs least suppresses {least:,} of {found.rows:,} "
+                f"{found.unit}."
+            )
+        )
+    return document(title, *blocks)
+
+
+def _node_grid(found: Exploration, rows: Sequence[Row], caption: str, chosen: tuple[int, ...] | None) -> Grid:
+    metrics = {name: percent if name in SHARES else short for name in found.metrics}
+    lines = [
+        (
+            ",".join(map(str, row["node"])) + (" *" if row["node"] == chosen else ""),
+            "minimal" if row["minimal"] else "yes" if row["satisfied"] else "no",
+            *(f"{row[key]:,}" for key in ("suppressed_rows", "classes", "smallest_class")),
+            *(words(row[name]) for name, words in metrics.items()),
+        )
+        for row in rows
+    ]
+    headings = ("suppressed", "classes", "smallest class", *found.metrics)
+    return grid(caption, ("node", "satisfied", *headings), lines, right=headings, most=len(lines))
+
+
+@with_checked_arguments
+@closes_sources
+def explore(
+    table: Any,
+    schema: Schema,
+    *,
+    model: Model | str,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    suppression: AnyBudget = 0.0,
+    metrics: Sequence[Metric | str] = ("loss", "discernibility"),
+    limit: int = 100_000,
+    progress: Progress | None = None,
+    population: Any = None,
+    engine: str = "auto",
+    memory: str | int | None = None,
+) -> Exploration:
+    """Evaluate every node of the generalization lattice of a table: privacy model, suppressed rows and metrics.
+
+    A node gives each quasi-identifier one level of its hierarchy (full-domain generalization). The metrics are those
+    that `measure` gives for the release of that node.
+
+    Parameters
+    ----------
+    table
+        Path, frame, or what `open` returned.
+    schema
+        Role of every column.
+    model
+        Privacy model that releases must satisfy.
+    hierarchies
+        Generalization hierarchy of each column that has one.
+    suppression
+        Suppression limit: a share, or a number such as ``"4 rows"``.
+    metrics
+        Metrics to compute for each node, by name or as values.
+    limit
+        Largest number of nodes.
+    progress
+        Called with the share of the work that is done.
+    population
+        Table of the population from which `table` was drawn, for models that compare with it. Loss is then weighed over
+        the values of the population too.
+    engine, memory
+        Where rows are counted, and the memory that it may use, as in `anonymize`.
+
+    Returns
+    -------
+    Exploration
+        One entry for each node; `Exploration.ranked` and `Exploration.best` order them.
+
+    Raises
+    ------
+    ParameterError
+        If the lattice has more than `limit` nodes, or a parameter is not possible.
+    InfeasibleError
+        If no release of this table can satisfy the model.
+    SchemaError
+        If roles and columns do not fit each other.
+    HierarchyError
+        If a hierarchy is broken or does not cover the values of its column.
+    InputError
+        If the table cannot be read.
+
+    Examples
+    --------
+    >>> import indistinct as ind
+    >>> import pyarrow as pa
+    >>> table = pa.table({"age": [21, 22, 41, 42], "disease": ["flu", "cold", "flu", "flu"]})
+    >>> schema = ind.Schema(quasi=["age"], sensitive=["disease"])
+    >>> decades = {"age": ind.Hierarchy.intervals([10, 20])}
+    >>> lattice = ind.explore(table, schema, model="k-anonymity:k=2", hierarchies=decades)
+    >>> len(lattice), lattice.best("loss")["node"]
+    (4, (1,))
+    """
+    chosen = _distinct([parse_metric(metric) if isinstance(metric, str) else metric for metric in metrics])
+    counted, model, declared = count_for_search(
+        table,
+        schema,
+        model=judging(model, schema),
+        hierarchies=hierarchies,
+        keys=tuple(key for metric in chosen for key in metric.keys),
+        population=population,
+        engine=engine,
+        memory=memory,
+    )
+    problem = problem_of(counted, model, declared, suppression=parse_budget(suppression)).seen_by(ChosenNode())
+    problem.require_possible()
+    space = FullDomain(problem)
+    _require_size(space.lattice, limit)
+    found = _Found(space, [objective_of(space, metric) for metric in chosen])
+    found.walk(progress or (lambda _share: None))
+    satisfied = found.suppressed <= space.allowed
+    return Exploration(
+        columns=tuple(schema.quasi),
+        heights=space.lattice.heights,
+        meanings=tuple(level_meanings(t, declared.get(t.column)) for t in space.taxonomies),
+        model=model.spec(),
+        rows=counted.frequencies.members,
+        unit=problem.unit,
+        suppression=problem.suppression,
+        levels=_freeze(space.lattice.nodes()),
+        satisfied=_freeze(satisfied),
+        minimal=_freeze(minimal_of(satisfied.reshape(space.lattice.shape)).reshape(-1)),
+        suppressed_rows=_freeze(found.suppressed),
+        classes=_freeze(found.classes),
+        smallest_class=_freeze(found.smallest),
+        metrics={metric.name: _freeze(values) for metric, values in zip(chosen, found.values, strict=True)},
+        goals={metric.name: metric.goal for metric in chosen},
+    )
+
+
+def _require_size(lattice: Lattice, limit: int) -> None:
+    if lattice.size > limit:
+        raise ParameterError(
+            f"the lattice has {lattice.size:,} nodes, more than the limit of {limit:,}",
+            hint="give hierarchies fewer levels, leave out a quasi-identifier, or search with the algorithm optimal",
+        )
+
+
+def minimal_of(satisfied: Codes) -> Codes:
+    """Return which nodes are satisfied while no node below them is, in an array of the lattice's shape."""
+    reached = satisfied.copy()  # the node itself or any node below it
+    for axis in range(reached.ndim):
+        np.logical_or.accumulate(reached, axis=axis, out=reached)
+    below = np.zeros_like(reached)
+    for axis in range(reached.ndim):
+        upper, lower = [slice(None)] * reached.ndim, [slice(None)] * reached.ndim
+        upper[axis], lower[axis] = slice(1, None), slice(None, -1)
+        below[tuple(upper)] |= reached[tuple(lower)]
+    return satisfied & ~below
+
+
+class _Found:
+    """What a walk over all nodes fills in, by the place of a node in lexicographic order."""
+
+    def __init__(self, space: FullDomain, objectives: Sequence[Objective]) -> None:
+        self.space, self.objectives = space, objectives
+        size = space.lattice.size
+        self.suppressed, self.classes, self.smallest = (np.zeros(size, dtype=np.int64) for _ in range(3))
+        self.values = [np.zeros(size) for _ in objectives]
+
+    def walk(self, progress: Progress) -> None:
+        """Walk over all nodes: each is rolled up from a neighbour one step finer, and a path of them is kept."""
+        space, lattice, done = self.space, self.space.lattice, 0
+        # Columns with many values go up first, so that most nodes come from a neighbour with few classes.
+        order = sorted(range(len(lattice.heights)), key=lambda j: -len(space.taxonomies[j].ancestors))
+        ahead: list[tuple[RolledUp | None, Node, int]] = [(None, space.cells.base.levels, 0)]
+        while ahead:
+            finer, node, first = ahead.pop()
+            rolled = space.cells.base if finer is None else space.cells.roll_up(finer, node)
+            self.look(rolled)
+            done += 1
+            if done % 64 == 0:
+                progress(done / lattice.size)
+            for place in range(first, len(order)):
+                j = order[place]
+                if node[j] < lattice.heights[j]:
+                    ahead.append((rolled, (*node[:j], node[j] + 1, *node[j + 1 :]), place))
+
+    def look(self, rolled: RolledUp) -> None:
+        """Write down what the classes of a node say."""
+        place = int(np.ravel_multi_index(rolled.levels, self.space.lattice.shape))
+        broken = self.space.outside(rolled)
+        kept = self.space.problem.model.people(rolled.classes)[~broken & (rolled.classes.sizes > 0)]
+        self.suppressed[place] = rolled.classes.members_of(broken)
+        self.classes[place], self.smallest[place] = len(kept), kept.min() if len(kept) else 0
+        for objective, values in zip(self.objectives, self.values, strict=True):
+            values[place] = objective.sign * objective.score(rolled, broken)
+
+
+def _distinct(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
+    names = [metric.name for metric in metrics]
+    if not names or len(set(names)) < len(names):
+        raise ParameterError(
+            "`metrics` must name at least one metric, and each once", hint='for example ("loss", "discernibility")'
+        )
+    return tuple(metrics)
+
+
+def _freeze(values: Codes) -> Codes:
+    values.setflags(write=False)
+    return values
+
+
+def _number(value: float) -> str:
+    if not isfinite(value):
+        return "–"
+    return f"{value:,.0f}" if abs(value) >= 1000 or float(value).is_integer() else f"{value:.3g}"

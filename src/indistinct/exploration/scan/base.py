@@ -1,0 +1,225 @@
+"""What every check of a published file is given and what it reports.
+
+A check sees a file as its readers could, whichever algorithm and engine made it; the original and the roles of its
+columns, where they are known, tell what should not be there. No finding holds a cell's value.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import pyarrow as pa
+
+from indistinct.as_json import AsJson
+from indistinct.figures import plural
+from indistinct.hierarchy import Hierarchy
+from indistinct.release.verification.evidence import BOUNDS, COMPANIONS
+from indistinct.schema import Schema
+from indistinct.tables import Table
+
+Kind = Literal["delimited", "parquet", "arrow", "excel", "statistics", "pickle", "zip", "frame"]
+STORED: tuple[Kind, ...] = ("parquet", "arrow", "frame")
+"""What keeps dictionaries and metadata beside its cells."""
+
+NAMELESS = ""
+"""The name of a column that has none."""
+
+
+class Severity(StrEnum):
+    """How sure it is that a finding betrays somebody: a leak does, a suspicion may, a note says what else is there."""
+
+    LEAK = "leak"
+    SUSPICION = "suspicion"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding(AsJson):
+    """What a check found: how bad it is, where, how often, in a sentence, and what to do about it.
+
+    `place` is a column or a part of the file, `count` how many rows, values or bytes it concerns. `check` is the name
+    of the check, which the scan fills in.
+    """
+
+    in_json: ClassVar[str] = "check severity place count sentence remedy"
+    severity: Severity
+    place: str
+    count: int
+    sentence: str
+    remedy: str
+    check: str = ""
+
+
+def leak(place: str, count: int, sentence: str, remedy: str) -> Finding:
+    """Return a finding that betrays somebody."""
+    return Finding(Severity.LEAK, place, count, sentence, remedy)
+
+
+def suspicion(place: str, count: int, sentence: str, remedy: str) -> Finding:
+    """Return a finding that may betray somebody."""
+    return Finding(Severity.SUSPICION, place, count, sentence, remedy)
+
+
+def note(place: str, count: int, sentence: str, remedy: str) -> Finding:
+    """Return a finding that says what else is there."""
+    return Finding(Severity.NOTE, place, count, sentence, remedy)
+
+
+def bytes_behind(count: int, what: str) -> Iterator[Finding]:
+    """Yield a leak where bytes follow the end of what a file holds."""
+    if count:
+        sentence = f"{plural(count, 'byte')} follow the end of the {what}, which readers do not show"
+        yield leak("the end of the file", count, sentence, "write the published rows into a new file")
+
+
+def unused_ranges(used: Iterable[tuple[int, int]], size: int) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of the first `size` bytes of a file that none of the used ranges covers.
+
+    >>> list(unused_ranges([(6, 8), (0, 4), (1, 3)], 10))
+    [(4, 6), (8, 10)]
+    """
+    last = 0
+    for start, end in sorted(used):
+        if min(start, size) > last:
+            yield last, min(start, size)
+        last = max(last, end)
+    if size > last:
+        yield last, size
+
+
+@dataclass(frozen=True, slots=True)
+class NotChecked(AsJson):
+    """Something that was not looked at, and why."""
+
+    what: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FilePart:
+    """Bytes of a file, decompressed; in `words`, which are text and no packed cells, short values can be told."""
+
+    place: str
+    content: bytes
+    words: bool = True
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Opened:
+    """A published file, read and not run.
+
+    `table` has every column with its metadata and dictionaries as they are stored, None where cells are not read.
+    `inside` is what only checks of this kind of file look at. `unread` are cells that were not read, `not_checked` is
+    what else was not looked at. `rows` is how many rows the file has, where `table` has only some of them.
+    `gzip` is the header of a compressed file, and `strays` are the bytes of an archive that belong to no entry.
+    """
+
+    kind: Kind
+    table: pa.Table | None
+    parts: tuple[FilePart, ...] = ()
+    inside: Any = None
+    gzip: Any = None
+    strays: Any = None
+    not_checked: tuple[NotChecked, ...] = ()
+    unread: tuple[NotChecked, ...] = ()
+    rows: int | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScannedFile:
+    """A published file under scan, and what is known beside it: its original, the roles there, the hierarchies.
+
+    `transformed` is the original with its columns transformed as in the release, where that is known. `suggested` are
+    the columns without a declared role that point at people by an inspection, each with the reason, and
+    `suggested_schema` and `suggested_hierarchies` are what the inspection of the original suggests, where no roles are
+    declared.
+    """
+
+    file: Opened
+    path: Path | None = None
+    original: Table | None = None
+    schema: Schema | None = None
+    hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
+    transformed: Table | None = None
+    suggested: Mapping[str, str] = field(default_factory=dict)
+    suggested_schema: Schema | None = None
+    suggested_hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
+
+    @property
+    def roles(self) -> Schema | None:
+        """Return the declared roles of the original's columns, or those that its inspection suggests."""
+        return self.suggested_schema if self.schema is None else self.schema
+
+    @property
+    def compared(self) -> Table | None:
+        """Return the original as published columns can be compared with it: transformed, where that is known."""
+        return self.original if self.transformed is None else self.transformed
+
+    @property
+    def table(self) -> pa.Table:
+        """Return the table of the file; a check that needs it says so."""
+        if self.file.table is None:
+            raise AssertionError("a check looks at cells that were not read")
+        return self.file.table
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return the names of the published columns, none where cells are not read."""
+        return () if self.file.table is None else tuple(self.file.table.column_names)
+
+    @property
+    def expected_columns(self) -> frozenset[str]:
+        """Return the columns that a release of the original may show: those with a role, or of the original."""
+        declared = () if self.schema is None else self.schema.published
+        before = () if self.original is None else self.original.columns
+        shown = [name for name in dict.fromkeys((*declared, *before)) if name not in self.hidden]
+        beside = (name + end for name in shown for end in (*COMPANIONS, *BOUNDS))
+        return frozenset((*shown, *beside))
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """Return the columns that no release shows: those that point at people."""
+        declared = () if self.schema is None else self.schema.hidden
+        return tuple(dict.fromkeys((*declared, *self.suggested)))
+
+    def called(self, name: str) -> str:
+        """Return how a finding names a column: by number where its name may be somebody's data."""
+        if name == NAMELESS:
+            return f"the nameless column number {self.columns.index(name) + 1}"
+        expected = [each for each in self.expected_columns if each in self.columns]
+        strange = (self.schema is not None or self.original is not None) and 2 * len(expected) < len(self.columns)
+        declared = () if self.schema is None else self.schema.hidden
+        if strange and name not in self.expected_columns and name not in declared:
+            return f"column number {self.columns.index(name) + 1}"
+        return f"column {name!r}"
+
+
+@dataclass(frozen=True, slots=True)
+class ScanCheck:
+    """One thing that can be wrong with a published file.
+
+    `needs` names the parts of a subject without which nothing can be said: `table`, `original`, `schema`, `roles`.
+    `kinds` are the files that it looks at, every kind if there is none. `run` yields what it finds, and what it leaves
+    out.
+    """
+
+    name: str
+    purpose: str
+    run: Callable[[ScannedFile], Iterable[Finding | NotChecked]]
+    needs: tuple[str, ...] = ()
+    kinds: tuple[Kind, ...] = ()
+
+    def applies(self, subject: ScannedFile) -> bool:
+        """Return whether the check looks at files of this kind."""
+        return not self.kinds or subject.file.kind in self.kinds
+
+    def missing(self, subject: ScannedFile) -> tuple[str, ...]:
+        """Return what the check needs and is not there; without cells, nothing else helps."""
+        missing = tuple(name for name in self.needs if _is_absent(subject, name))
+        return ("table",) if "table" in missing else missing
+
+
+def _is_absent(subject: ScannedFile, name: str) -> bool:
+    return (subject.file.table if name == "table" else getattr(subject, name)) is None

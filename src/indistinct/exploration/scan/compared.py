@@ -1,0 +1,153 @@
+"""Cells in the few types that every check can compare, and published columns beside those of the original."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from indistinct.exploration.scan.base import ScannedFile
+
+
+def published_as_is(subject: ScannedFile) -> Mapping[str, tuple[pa.ChunkedArray, pa.ChunkedArray]]:
+    """Return the columns that were published as they are: as published, and as they were.
+
+    No value is there more often than in the original: coarse ages such as 20 and 40 are ages too, but far more often.
+    """
+    original = subject.compared
+    if original is None:
+        return {}
+    found = {}
+    for name in original.columns:
+        if subject.columns.count(name) != 1:
+            continue
+        before = plain(original.data[name])
+        shown = in_type(subject.table[name], before.type)
+        if shown is not None and shown.null_count < len(shown) and _is_part(shown, before):
+            found[name] = (shown, before)
+    return found
+
+
+def _is_part(shown: pa.ChunkedArray, before: pa.ChunkedArray) -> bool:
+    """Return whether no value is in one column more often than in another."""
+    few, many = shown.value_counts(), before.value_counts()
+    places = pc.index_in(few.field("values"), value_set=many.field("values"))
+    if places.null_count:
+        return False
+    return bool(pc.all(pc.less_equal(few.field("counts"), many.field("counts").take(places))).as_py())
+
+
+def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column without a dictionary, its text as `large_string` and its numbers of whatever width alike."""
+    kind = column.type.value_type if isinstance(column.type, pa.DictionaryType) else column.type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return column.cast(pa.large_string())
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return column.cast(kind).cast(pa.float64(), safe=False)
+    return _wide_integers(column.cast(kind)) if pa.types.is_integer(kind) else column.cast(kind)
+
+
+def _wide_integers(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return whole numbers as those with a sign, or without one where they are too large for it."""
+    try:
+        return column.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return column.cast(pa.uint64())
+
+
+def in_type(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray | None:
+    """Return a published column in the type of the original, None where its cells do not fit."""
+    try:
+        shown = plain(column)
+        return shown if shown.type == kind else shown.cast(kind)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
+        return None
+
+
+def spell_values(column: pa.ChunkedArray) -> pa.Array:
+    """Return the distinct values of a column as text; whole numbers have no point."""
+    values = pc.drop_null(plain(column).unique())
+    try:
+        texts = values.cast(pa.large_string())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return pa.array([], pa.large_string())
+    return pc.replace_substring_regex(texts, r"\.0$", "") if pa.types.is_floating(values.type) else texts
+
+
+def in_plain_types(table: pa.Table) -> pa.Table:
+    """Return a table of numbers, times, truth values and text; what is none of these becomes text.
+
+    Dictionaries keep the values that no row has, and metadata stays.
+    """
+    columns = [_plain(column) for column in table.columns]
+    fields = [
+        pa.field(field.name, column.type, metadata=field.metadata)
+        for field, column in zip(table.schema, columns, strict=True)
+    ]
+    return pa.table(columns, schema=pa.schema(fields, metadata=table.schema.metadata))
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    kind, types = column.type, pa.types
+    if isinstance(kind, pa.DictionaryType):
+        return pa.chunked_array(
+            [_plain_codes(chunk) for chunk in column.chunks], pa.dictionary(pa.int32(), _value_type(kind))
+        )
+    if types.is_decimal(kind) and kind.bit_width < 128:
+        return column.cast(pa.decimal128(kind.precision, kind.scale))  # few functions of Arrow take narrower ones
+    if types.is_string(kind) or types.is_large_string(kind) or types.is_boolean(kind) or types.is_decimal(kind):
+        return column
+    if types.is_string_view(kind) or types.is_null(kind):
+        return column.cast(pa.large_string())
+    if types.is_uint64(kind):
+        return _cast(column, pa.int64())
+    if types.is_float16(kind):
+        return column.cast(pa.float32())
+    if types.is_integer(kind) or types.is_floating(kind) or (types.is_temporal(kind) and not types.is_interval(kind)):
+        return column
+    return _as_text(column)
+
+
+def _plain_codes(chunk: pa.DictionaryArray) -> pa.DictionaryArray:
+    """Return codes into plain values."""
+    values = _plain(pa.chunked_array([chunk.dictionary])).combine_chunks()
+    absent = chunk.indices.is_null().to_numpy(zero_copy_only=False)
+    codes = np.asarray(chunk.indices.fill_null(0).to_numpy(), dtype=np.int32)
+    return pa.DictionaryArray.from_arrays(pa.array(codes, mask=absent), values.cast(_value_type(chunk.type)))
+
+
+def _value_type(kind: pa.DictionaryType) -> pa.DataType:
+    return _plain(pa.chunked_array([], kind.value_type)).type
+
+
+def _cast(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    try:
+        return column.cast(kind)
+    except pa.ArrowInvalid:
+        return column.cast(pa.float64(), safe=False)
+
+
+def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    try:
+        cells = column.to_pylist()
+    except (OverflowError, ValueError):  # moments that Python has no name for, such as those of the year 20000
+        cells = column.cast(_with_numbers(column.type)).to_pylist()
+    texts = [None if cell is None else str(cell) for cell in cells]
+    return pa.chunked_array([pa.array(texts, pa.large_string())])
+
+
+def _with_numbers(kind: pa.DataType) -> pa.DataType:
+    """Return a type in which numbers stand in place of the times inside another one."""
+    types = pa.types
+    if types.is_struct(kind):
+        return pa.struct([each.with_type(_with_numbers(each.type)) for each in kind])
+    if types.is_map(kind):
+        return pa.map_(_with_numbers(kind.key_type), _with_numbers(kind.item_type))
+    if types.is_fixed_size_list(kind):
+        return pa.list_(_with_numbers(kind.value_type), kind.list_size)
+    if types.is_list(kind) or types.is_large_list(kind):
+        make = pa.list_ if types.is_list(kind) else pa.large_list
+        return make(_with_numbers(kind.value_type))
+    if types.is_temporal(kind):
+        return pa.int32() if kind.bit_width == 32 else pa.int64()
+    return kind

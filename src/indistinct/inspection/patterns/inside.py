@@ -1,0 +1,79 @@
+"""Names of people, telephone numbers, addresses and national numbers inside texts of several words.
+
+The patterns are those of whole cells. A text is parted into words, runs of digits and pairs of words; a pattern counts
+where enough of these parts have its shape and pass its check.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from indistinct.inspection.patterns.base import MOSTLY, Pattern, PatternShare, matching
+from indistinct.inspection.patterns.general import ADDRESSES, NUMBERS
+from indistinct.inspection.patterns.names import has_frequent_name, is_name_like
+from indistinct.inspection.patterns.national import NATIONAL
+from indistinct.schema import Role
+
+FEWEST_WORDS = 3
+"""Words from which a cell is a text with something inside."""
+FEWEST_NAMES = 5
+"""Distinct names from which pairs of capitalised words are taken for names of people."""
+DIGIT_RUN = re.compile(r"[+(]?[0-9][0-9() ./-]{6,}[0-9]")
+MARKS = ".,;:!?\"'()[]<>"
+
+
+def pattern_inside(texts: Sequence[str]) -> PatternShare | None:
+    """Return the first pattern that points at people inside texts, None where there is none.
+
+    >>> pattern_inside(["please write to anna@example.org", "no change since May"]).meaning
+    'addresses of mail inside texts'
+    """
+    parts = {text: text.split() for text in texts if len(text.split()) >= FEWEST_WORDS}
+    words = {text: [word.strip(MARKS) for word in several] for text, several in parts.items()}
+    runs = {text: [run.strip(" ./-") for run in DIGIT_RUN.findall(text)] for text in parts}
+    for pattern, pieces in (
+        *((each, words) for each in ADDRESSES if each.partly),
+        *((each, runs) for each in NUMBERS if each.name == "telephone"),
+        *((each, words) for each in NATIONAL),
+    ):
+        if _holds(pattern, {piece for several in pieces.values() for piece in several}):
+            own = [text for text, several in pieces.items() if _count(pattern, several)]
+            return _inside(pattern.name, pattern.meaning, len(own) / len(texts), len(texts), pattern.safe_harbor)
+    pairs = {text: [" ".join(pair) for pair in pairwise(several)] for text, several in words.items()}
+    names = {text: [pair for pair in several if _is_full_name(pair)] for text, several in pairs.items()}
+    if len({name for several in names.values() for name in several}) < FEWEST_NAMES:
+        return None
+    return _inside("name", "names of people", sum(map(bool, names.values())) / len(texts), len(texts), "A")
+
+
+def _inside(name: str, meaning: str, share: float, judged: int, letter: str | None) -> PatternShare:
+    return PatternShare(
+        name, f"{meaning} inside texts", Role.IDENTIFIER, share, judged, certain=False, safe_harbor=letter
+    )
+
+
+def _holds(pattern: Pattern, pieces: Iterable[str]) -> bool:
+    """Return whether enough pieces have a pattern.
+
+    Numbers pass a check digit by chance once in ten or so: most of the pieces with the shape must pass it.
+    """
+    found = pa.array(sorted(pieces), pa.string())
+    shaped = found.filter(pc.match_substring_regex(found, pattern.shape)) if len(found) else found
+    passing = matching(shaped, pattern) if len(shaped) else 0
+    return passing >= max(pattern.fewest, MOSTLY * len(shaped) if pattern in NATIONAL else 1)
+
+
+def _count(pattern: Pattern, pieces: Sequence[str]) -> int:
+    return matching(pa.array(pieces, pa.string()), pattern) if pieces else 0
+
+
+def _is_full_name(pair: str) -> bool:
+    """Return whether two words are a frequent given name and another name.
+
+    >>> _is_full_name("Anna Smith"), _is_full_name("Lower Saxony"), _is_full_name("Anna called")
+    (True, False, False)
+    """
+    return is_name_like(pair) and has_frequent_name(pair.partition(" ")[0])

@@ -1,0 +1,127 @@
+"""The first policy for a table that was looked at: suggested roles, a model to begin with, and reasons."""
+
+from pathlib import Path
+
+from indistinct.algorithms.auto import Auto
+from indistinct.algorithms.base import Algorithm
+from indistinct.engines.base import DatabaseTable
+from indistinct.figures import percent
+from indistinct.inspection.value import ColumnProfile, Inspection
+from indistinct.job.policy.value import Input, Output, Policy, relative_path
+from indistinct.job.policy.writing import inline, write_policy
+from indistinct.models import DistinctLDiversity, KAnonymity, Model
+from indistinct.release.writing.formats import FORMATS
+from indistinct.schema import Role
+from indistinct.tables.addresses import STANDARD_INPUT
+from indistinct.tables.domain import Kind
+from indistinct.tables.value import Reading
+
+# The least k whose risk keeps within the 0.09 that the European Medicines Agency (policy 0070) and Health Canada (2019)
+# set for public clinical data, and so the profile `public`: 1/11 is a little more.
+CAREFUL_K = 12
+# From so many values on, a class that shows three of them is little to ask.
+MANY_VALUES = 6
+# Column sets that the heading names.
+RISKIEST = 5
+HEADING = """\
+A first policy. Decide yourself before you run it:
+  identifier   points at a person: dropped
+  person       tells people apart who have several rows: dropped, and people are counted
+  quasi        others may know it: recoded, best with a hierarchy
+  sensitive    must not be learnt about a person: published as it is, models protect it
+  insensitive  neither: published as it is
+k = {k}: whoever knows all quasi-identifiers of somebody is left with {k} {unit} or more, as for files that all may see.
+Run it with: indistinct anonymize {name}"""
+
+
+def write_starter(
+    found: Inspection, data: Path | DatabaseTable, path: Path, *, reading: Reading, overwrite: bool = False
+) -> Policy:
+    """Write and return a first policy for an inspected table; it tells no value of the table but marks for missing.
+
+    It has the suggested roles, what a careful person asks of a file for everybody, and the suggested hierarchies as far
+    as the algorithm publishes them; comments name the others.
+    """
+    policy, notes = starter_policy(found, data, path.parent, reading=reading), starter_notes(found)
+    k, unit = policy.models[0].spec().rpartition("=")[2], "people" if found.people else "rows"
+    heading = HEADING.format(name=path.name, k=k, unit=unit) + _riskiest(found)
+    write_policy(policy, path, overwrite=overwrite, heading=heading, notes=notes)
+    return policy
+
+
+def starter_policy(found: Inspection, data: Path | DatabaseTable, base: Path, *, reading: Reading) -> Policy:
+    """Return a first policy for an inspected table, with paths as they are seen from a folder."""
+    file = data if isinstance(data, Path) else Path((data.table or "query").rpartition(".")[2].strip('"'))
+    suffix = file.suffix.lower() if file.suffix.lower() in FORMATS else ".csv"
+    unused = _unused_hierarchies(found)
+    return Policy(
+        input=Input(relative_path(data, base), reading)
+        if isinstance(data, Path)
+        else Input(Path(), reading, database=data),
+        schema=found.schema,
+        models=(KAnonymity(min(CAREFUL_K, found.people or found.rows)), *_diversity(found)),
+        hierarchies={name: each for name, each in found.hierarchies.items() if name not in unused},
+        algorithm=Auto(),
+        output=Output(Path(f"{_name(file)}-release{suffix}")),
+        base=base,
+    )
+
+
+def starter_notes(found: Inspection) -> dict[str, str]:
+    """Return what is told about each column of an inspected table."""
+    unused = _unused_hierarchies(found)
+    return {column.name: _note(column, rows=found.rows, unused=column.name in unused) for column in found.columns}
+
+
+def _unused_hierarchies(found: Inspection) -> set[str]:
+    """Return the columns whose suggested hierarchy a first policy cannot use."""
+    return {column.name for column in found.columns if not _publishes(Auto(), column)}
+
+
+def _riskiest(found: Inspection) -> str:
+    """Return which few columns single out most people, as lines of a heading."""
+    together = found.combinations
+    lines = [
+        f"  {' + '.join(each.columns)}: {each.unique:,} of {together.members:,} {together.unit} "
+        f"({percent(together.share(each))}) are alone with their values"
+        for each in together.sets[:RISKIEST]
+    ]
+    return "\n".join(["", "Columns that single out most:", *lines]) if lines else ""
+
+
+def _name(data: Path) -> str:
+    """Return what a release is called after: the file without its suffixes; what is piped has no name."""
+    return "table" if str(data) == STANDARD_INPUT else data.name.partition(".")[0]
+
+
+def _publishes(algorithm: Algorithm, column: ColumnProfile) -> bool:
+    """Return whether an algorithm publishes the hierarchy that is suggested for a column, as its traits declare it."""
+    banded = column.hierarchy is not None and not column.hierarchy.categorical and column.kind is not Kind.TEXT
+    return not (algorithm.traits.ranges and banded)
+
+
+def _diversity(found: Inspection) -> list[Model]:
+    """Return a model for each sensitive column whose values repeat: where every value differs it would say nothing.
+
+    No value counts as a value, as models count it.
+    """
+    return [
+        DistinctLDiversity(column.name, l=3 if column.distinct >= MANY_VALUES else 2)
+        for column in found.columns
+        if column.role is Role.SENSITIVE
+        and column.distinct + (column.missing > 0) > 1
+        and not column.points_at_rows(found.rows)
+    ]
+
+
+def _note(column: ColumnProfile, *, rows: int, unused: bool) -> str:
+    missing = f", {column.missing:,} missing" if column.missing else ""
+    told = [f"{column.distinct:,} values{missing}", f"{percent(column.unique_share)} of the rows unique", column.reason]
+    told += [] if column.evidence is None else [column.figure]
+    told += [f"{percent(each.share)} of {each.judged:,} values are {each.meaning}" for each in column.partly]
+    told += column.findings
+    if column.points_at_rows(rows):
+        told.append("whoever knows it finds the row: round it, or make it identifier or quasi")
+    if unused and column.hierarchy is not None:
+        told.append(f"for algorithms that publish bands: hierarchy = {inline(column.hierarchy.to_json())}")
+    return "; ".join(told)

@@ -1,0 +1,136 @@
+"""The certificate of a release of several tables: what was promised, what was counted, and how labels are read."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from indistinct.errors import InputError
+from indistinct.linked.calendar import OPEN
+from indistinct.linked.declared import LinkedPolicy
+from indistinct.linked.people import day_ends, window_of_all
+from indistinct.release.certificate import SMALLEST
+
+KIND = "linked"
+"""What marks the certificate of several tables."""
+FILE_NAME = "certificate.json"
+
+
+@dataclass(frozen=True, slots=True)
+class TableEntry:
+    """One table of a release: its file and digest, its rows, its roles, and how it was generalized.
+
+    `original_rows` and `suppressed_rows` are None where they are hidden from readers. `levels` has the level of each
+    generalized column, `width` that of published offsets in units, None where none are published.
+    """
+
+    file: str
+    digest: str
+    rows: int
+    person: str
+    people: bool = False
+    knows: int | str | None = None
+    original_rows: int | None = None
+    suppressed_rows: int | None = None
+    roles: Mapping[str, str] = field(default_factory=dict)
+    levels: Mapping[str, int] = field(default_factory=dict)
+    time: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedCertificate:
+    """What was verified on the published tables of a release.
+
+    `smallest_group` is the smallest number of people that an attacker is left with, and `largest_share` the largest
+    share of such a group that shows one sensitive value. `bounds` has, for each date column of the people table, the
+    first and the last day of each label. `assumptions` are what the guarantee relies on.
+    """
+
+    version: str
+    model: str
+    holds: bool
+    smallest_group: int
+    largest_share: float
+    people: int
+    tables: Mapping[str, TableEntry]
+    knows: Mapping[str, int | str]
+    knows_together: int
+    original_people: int | None = None
+    suppressed_people: int | None = None
+    time: Mapping[str, Any] | None = None
+    bounds: Mapping[str, Mapping[str, tuple[str | None, str | None]]] = field(default_factory=dict)
+    assumptions: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    loss: float | None = None
+    kind: str = KIND
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the certificate as plain JSON values."""
+        document: dict[str, Any] = asdict(self)
+        document["tables"] = {name: asdict(entry) for name, entry in self.tables.items()}
+        return document
+
+    def to_text(self) -> str:
+        """Return the certificate as a JSON document."""
+        return json.dumps(self.to_json(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def hide_small(count: int, smallest: int = SMALLEST) -> int | None:
+    """Return a count, or None where it is small enough to speak of single people.
+
+    >>> hide_small(0), hide_small(3), hide_small(40)
+    (0, None, 40)
+    """
+    return None if 0 < count < smallest else count
+
+
+def assumptions_of(policy: LinkedPolicy) -> tuple[str, ...]:
+    """Return what the guarantee relies on, as the policy declares it."""
+    found = []
+    for table in policy.events:
+        if table.time is not None and table.time.unknown:
+            found.append(f"attackers do not know the times in table {table.name}, which are published finely")
+        if table.knows == 0 and table.is_counted:
+            found.append(f"attackers know no row of table {table.name}")
+        plain = (*table.schema.sensitive, *table.schema.insensitive)
+        if plain:
+            found.append(f"attackers know no value of {', '.join(plain)} of table {table.name}")
+    return tuple(found)
+
+
+def bounds_of(
+    policy: LinkedPolicy, labels: Mapping[str, set[str | None]], *, anchors_inside: bool
+) -> dict[str, dict[str, tuple[str | None, str | None]]]:
+    """Return the first and the last day of each published label of the dates that the calendar rests on."""
+    found: dict[str, dict[str, tuple[str | None, str | None]]] = {}
+    for name in dict.fromkeys([*policy.people.tells, *([] if policy.time is None else [policy.time.anchor])]):
+        is_anchor = policy.time is not None and name == policy.time.anchor
+        star = window_of_all(policy) if is_anchor and anchors_inside else (-OPEN, OPEN)
+        texts = sorted(text for text in labels[name] if text is not None)
+        found[name] = {text: _dates(day_ends(policy.people, name, text, star=star)) for text in texts}
+    return found
+
+
+def _dates(ends: tuple[int, int]) -> tuple[str | None, str | None]:
+    first, last = (None if abs(end) >= OPEN else str(np.datetime64(end, "D")) for end in ends)
+    return first, last
+
+
+def read_linked_certificate(text: str) -> dict[str, Any]:
+    """Return the certificate in a text; raise `InputError` for one that is none of several tables."""
+    try:
+        document = json.loads(text)
+        tables = document["tables"]
+        whole = document["kind"] == KIND and all(
+            isinstance(entry["file"], str) and isinstance(entry["digest"], str) for entry in tables.values()
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        whole = False
+    if not whole:
+        raise InputError(
+            "the certificate is not that of several tables", hint="it lies in the folder as certificate.json"
+        )
+    found: dict[str, Any] = document
+    return found

@@ -1,0 +1,235 @@
+"""Several tables about the same people as a user declares them: roles, known rows, the time column, and the window."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Any, Literal
+
+from indistinct.algorithms.base import Algorithm
+from indistinct.algorithms.partition.mondrian import Mondrian
+from indistinct.budget import NO_BUDGET, Budget
+from indistinct.errors import ParameterError, SchemaError
+from indistinct.hierarchy import Hierarchy
+from indistinct.linked.calendar import DEFAULT_WIDTHS, UNITS, Unit
+from indistinct.linked.guarantee import ALL, Known, KnownRows, LinkedAnonymity
+from indistinct.schema import Schema, did_you_mean
+from indistinct.tables.value import Reading
+
+Tells = Literal["birth", "death"]
+MANY_ROWS_DELETED = 0.3
+"""The share of deleted rows of an event table above which a release warns."""
+DEFAULT_NODES = 64
+"""Combinations of levels that a search compares at most, for each people table that it tries."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeColumn:
+    """The time column of an event table: its name, the widths of its levels, and whether attackers know it.
+
+    Without `widths` the default ones of the unit are taken. An `unknown` time is published finely.
+    """
+
+    column: str
+    widths: tuple[int, ...] | None = None
+    unknown: bool = False
+
+    def levels(self, unit: Unit) -> tuple[int | None, ...]:
+        """Return the width of every level, finest first; None is the level on which no offset is published."""
+        wider = [width for width in self.widths or DEFAULT_WIDTHS[unit] if width > 1]
+        return (1, *wider, None)
+
+
+@dataclass(frozen=True, slots=True)
+class ListColumn:
+    """A column of the people table whose cells are lists, which counts as an event table of its own."""
+
+    column: str
+    separator: str
+    knows: Known
+    hierarchy: Hierarchy | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedTable:
+    """One table: its roles, and what attackers know of it.
+
+    `schema.person` is the one column that tells people apart. The people table has no `knows` and no time; it has the
+    `lists`, and `tells` names its columns of births and deaths.
+    """
+
+    name: str
+    schema: Schema
+    path: Path | None = None
+    reading: Reading = Reading()  # noqa: RUF009 (a frozen value)
+    hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
+    people: bool = False
+    knows: Known | None = None
+    time: TimeColumn | None = None
+    lists: tuple[ListColumn, ...] = ()
+    tells: Mapping[str, Tells] = field(default_factory=dict)
+
+    @property
+    def person(self) -> str:
+        """The column that tells people apart."""
+        return self.schema.person[0]
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether its rows have labels that attackers can know; other event tables pass through."""
+        return not self.people and (bool(self.schema.quasi) or (self.time is not None and not self.time.unknown))
+
+
+@dataclass(frozen=True, slots=True)
+class TimeRules:
+    """How times are published: since which column of the people table, in which unit, and which days the data cover."""
+
+    anchor: str
+    windows: Mapping[str, tuple[date, date]]
+    unit: Unit = "days"
+
+    def __post_init__(self) -> None:
+        if self.unit not in UNITS:
+            raise ParameterError(
+                f"`as` must be one of {', '.join(UNITS)}; got {self.unit!r}", hint=did_you_mean(str(self.unit), UNITS)
+            )
+        for name, (first, last) in self.windows.items():
+            if first > last:
+                raise ParameterError(f"the window of table {name!r} ends before it begins", hint="write [first, last]")
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedPolicy:
+    """A whole job on several tables.
+
+    Paths start at `base`. `suppression` bounds the people who are dropped, `rows` the share of the rows of each event
+    table that is deleted. `folder` is where the release goes, one file a table.
+    """
+
+    tables: tuple[LinkedTable, ...]
+    model: LinkedAnonymity
+    time: TimeRules | None = None
+    together: int | None = None
+    suppression: Budget = NO_BUDGET
+    rows: float = 1.0
+    algorithm: Algorithm = Mondrian()  # noqa: RUF009 (a frozen value)
+    nodes: int = DEFAULT_NODES
+    folder: Path | None = None
+    base: Path = field(default=Path(), compare=False)
+    name: str | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        _check_tables(self)
+        _check_time(self)
+        if not 0 <= self.rows <= 1:
+            raise ParameterError(f"`rows` must be a share from 0 to 1; got {self.rows!r}", hint="0.3 is 30 %")
+        if self.algorithm.traits.buckets:
+            raise ParameterError(
+                f"{self.algorithm.name} publishes buckets, in which people have no class",
+                hint="choose an algorithm that publishes classes, such as mondrian",
+            )
+
+    @property
+    def people(self) -> LinkedTable:
+        """The people table."""
+        return next(table for table in self.tables if table.people)
+
+    @property
+    def events(self) -> tuple[LinkedTable, ...]:
+        """The event tables that are files of their own."""
+        return tuple(table for table in self.tables if not table.people)
+
+    @property
+    def knowledge(self) -> KnownRows:
+        """What an attacker knows of every table that has labels, list columns included."""
+        known: dict[str, Known] = {}
+        for table in self.events:
+            if table.is_counted and table.knows is not None:
+                known[table.name] = table.knows
+        for column in self.people.lists:
+            known[list_name(self.people.name, column.column)] = column.knows
+        return KnownRows(known, self.together)
+
+    def locate(self, path: Path) -> Path:
+        """Return where a path of the policy leads."""
+        return self.base / path
+
+    def table(self, name: str) -> LinkedTable:
+        """Return the table of a name."""
+        return next(table for table in self.tables if table.name == name)
+
+    @property
+    def output(self) -> Path | None:
+        """Return where the release goes, if the policy says so."""
+        return None if self.folder is None else self.locate(self.folder)
+
+
+def list_name(people: str, column: str) -> str:
+    """Return the name under which a list column counts as a table."""
+    return f"{people}.{column}"
+
+
+def _check_tables(policy: LinkedPolicy) -> None:
+    marked = [table.name for table in policy.tables if table.people]
+    if len(marked) != 1:
+        raise SchemaError(
+            f"exactly one table has one row a person; marked: {', '.join(marked) or 'none'}",
+            hint="write people = true in that table",
+        )
+    for table in policy.tables:
+        if len(table.schema.person) != 1:
+            raise SchemaError(
+                f"table {table.name!r} needs one column with the role person; got {len(table.schema.person)}",
+                hint='name the column that tells people apart: patient = "person"',
+            )
+        if table.people and (table.knows is not None or table.time is not None):
+            raise SchemaError(
+                f"the people table {table.name!r} has neither `knows` nor a column with the role time",
+                hint="attackers know all its quasi-identifiers; dates of people are quasi-identifiers",
+            )
+        if not table.people and table.lists:
+            raise SchemaError(
+                f"a list column is allowed in the people table alone; table {table.name!r} has one",
+                hint="write one row for each member of the list",
+            )
+        if table.is_counted and table.knows is None:
+            raise SchemaError(
+                f"table {table.name!r} has quasi-identifiers or a known time, and no `knows`",
+                hint=f'state how many of its rows an attacker may know: 0, 1, 2, 3 or "{ALL}"',
+            )
+        if table.tells and not table.people:
+            raise SchemaError(f"`tells` belongs to the people table, not to {table.name!r}", hint="drop the column")
+        for column in table.tells:
+            if column not in table.schema.quasi:
+                raise SchemaError(
+                    f"column {column!r} of table {table.name!r} tells of birth or death and is no quasi-identifier",
+                    hint='dates of people are quasi-identifiers: role = "quasi"; or drop it: role = "identifier"',
+                )
+
+
+def _check_time(policy: LinkedPolicy) -> None:
+    timed = [table for table in policy.events if table.time is not None]
+    if timed and policy.time is None:
+        raise SchemaError(
+            f"table {timed[0].name!r} has a column with the role time, and no [time] says since when it is counted",
+            hint='write [time] with anchor = "column of the people table" and window = ["first day", "last day"]',
+        )
+    if policy.time is None:
+        return
+    if policy.time.anchor not in policy.people.schema.quasi:
+        raise SchemaError(
+            f"the anchor {policy.time.anchor!r} is no quasi-identifier of the people table {policy.people.name!r}",
+            hint=did_you_mean(policy.time.anchor, policy.people.schema.quasi)
+            or "choose a date of each person, with the role quasi",
+        )
+    for table in timed:
+        if table.name not in policy.time.windows:
+            raise SchemaError(
+                f"there is no window for table {table.name!r}, which has a column with the role time",
+                hint="write window = [first day, last day] for all tables, or one for each table that has times",
+            )
+
+
+def knowledge_words(knowledge: KnownRows) -> dict[str, Any]:
+    """Return what is known, as a certificate says it."""
+    return {"tables": dict(knowledge.tables), "together": knowledge.together}

@@ -1,0 +1,124 @@
+"""The folder of a release: one file a table and one certificate, written whole or not at all, and read again."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from indistinct.errors import InputError, OutputError
+from indistinct.linked.certificate import FILE_NAME, read_linked_certificate
+from indistinct.linked.declared import LinkedPolicy, LinkedTable
+from indistinct.release.writing.formats import FORMATS, is_text_file, producer_for, read_as_written
+from indistinct.release.writing.staging import Staged, check_target, digest_of, stage
+from indistinct.tables import open_table
+from indistinct.tables.input_files import read_ordinary
+from indistinct.tables.opening import columns_in
+
+DEFAULT_SUFFIX = ".csv"
+
+
+def file_of(table: LinkedTable) -> str:
+    """Return the name of the file of a table: that of the table, in the format of its input where it can be written.
+
+    >>> from indistinct.schema import Schema
+    >>> file_of(LinkedTable("labs", Schema(person=["id"]), Path("export.parquet")))
+    'labs.parquet'
+    """
+    suffix = DEFAULT_SUFFIX if table.path is None else table.path.suffix.lower()
+    return table.name + (suffix if suffix in FORMATS else DEFAULT_SUFFIX)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReleaseFolder:
+    """A release in a folder: its certificate as JSON, None without one, and the path of each table."""
+
+    folder: Path
+    certificate: Mapping[str, Any] | None
+    files: Mapping[str, Path]
+
+    def digests_match(self) -> str | None:
+        """Return which file is not the one that was certified, None where all are."""
+        if self.certificate is None:
+            return FILE_NAME
+        for name, entry in self.certificate["tables"].items():
+            path = self.folder / Path(entry["file"]).name
+            if not path.is_file() or digest_of(path) != entry["digest"]:
+                return str(name)
+        return None
+
+    def read(self) -> dict[str, pa.Table]:
+        """Return every table as it was written."""
+        return {name: read_released(path, path) for name, path in self.files.items()}
+
+
+def open_folder(folder: Path, policy: LinkedPolicy) -> ReleaseFolder:
+    """Return a release in a folder, whoever made it: its files are named after the tables of the policy."""
+    if not folder.is_dir():
+        raise InputError(f"there is no folder {folder}", hint="name the folder of the release, with one file a table")
+    seal = folder / FILE_NAME
+    certificate = None
+    if seal.is_file():
+        certificate = read_linked_certificate(read_ordinary(seal).decode("utf-8", "replace"))
+    files = {}
+    for table in policy.tables:
+        found = [
+            path for path in sorted(folder.iterdir()) if path.stem == table.name and path.suffix.lower() in FORMATS
+        ]
+        if len(found) != 1:
+            raise InputError(
+                f"{folder} has {'no file' if not found else 'several files'} for table {table.name!r}",
+                hint=f"a release has one file a table, such as {file_of(table)}",
+            )
+        files[table.name] = found[0]
+    return ReleaseFolder(folder, certificate, files)
+
+
+def read_released(file: Path, target: Path, names: Sequence[str] = ()) -> pa.Table:
+    """Return a released table as it was written; text files without types, so that no value is read as another."""
+    if is_text_file(target):
+        columns = list(names) or list(columns_in(file))
+        return read_as_written(file, target, columns, pa.schema([(name, pa.string()) for name in columns])).data
+    if target.suffix.lower() in (".parquet", ".pq"):
+        import pyarrow.parquet as pq
+
+        schema = pq.read_schema(file)
+        return read_as_written(file, target, schema.names, schema).data
+    return open_table(file, published=True).data
+
+
+def check_folder(folder: Path, policy: LinkedPolicy, *, overwrite: bool) -> None:
+    """Raise before any work where a release cannot be written to a folder, or would replace an input."""
+    if folder.exists() and not folder.is_dir():
+        raise OutputError(f"{folder} is no folder", hint="name a folder; it is made if it does not exist")
+    if not folder.exists() and not folder.parent.is_dir():
+        raise OutputError(f"there is no directory {folder.parent}", hint="create it first, or choose another folder")
+    inputs = [policy.locate(table.path).resolve() for table in policy.tables if table.path is not None]
+    for target in targets_of(folder, policy).values():
+        if target.resolve() in inputs:
+            raise OutputError(
+                f"{target} is also read: the output would replace the input", hint="choose another folder"
+            )
+        if folder.exists():
+            check_target(target, overwrite=overwrite)
+
+
+def targets_of(folder: Path, policy: LinkedPolicy) -> dict[str, Path]:
+    """Return where each table and the certificate go."""
+    return {**{table.name: folder / file_of(table) for table in policy.tables}, "": folder / FILE_NAME}
+
+
+def outdated_files(folder: Path, kept: Sequence[Path]) -> list[Path]:
+    """Return the tables of an older release in a folder that a new one does not replace, if they are unchanged."""
+    with suppress(OSError, InputError):
+        certificate = read_linked_certificate(read_ordinary(folder / FILE_NAME).decode("utf-8", "replace"))
+        paths = {folder / Path(entry["file"]).name: entry["digest"] for entry in certificate["tables"].values()}
+        return [path for path, told in paths.items() if path not in kept and path.is_file() and digest_of(path) == told]
+    return []
+
+
+def stage_table(table: pa.Table, target: Path) -> Staged:
+    """Write a table to a file that has no name yet."""
+    return stage(target, producer_for([table], target))

@@ -1,0 +1,355 @@
+"""The original tables, opened and checked: whose each row is, when it was, and the codes of its quasi-identifiers."""
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from indistinct.errors import InfeasibleError, InputError, SchemaError
+from indistinct.frequencies.encode import encode_column
+from indistinct.hierarchy import Hierarchy, Taxonomy, check_rooted, suggest
+from indistinct.hierarchy.explicit import value_key
+from indistinct.linked.calendar import OPEN
+from indistinct.linked.declared import LinkedPolicy, LinkedTable, ListColumn, list_name
+from indistinct.machine.arrays import Codes
+from indistinct.schema import where_is
+from indistinct.tables import open_table
+from indistinct.tables.domain import Domain, Kind, kind_of, plain_column
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EventColumn:
+    """A quasi-identifier of an event table: the code of each row, and the coarser values of each code."""
+
+    name: str
+    codes: Codes
+    taxonomy: Taxonomy
+    domain: Domain
+
+    def values(self) -> pa.Array:
+        """Return the original value of each row."""
+        return self.domain.decode(self.codes)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpenEvents:
+    """An event table: the person of each row as a number of the people table, and days since the person's anchor.
+
+    `data` has the published columns that are no quasi-identifiers. `sensitive` are codes of each sensitive column.
+    """
+
+    name: str
+    table: LinkedTable | ListColumn
+    person: Codes
+    quasi: tuple[EventColumn, ...]
+    data: pa.Table
+    days: Codes | None = None
+    sensitive: tuple[Codes, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        """Return the number of original rows."""
+        return len(self.person)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpenTables:
+    """All original tables; `anchor`, `birth` and `death` are days since 1970, open where a person has none.
+
+    `dropped_keys` are columns of event tables that link their rows, and are not published.
+    """
+
+    policy: LinkedPolicy
+    people: pa.Table
+    anchor: Codes | None
+    birth: Codes
+    death: Codes
+    events: tuple[OpenEvents, ...]
+    sensitive: tuple[Codes, ...]
+    dropped_keys: tuple[str, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Return the number of original people."""
+        return int(self.people.num_rows)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Return what a steward should know of the tables."""
+        return tuple(f"column {name} links rows of event tables as a key and is dropped" for name in self.dropped_keys)
+
+
+def open_linked(policy: LinkedPolicy, sources: Mapping[str, Any] | None = None) -> OpenTables:
+    """Return the tables of a policy, opened and checked; `sources` take the place of files."""
+    given = sources or {}
+    data = {table.name: _read(policy, table, given.get(table.name)) for table in policy.tables}
+    people = policy.people
+    ids = _person_ids(people, data[people.name])
+    if len(pc.unique(ids)) < len(ids):
+        raise InputError(
+            f"table {people.name!r} has {len(ids) - len(pc.unique(ids)):,} more rows than people",
+            hint="the people table has one row a person",
+        )
+    if len(ids) < policy.model.k:
+        raise InfeasibleError(
+            f"k = {policy.model.k} but the people table has {len(ids):,} people", hint=f"k at most {len(ids)}"
+        )
+    _refuse_dates(people, data[people.name], (*people.schema.sensitive, *people.schema.insensitive))
+    anchor = None if policy.time is None else _days_of(people, data[people.name], policy.time.anchor, needed=True)
+    birth, death = (_days_that_tell(policy, data[people.name], what) for what in ("birth", "death"))
+    keys = _keys_between(policy, data, ids)
+    events = [
+        _open_events(policy, table, data[table.name], ids, keys, (anchor, birth, death)) for table in policy.events
+    ]
+    events += [_open_list(policy, column, data[people.name]) for column in people.lists]
+    kept = data[people.name].drop_columns([people.person, *(column.column for column in people.lists)])
+    sensitive = tuple(coarse_codes(name, kept[name])[0] for name in people.schema.sensitive)
+    return OpenTables(policy, kept, anchor, birth, death, tuple(events), sensitive, tuple(keys))
+
+
+def _read(policy: LinkedPolicy, table: LinkedTable, source: Any) -> pa.Table:
+    """Return the columns of a table that are not dropped; every column must have a role."""
+    if source is None:
+        if table.path is None:
+            raise InputError(f"there is no table {table.name!r}", hint="give every table of the policy")
+        source = policy.locate(table.path)
+    data = open_table(source, reading=table.reading).data
+    named = [*table.schema.columns, *(column.column for column in table.lists)]
+    named += [] if table.time is None else [table.time.column]
+    for name in named:
+        if name not in data.column_names:
+            hint = where_is(name, data.column_names, expected=named, table=f"table {table.name}")
+            raise SchemaError(f"table {table.name!r} has no column {name!r}", hint=hint)
+    unnamed = [name for name in data.column_names if name not in named]
+    if unnamed:
+        raise SchemaError(
+            f"table {table.name!r}: no role for column(s) {', '.join(map(repr, unnamed))}",
+            hint="name each as identifier (dropped), quasi, sensitive, insensitive or time",
+        )
+    return data.drop_columns([name for name in table.schema.identifiers if name in data.column_names])
+
+
+def _person_ids(table: LinkedTable, data: pa.Table) -> pa.ChunkedArray:
+    ids = plain_column(table.person, data[table.person])
+    if isinstance(ids.type, pa.DictionaryType):
+        ids = ids.cast(ids.type.value_type)
+    if ids.null_count:
+        raise InputError(
+            f"{ids.null_count:,} row(s) of table {table.name!r} have no person ID in column {table.person!r}",
+            hint="remove these rows, or find out whose they are",
+        )
+    return ids.cast(pa.int64()) if pa.types.is_integer(ids.type) else ids
+
+
+def _people_of_rows(table: LinkedTable, data: pa.Table, known: pa.ChunkedArray) -> Codes:
+    """Return the row of the people table of each row."""
+    ids = _person_ids(table, data)
+    if len(ids) and ids.type != known.type:
+        raise InputError(
+            f"person IDs are {_kind_words(ids.type)} in table {table.name!r}, and {_kind_words(known.type)} in the "
+            "people table",
+            hint=f'read them alike, for example text = ["{table.person}"] in both tables',
+        )
+    places = pc.index_in(ids.cast(known.type), value_set=known.combine_chunks())
+    strangers = places.null_count
+    if strangers:
+        raise InputError(
+            f"{strangers:,} row(s) of table {table.name!r} belong to people who are not in the people table",
+            hint="remove these rows, or add the people",
+        )
+    return places.to_numpy().astype(np.int64)
+
+
+def _kind_words(kind: pa.DataType) -> str:
+    return {Kind.NUMBER: "numbers", Kind.DATE: "dates", Kind.TEXT: "texts"}[kind_of(kind)]
+
+
+def _refuse_dates(table: LinkedTable, data: pa.Table, names: tuple[str, ...]) -> None:
+    for name in names:
+        if kind_of(data.schema.field(name).type) is Kind.DATE and not pa.types.is_time(data.schema.field(name).type):
+            what = "is no quasi-identifier" if table.people else "does not have the role time"
+            raise SchemaError(
+                f"column {name!r} of table {table.name!r} holds dates and {what}",
+                hint='dates of people are quasi-identifiers: role = "quasi"; or drop it: role = "identifier"'
+                if table.people
+                else 'a table has one date, with the role time; drop others: role = "identifier"',
+            )
+
+
+def _days_of(table: LinkedTable, data: pa.Table, name: str, *, needed: bool, beyond: int = OPEN) -> Codes:
+    """Return a column of dates as days since 1970; a missing one is an error where it is needed."""
+    column = plain_column(name, data[name])
+    if isinstance(column.type, pa.DictionaryType):
+        column = column.cast(column.type.value_type)
+    if column.null_count and needed:
+        raise InputError(
+            f"{column.null_count:,} row(s) of table {table.name!r} have no date in column {name!r}",
+            hint="times are counted since the anchor: remove these rows, or choose another column",
+        )
+    if kind_of(column.type) is not Kind.DATE and column.null_count < len(column):
+        raise InputError(
+            f"column {name!r} of table {table.name!r} is read as {kind_of(column.type)} and must hold dates",
+            hint='declare how they are written, for example dates = "%d.%m.%Y"',
+        )
+    if column.null_count == len(column):
+        return np.full(len(column), beyond, dtype=np.int64)
+    days = pc.floor_temporal(column.cast(pa.timestamp("us")), unit="day").cast(pa.date32()).cast(pa.int32())
+    found: Codes = pc.fill_null(days.cast(pa.int64()), beyond).to_numpy()
+    return found
+
+
+def _days_that_tell(policy: LinkedPolicy, people: pa.Table, what: str) -> Codes:
+    """Return the latest birth, or the earliest death, that columns tell of each person; open without any."""
+    beyond = -OPEN if what == "birth" else OPEN
+    days = np.full(people.num_rows, beyond, dtype=np.int64)
+    for name, told in policy.people.tells.items():
+        if told == what:
+            own = _days_of(policy.people, people, name, needed=False, beyond=beyond)
+            days = np.maximum(days, own) if what == "birth" else np.minimum(days, own)
+    return days
+
+
+def _keys_between(policy: LinkedPolicy, data: Mapping[str, pa.Table], ids: pa.ChunkedArray) -> list[str]:
+    """Return the columns that link rows of two event tables: same name, common values, each of one person alone."""
+    keys: list[str] = []
+    plain = [(table, (*table.schema.sensitive, *table.schema.insensitive)) for table in policy.events]
+    for place, (table, names) in enumerate(plain):
+        for other, others in plain[place + 1 :]:
+            for name in names:
+                if name in others and f"{table.name}.{name}" not in keys:
+                    tables = [(each, data[each.name]) for each in (table, other)]
+                    if all(_belongs_to_one(each, rows, name, ids) for each, rows in tables) and _share_values(
+                        data[table.name][name], data[other.name][name]
+                    ):
+                        keys += [f"{table.name}.{name}", f"{other.name}.{name}"]
+    return list(dict.fromkeys(keys))
+
+
+def _belongs_to_one(table: LinkedTable, data: pa.Table, name: str, ids: pa.ChunkedArray) -> bool:
+    """Return whether every value of a column is that of one person, as the number of a stay is."""
+    try:
+        codes = encode_column(name, data[name], required=False)
+    except InputError:
+        return False
+    if len(codes.domain) < 2 or not data.num_rows:
+        return False
+    person = _people_of_rows(table, data, ids)
+    pairs = np.unique(codes.codes.astype(np.int64) * len(ids) + person) // len(ids)
+    counts = np.bincount(pairs, minlength=len(codes.domain))[int(codes.domain.missing) :]
+    return bool((counts <= 1).all())
+
+
+def _share_values(one: pa.ChunkedArray, other: pa.ChunkedArray) -> bool:
+    texts = [pc.unique(each.cast(pa.string()).drop_null()) for each in (one, other)]
+    return bool(pc.any(pc.is_in(texts[0], value_set=texts[1])).as_py())
+
+
+def _open_events(
+    policy: LinkedPolicy,
+    table: LinkedTable,
+    data: pa.Table,
+    ids: pa.ChunkedArray,
+    keys: list[str],
+    dates: tuple[Codes | None, Codes, Codes],
+) -> OpenEvents:
+    dropped = [name.partition(".")[2] for name in keys if name.partition(".")[0] == table.name]
+    data = data.drop_columns(dropped)
+    rest = [name for name in (*table.schema.sensitive, *table.schema.insensitive) if name not in dropped]
+    _refuse_dates(table, data, (*table.schema.quasi, *rest))
+    person = _people_of_rows(table, data, ids)
+    days = None if table.time is None else _offsets(policy, table, data, person, dates)
+    quasi = tuple(code_column(data, name, table.hierarchies.get(name)) for name in table.schema.quasi)
+    sensitive = tuple(coarse_codes(name, data[name])[0] for name in table.schema.sensitive if name not in dropped)
+    return OpenEvents(table.name, table, person, quasi, data.select(rest), days, sensitive)
+
+
+def _offsets(
+    policy: LinkedPolicy, table: LinkedTable, data: pa.Table, person: Codes, dates: tuple[Codes | None, Codes, Codes]
+) -> Codes:
+    """Return the days between the anchor and each event, once all of them are possible."""
+    anchor, birth, death = dates
+    if table.time is None or policy.time is None or anchor is None:
+        raise SchemaError(f"table {table.name!r} has no time")
+    days = _days_of(table, data, table.time.column, needed=True)
+    first, last = window_days(policy, table.name)
+    wrong = {
+        f"before the window of table {table.name!r} begins": days < first,
+        f"after the window of table {table.name!r} ends": days > last,
+        "before the birth of their person": days < birth[person],
+        "after the death of their person": days > death[person],
+    }
+    for words, rows in wrong.items():
+        if rows.any():
+            raise InputError(
+                f"{int(rows.sum()):,} row(s) of table {table.name!r} are {words}",
+                hint="correct or remove these rows, or declare the window that the data cover",
+            )
+    return days - anchor[person]
+
+
+def window_days(policy: LinkedPolicy, table: str) -> tuple[int, int]:
+    """Return the window of a table in days since 1970."""
+    if policy.time is None:
+        return -OPEN, OPEN
+    first, last = (int(np.datetime64(day).astype(int)) for day in policy.time.windows[table])
+    return first, last
+
+
+def code_column(data: pa.Table, name: str, hierarchy: Hierarchy | None) -> EventColumn:
+    """Return the codes of a column and its hierarchy; without a declared one, the one that its values suggest."""
+    encoded = encode_column(name, data[name], required=False)
+    taxonomy = (hierarchy or suggest(encoded.domain)).bind(encoded.domain)
+    check_rooted(taxonomy)
+    return EventColumn(name, encoded.codes.astype(np.int64), taxonomy, encoded.domain)
+
+
+def coarse_codes(name: str, column: pa.ChunkedArray) -> tuple[Codes, int]:
+    """Return the codes of a sensitive column, and how many there are, as the coarsest common reader tells values apart.
+
+    Numbers are compared by size however they are written, and no text at all is missing.
+
+    >>> coarse_codes("code", pa.chunked_array([["7", "07", "", None, "x"]]))[0].tolist()
+    [1, 1, 0, 0, 2]
+    """
+    encoded = encode_column(name, column, required=False)
+    keys: dict[Hashable, int] = {None: 0}
+    folded = [
+        None if text is None or not text.strip() else value_key(text.strip(), Kind.NUMBER)
+        for text in encoded.domain.texts()
+    ]
+    numbers = np.array([keys.setdefault(key, len(keys)) for key in folded], dtype=np.int64)
+    return numbers[encoded.codes] if len(numbers) else np.zeros(len(column), dtype=np.int64), len(keys)
+
+
+def _open_list(policy: LinkedPolicy, column: ListColumn, people: pa.Table) -> OpenEvents:
+    """Return the members of a list column as rows; an empty or a missing list has none."""
+    cells = people[column.column]
+    if not pa.types.is_list(cells.type):
+        cells = pc.split_pattern(pc.fill_null(cells.cast(pa.string()), ""), column.separator)
+    lists = cells.combine_chunks()
+    lists = lists.combine_chunks() if isinstance(lists, pa.ChunkedArray) else lists
+    person = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False).astype(np.int64)
+    members = pc.utf8_trim_whitespace(pc.list_flatten(lists).cast(pa.string()))
+    kept = pc.fill_null(pc.not_equal(members, ""), False)
+    rows = pa.table({column.column: members.filter(kept)})
+    coded = code_column(rows, column.column, column.hierarchy)
+    _refuse_separator(coded, column)
+    return OpenEvents(
+        list_name(policy.people.name, column.column),
+        column,
+        person[kept.to_numpy(zero_copy_only=False)],
+        (coded,),
+        pa.table({}),
+    )
+
+
+def _refuse_separator(coded: EventColumn, column: ListColumn) -> None:
+    labels = [label for level in coded.taxonomy.labels for label in level if label]
+    if any(column.separator in label for label in labels):
+        raise SchemaError(
+            f"a label of the hierarchy of list column {column.column!r} holds its separator",
+            hint="choose another separator, or other labels",
+        )

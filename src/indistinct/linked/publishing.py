@@ -1,0 +1,395 @@
+"""Publish several tables about the same people: search, pseudonyms, files, verification of the files, certificate."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from indistinct import __version__
+from indistinct.algorithms.base import Algorithm, Progress
+from indistinct.algorithms.partition.mondrian import Mondrian
+from indistinct.algorithms.registry import parse_algorithm
+from indistinct.budget import AnyBudget, parse_budget
+from indistinct.errors import ParameterError, SchemaError, VerificationError
+from indistinct.figures import percent
+from indistinct.hierarchy import Hierarchy
+from indistinct.job.policy.value import Policy
+from indistinct.job.publishing import run as run_one_table
+from indistinct.linked.certificate import LinkedCertificate, TableEntry, assumptions_of, bounds_of, hide_small
+from indistinct.linked.declared import MANY_ROWS_DELETED, LinkedPolicy, LinkedTable, TimeRules, list_name
+from indistinct.linked.folder import check_folder, outdated_files, read_released, stage_table, targets_of
+from indistinct.linked.guarantee import Known, LinkedAnonymity, parse_linked_model
+from indistinct.linked.opening import OpenTables, open_linked
+from indistinct.linked.people import anchors_inside
+from indistinct.linked.policy import is_linked_policy, read_linked_policy
+from indistinct.linked.search import LinkedSolution, search_linked
+from indistinct.linked.tables import published_tables
+from indistinct.linked.verify import LinkedVerdict, verify_tables
+from indistinct.machine.arguments import with_checked_arguments
+from indistinct.release.release import Release
+from indistinct.release.writing.formats import publishable
+from indistinct.release.writing.places import Place
+from indistinct.release.writing.staging import Staged, filled, publish, stage, staging
+from indistinct.schema import Schema, did_you_mean
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class LinkedRelease:
+    """A release of several tables about the same people.
+
+    Attributes
+    ----------
+    tables
+        The published tables by name, as Arrow tables.
+    certificate
+        What was promised, and what was counted on the published tables.
+    folder
+        Where its files lie; None for a release in memory.
+    """
+
+    tables: Mapping[str, pa.Table]
+    certificate: LinkedCertificate
+    folder: Path | None = None
+
+    def __repr__(self) -> str:
+        return f"<LinkedRelease of {self.certificate.people:,} people: {', '.join(self.tables)}>"
+
+
+@with_checked_arguments
+def run(
+    policy: LinkedPolicy | Policy | str | Path,
+    *,
+    input: Any = None,  # noqa: A002 (as the policy and the command line call it)
+    output: Place | None = None,
+    overwrite: bool = False,
+    save_recoding: str | Path | None = None,
+    engine: str = "auto",
+    memory: str | int | None = None,
+    seed: int | None = None,
+    progress: Progress | None = None,
+) -> Release | LinkedRelease:
+    """Return the release that a policy describes, written where the policy says.
+
+    `policy` is one, or the path of its file (.toml). `input` takes the place of its table and is read in the same way,
+    `output` that of its output; where neither names an output the release stays in memory. `overwrite` lets it replace
+    an earlier release, never a file that the policy reads. All other keywords are those of `anonymize`. A report is
+    not written: `report(release, policy=policy, original=…)` makes one.
+
+    A policy with `[tables.NAME]` publishes several tables into a folder, and returns a `LinkedRelease`.
+    """
+    if isinstance(policy, LinkedPolicy) or (isinstance(policy, str | Path) and is_linked_policy(policy)):
+        refuse_options(input=input, save_recoding=save_recoding, seed=seed, memory=memory)
+        check_engine(engine)
+        written = policy if isinstance(policy, LinkedPolicy) else read_linked_policy(policy)
+        if output is not None and not isinstance(output, str | Path):
+            raise ParameterError("several tables are written to a folder", hint='[output] folder = "release/"')
+        folder = written.output if output is None else Path(output)
+        return publish_linked(written, folder=folder, overwrite=overwrite, progress=progress)
+    return run_one_table(
+        policy,
+        input=input,
+        output=output,
+        overwrite=overwrite,
+        save_recoding=save_recoding,
+        engine=engine,
+        memory=memory,
+        seed=seed,
+        progress=progress,
+    )
+
+
+def refuse_options(**given: Any) -> None:
+    """Raise for an option that several tables do not have."""
+    for name, value in given.items():
+        if value is not None:
+            raise ParameterError(
+                f"`{name}` is not possible with several tables", hint="leave it out; it belongs to a job on one table"
+            )
+
+
+def check_engine(engine: str) -> None:
+    """Raise for an engine that several tables are not published on."""
+    if engine not in ("auto", "memory"):
+        raise ParameterError(
+            f"several tables are not published on the engine {engine}", hint="leave it out: tables are read into memory"
+        )
+
+
+@with_checked_arguments
+def anonymize_tables(
+    tables: Mapping[str, Any],
+    schemas: Mapping[str, Schema],
+    *,
+    people: str,
+    knows: Mapping[str, Any],
+    model: LinkedAnonymity | str,
+    hierarchies: Mapping[str, Mapping[str, Hierarchy]] | None = None,
+    time: TimeRules | None = None,
+    times: Mapping[str, Any] | None = None,
+    tells: Mapping[str, Any] | None = None,
+    lists: Any = (),
+    knows_together: int | None = None,
+    suppression: AnyBudget = 0.0,
+    rows: float = 1.0,
+    algorithm: Algorithm | str | None = None,
+    output: str | Path | None = None,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> LinkedRelease:
+    """Return a release of several tables about the same people, verified on the published rows.
+
+    Parameters
+    ----------
+    tables
+        The tables by name: anything that `open` takes.
+    schemas
+        The roles of each table's columns. `person` names the one column that tells people apart.
+    people
+        The table with one row a person.
+    knows
+        How many rows of one person an attacker may know, by event table: 0, 1, 2, 3 or "all".
+    model
+        Such as `LinkedAnonymity(k=5, l=2)` or "linked-anonymity:k=5,l=2".
+    hierarchies
+        Hierarchies of the quasi-identifiers of each table.
+    time, times
+        Since which day times are counted (`TimeRules`), and the `TimeColumn` of each event table that has one.
+    tells
+        Columns of the people table that are dates of "birth" or "death".
+    lists
+        The list columns of the people table (`ListColumn`).
+    knows_together
+        Rows of all tables together, needed where the numbers of `knows` add up to more than 3.
+    suppression
+        People who may be dropped: a share, or a number such as "4 people".
+    rows
+        The share of the rows of each event table that may be deleted.
+    algorithm
+        The algorithm for the people table, by default mondrian.
+    output
+        A folder for the release; without one it stays in memory.
+
+    Raises
+    ------
+    InfeasibleError
+        No release satisfies the model within the budgets.
+    InputError
+        The tables do not fit together, such as events of unknown people.
+
+    Examples
+    --------
+    >>> patients = {"id": [1, 2, 3, 4], "sex": ["f", "f", "m", "m"]}
+    >>> stays = {"id": [1, 2, 3, 4, 4], "ward": ["a", "a", "b", "b", "b"]}
+    >>> schemas = {"patients": Schema(quasi=["sex"], person=["id"]), "stays": Schema(quasi=["ward"], person=["id"])}
+    >>> tables = {"patients": pa.table(patients), "stays": pa.table(stays)}
+    >>> made = anonymize_tables(tables, schemas, people="patients", knows={"stays": 1}, model="linked-anonymity:k=2")
+    >>> made.certificate.smallest_group, made.tables["stays"].num_rows
+    (2, 5)
+    """
+    chosen = parse_algorithm(algorithm) if isinstance(algorithm, str) else algorithm or Mondrian()
+    policy = LinkedPolicy(
+        tuple(
+            LinkedTable(
+                name,
+                schemas[name],
+                hierarchies=(hierarchies or {}).get(name, {}),
+                people=name == people,
+                knows=knows.get(name),
+                time=(times or {}).get(name),
+                lists=tuple(lists) if name == people else (),
+                tells=dict(tells or {}) if name == people else {},
+            )
+            for name in _same_names(tables, schemas, people, knows)
+        ),
+        parse_linked_model(model),
+        time,
+        knows_together,
+        parse_budget(suppression),
+        rows,
+        chosen,
+    )
+    folder = None if output is None else Path(output)
+    return publish_linked(policy, sources=tables, folder=folder, overwrite=overwrite, progress=progress)
+
+
+def _same_names(
+    tables: Mapping[str, Any], schemas: Mapping[str, Schema], people: str, knows: Mapping[str, Known]
+) -> list[str]:
+    """Return the names of the tables; raise where roles, people or knowledge speak of other ones."""
+    for name in (*tables, *schemas, people, *knows):
+        if name not in tables or name not in schemas:
+            raise SchemaError(
+                f"there is no table {name!r} with a schema", hint=did_you_mean(name, [*tables, *schemas]) or "give both"
+            )
+    return list(tables)
+
+
+def publish_linked(
+    policy: LinkedPolicy,
+    *,
+    sources: Mapping[str, Any] | None = None,
+    folder: Path | None = None,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> LinkedRelease:
+    """Return the release of a policy, verified as written; nothing is written unless everything is satisfied."""
+    _ = policy.knowledge
+    if folder is not None:
+        check_folder(folder, policy, overwrite=overwrite)
+    opened = open_linked(policy, sources)
+    solution = search_linked(opened, progress=progress)
+    tables = {name: publishable(table) for name, table in published_tables(opened, solution).items()}
+    if folder is None:
+        certificate = _certify(opened, solution, tables, {})
+    else:
+        certificate = _write(opened, solution, tables, folder, overwrite=overwrite)
+    if progress is not None:
+        progress(1.0)
+    return LinkedRelease(tables, certificate, folder)
+
+
+def _write(
+    opened: OpenTables, solution: LinkedSolution, tables: Mapping[str, pa.Table], folder: Path, *, overwrite: bool
+) -> LinkedCertificate:
+    """Write all files beside their places, verify them as written, and give all of them their names, or none."""
+    is_new = not folder.exists()
+    folder.mkdir(exist_ok=True)
+    targets = targets_of(folder, opened.policy)
+    try:
+        with staging() as staged:
+            files: dict[str, Staged] = {}
+            for name, table in tables.items():
+                files[name] = stage_table(table, targets[name])
+                staged.append(files[name])
+            written = {
+                name: read_released(each.temporary, each.target, tables[name].column_names)
+                for name, each in files.items()
+            }
+            certificate = _certify(
+                opened, solution, written, {name: (e.target.name, e.digest) for name, e in files.items()}
+            )
+            staged.append(stage(targets[""], filled(certificate.to_text())))
+            outdated = outdated_files(folder, list(targets.values())) if overwrite else []
+            publish(staged, overwrite=overwrite, outdated=outdated)
+    except BaseException:
+        if is_new:
+            with suppress(OSError):  # a folder that is not empty has something that is not ours
+                folder.rmdir()
+        raise
+    return certificate
+
+
+def _certify(
+    opened: OpenTables,
+    solution: LinkedSolution,
+    tables: Mapping[str, pa.Table],
+    files: Mapping[str, tuple[str, str]],
+) -> LinkedCertificate:
+    """Return the certificate of published tables; raise `VerificationError` where anything is not satisfied."""
+    policy, inside = opened.policy, anchors_inside(opened)
+    verdict = verify_tables(policy, tables, anchors_inside=inside)
+    if not verdict.holds:
+        broken = [f"{check.name} ({check.words})" for check in verdict.checks if not check.holds]
+        raise VerificationError(
+            f"the published tables do not satisfy {', '.join(broken)}",
+            hint="nothing was written; change the policy, or report this as a fault of the program",
+        )
+    return _certificate(opened, solution, tables, files, verdict)
+
+
+def _certificate(
+    opened: OpenTables,
+    solution: LinkedSolution,
+    tables: Mapping[str, pa.Table],
+    files: Mapping[str, tuple[str, str]],
+    verdict: LinkedVerdict,
+) -> LinkedCertificate:
+    policy, found = opened.policy, verdict.judgement
+    if found is None:
+        raise AssertionError("tables that are satisfied were counted")
+    dropped = opened.size - verdict.people
+    labels = {name: set(pc.unique(tables[policy.people.name][name].cast(pa.string())).to_pylist())
+              for name in policy.people.schema.quasi}  # fmt: skip
+    return LinkedCertificate(
+        version=__version__,
+        model=policy.model.spec(),
+        holds=verdict.holds,
+        smallest_group=found.k,
+        largest_share=found.largest_share,
+        people=verdict.people,
+        tables={
+            table.name: _entry(opened, solution, table, tables[table.name].num_rows, files.get(table.name, ("", "")))
+            for table in policy.tables
+        },
+        knows=dict(policy.knowledge.tables),
+        knows_together=policy.knowledge.rows,
+        original_people=None if hide_small(dropped) is None else opened.size,
+        suppressed_people=hide_small(dropped),
+        time=None
+        if policy.time is None
+        else {
+            "anchor": policy.time.anchor,
+            "as": policy.time.unit,
+            "anchors_inside": anchors_inside(opened),
+        },
+        bounds=bounds_of(policy, labels, anchors_inside=anchors_inside(opened)),
+        assumptions=assumptions_of(policy),
+        warnings=(*opened.warnings, *_deletion_warnings(opened, solution)),
+        loss=solution.loss,
+    )
+
+
+def _deletion_warnings(opened: OpenTables, solution: LinkedSolution) -> list[str]:
+    """Return which event tables lost many of their rows."""
+    shares = {
+        each.name: 1 - len(solution.rows[each.name].kept) / each.rows
+        for each in opened.events
+        if each.rows and each.name in solution.rows
+    }
+    return [
+        f"{percent(share)} of the rows of table {name} are deleted"
+        for name, share in shares.items()
+        if share > MANY_ROWS_DELETED
+    ]
+
+
+def _entry(
+    opened: OpenTables, solution: LinkedSolution, table: LinkedTable, rows: int, file: tuple[str, str]
+) -> TableEntry:
+    policy = opened.policy
+    roles = {
+        name: str(table.schema.role(name)) for name in table.schema.columns if name not in table.schema.identifiers
+    }
+    roles |= {column.column: "list" for column in table.lists}
+    if table.people:
+        lists = {column.column: solution.rows[list_name(table.name, column.column)].levels[0] for column in table.lists}
+        return TableEntry(file[0], file[1], rows, table.person, people=True, roles=roles, levels=lists)
+    own = next(events for events in opened.events if events.name == table.name)
+    found = solution.rows[table.name]
+    lost = own.rows - rows
+    time = None
+    if table.time is not None and policy.time is not None:
+        roles[table.time.column] = "time"
+        widths = table.time.levels(policy.time.unit)
+        time = {
+            "column": table.time.column,
+            "known": not table.time.unknown,
+            "width": 1 if table.time.unknown else widths[found.levels[-1]],
+            "window": [day.isoformat() for day in policy.time.windows[table.name]],
+        }
+    return TableEntry(
+        file[0],
+        file[1],
+        rows,
+        table.person,
+        knows=table.knows,
+        original_rows=None if hide_small(lost) is None else own.rows,
+        suppressed_rows=hide_small(lost),
+        roles=roles,
+        levels={column.name: level for column, level in zip(own.quasi, found.levels, strict=False)},
+        time=time,
+    )

@@ -1,0 +1,361 @@
+"""The search: classes of people, levels of event columns, one calendar, and labels suppressed for whole classes.
+
+For each people table that is tried, two descents go over the levels of event columns, one level of one column at a
+time: from the coarsest down, and from the finest up. Nodes are compared on a sample of whole classes; what is published
+is computed on all of them.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from indistinct.errors import Feasible, InfeasibleError, ParameterError
+from indistinct.linked.calendar import OPEN, OffsetLabels, Unit, label_offsets, units_of_days
+from indistinct.linked.declared import LinkedTable
+from indistinct.linked.guarantee import KnownRows
+from indistinct.linked.judge import subset_bound
+from indistinct.linked.opening import OpenEvents, OpenTables, window_days
+from indistinct.linked.people import PeopleClasses, classes_of_people, dates_of_classes
+from indistinct.linked.suppress import LabelRows, suppressed_rows
+from indistinct.machine.arrays import Codes
+
+LOG = logging.getLogger("indistinct.linked")
+SAMPLED_ROWS = 20_000
+"""Event rows, about, on which nodes are compared: whole classes up to this many."""
+MOST_COMBINATIONS = 4_000_000_000
+"""Combinations of known rows of all people together above which a job is refused before it starts."""
+LARGER_K = (1, 4, 16)
+"""Multiples of k at which the people table is classed: larger classes delete fewer event rows."""
+
+Node = tuple[tuple[int, ...], ...]
+"""The level of each column of each counted table; the time column, where there is a known one, comes last."""
+Progress = Callable[[float], None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinkedRows:
+    """What is published of one event table, before pseudonyms: which rows, the offsets, and the level of each column.
+
+    `kept` are numbers of original rows, `person` numbers of published people.
+    """
+
+    kept: Codes
+    person: Codes
+    levels: tuple[int, ...]
+    offsets: OffsetLabels | None
+    loss: float
+    deleted: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinkedSolution:
+    """The best release that a search found."""
+
+    people: PeopleClasses
+    node: Node
+    rows: dict[str, LinkedRows]
+    loss: float
+    nodes: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    """Rows of kept people of one event table in a search, whole or of a sample of classes."""
+
+    events: OpenEvents
+    rows: Codes
+    person: Codes
+    units: Codes | None
+    limits: tuple[Codes, Codes]
+    widths: tuple[int | None, ...]
+    lost: int
+
+
+@dataclass(slots=True)
+class _Search:
+    opened: OpenTables
+    tried: int = 0
+    progress: Progress | None = None
+    seen: dict[Node, tuple[float, ...]] = field(default_factory=dict)
+
+
+def estimate_combinations(opened: OpenTables) -> int:
+    """Return how many combinations of known rows all people have, at most."""
+    total = np.zeros(opened.size, dtype=np.int64)
+    known = opened.policy.knowledge
+    for events in opened.events:
+        if events.name in known.tables and known.tables[events.name] not in ("all", 0):
+            total += np.bincount(events.person, minlength=opened.size)
+    return int(subset_bound(total, known.rows).sum())
+
+
+def search_linked(opened: OpenTables, *, progress: Progress | None = None) -> LinkedSolution:
+    """Return the release of smallest loss that was found within the budgets.
+
+    Raises `InfeasibleError` with the nearest one that would do.
+    """
+    combinations = estimate_combinations(opened)
+    LOG.info("about %s combinations of known rows are counted for each release that is compared", f"{combinations:,}")
+    if combinations > MOST_COMBINATIONS:
+        raise ParameterError(
+            f"attackers who know {opened.policy.knowledge.rows} rows have {combinations:,} combinations; at most "
+            f"{MOST_COMBINATIONS:,} are counted",
+            hint="declare fewer known rows, or replace codes by coarser ones that repeat less within a person",
+        )
+    policy = opened.policy
+    solutions: list[LinkedSolution] = []
+    budget = policy.suppression.allows(opened.size, "people")
+    for place, times in enumerate(LARGER_K):
+        classes = classes_of_people(opened, times * policy.model.k, budget)
+        if classes is not None and not any(_same_classes(classes, other.people) for other in solutions):
+            search = _Search(opened, progress=_part_of(progress, place, len(LARGER_K)))
+            solution = _best_of(search, classes)
+            if solution is not None:
+                solutions.append(solution)
+        if progress is not None:
+            progress((place + 1) / (len(LARGER_K) + 1))
+    if not solutions:
+        raise InfeasibleError(
+            f"no release of the people table satisfies {policy.model.spec()} within the suppression limit of "
+            f"{policy.suppression}",
+            hint="allow more people to be dropped (suppression), a smaller k or l, or give coarser hierarchies",
+        )
+    within = [each for each in solutions if _excess(opened, each) == 0]
+    if not within:
+        nearest = min(solutions, key=lambda each: _excess(opened, each))
+        share = max(_shares(opened, nearest).values())
+        raise InfeasibleError(
+            f"no release deletes at most {policy.rows:.1%} of the rows of each event table; the nearest deletes "
+            f"{share:.1%} of one",
+            hint="allow more (rows), fewer known rows, or give coarser hierarchies",
+            feasible=Feasible(share=share),
+        )
+    return min(
+        within,
+        key=lambda each: (each.loss, -len(each.people.kept), sum(r.deleted for r in each.rows.values()), each.node),
+    )
+
+
+def _same_classes(one: PeopleClasses, other: PeopleClasses) -> bool:
+    return one.labels.equals(other.labels) and np.array_equal(one.kept, other.kept)
+
+
+def _part_of(progress: Progress | None, place: int, parts: int) -> Progress | None:
+    return None if progress is None else lambda share: progress((place + share) / (parts + 1))
+
+
+def _shares(opened: OpenTables, solution: LinkedSolution) -> dict[str, float]:
+    return {
+        events.name: solution.rows[events.name].deleted / max(events.rows, 1)
+        for events in opened.events
+        if events.name in solution.rows
+    }
+
+
+def _excess(opened: OpenTables, solution: LinkedSolution) -> float:
+    """Return by how much the share of deleted rows exceeds what the policy allows, in the worst table."""
+    return max(0.0, *(share - opened.policy.rows for share in _shares(opened, solution).values()), 0.0)
+
+
+def _best_of(search: _Search, classes: PeopleClasses) -> LinkedSolution | None:
+    """Return the best release of some classes of people: nodes are compared on a sample, and the best is made whole."""
+    whole = _parts(search.opened, classes, None)
+    sampled = _sampled_classes(classes, whole)
+    sample = whole if sampled is None else _parts(search.opened, classes, sampled)
+    counted = [part for part in sample if _is_counted(part.events)]
+    tops: Node = tuple(tuple(height - 1 for height in _heights(part)) for part in counted)
+    best = tops
+    if counted:
+        top, bottom = (
+            _descend(search, classes, sample, start, down) for start, down in ((tops, True), (_zero(tops), False))
+        )
+        best = min((top, bottom), key=lambda node: (*search.seen[node], node))
+    return _solve(search, classes, whole, best)
+
+
+def _zero(node: Node) -> Node:
+    return tuple(tuple(0 for _ in levels) for levels in node)
+
+
+def _descend(search: _Search, classes: PeopleClasses, sample: Sequence[_Part], start: Node, down: bool) -> Node:
+    """Return the best node of a descent: one level of one column at a time, into nodes of equal loss too."""
+    most = search.opened.policy.nodes // 2
+    node, visited, tried = start, {start}, 0
+    best, best_loss = start, _loss_of(search, classes, sample, start)
+    while tried < most:
+        ahead = [each for each in _neighbours(node, sample, down) if each not in visited]
+        losses = {}
+        for each in ahead[: most - tried]:
+            losses[each] = _loss_of(search, classes, sample, each)
+            tried += 1
+            if search.progress is not None:
+                search.progress(min(tried / most, 1.0) / 2 + (0.0 if down else 0.5))
+        if not losses:
+            break
+        following = min(losses, key=lambda each: (*losses[each], each))
+        if losses[following] > best_loss:
+            break
+        node, best, best_loss = following, following, losses[following]
+        visited.add(node)
+    return best
+
+
+def _neighbours(node: Node, sample: Sequence[_Part], down: bool) -> Iterator[Node]:
+    counted = [part for part in sample if _is_counted(part.events)]
+    for i, part in enumerate(counted):
+        for j, height in enumerate(_heights(part)):
+            level = node[i][j] + (-1 if down else 1)
+            if 0 <= level < height:
+                changed = (*node[i][:j], level, *node[i][j + 1 :])
+                yield (*node[:i], changed, *node[i + 1 :])
+
+
+def _loss_of(search: _Search, classes: PeopleClasses, sample: Sequence[_Part], node: Node) -> tuple[float, ...]:
+    """Return the loss of a node on the sample and the rows that it deletes; what exceeds the budget comes last."""
+    if node not in search.seen:
+        search.tried += 1
+        solution = _solve(search, classes, sample, node)
+        if solution is None:
+            search.seen[node] = (np.inf, np.inf)
+        else:
+            deleted = sum(rows.deleted for rows in solution.rows.values())
+            pairs = zip(sample, solution.rows.values(), strict=True)
+            shares = [r.deleted / max(len(p.rows) + p.lost, 1) for p, r in pairs if _is_counted(p.events)]
+            over = max([0.0, *(share - search.opened.policy.rows for share in shares)])
+            search.seen[node] = (solution.loss + (1.0 if over > 0 else 0.0), float(deleted))
+    return search.seen[node]
+
+
+def _is_counted(events: OpenEvents) -> bool:
+    """Return whether the rows of a table have labels that attackers can know."""
+    return events.table.is_counted if isinstance(events.table, LinkedTable) else True
+
+
+def _heights(part: _Part) -> list[int]:
+    """Return the number of levels of each column of a table, of a known time last."""
+    heights = [column.taxonomy.height + 1 for column in part.events.quasi]
+    return [*heights, len(part.widths)] if part.widths else heights
+
+
+def _parts(opened: OpenTables, classes: PeopleClasses, sampled: Codes | None) -> list[_Part]:
+    """Return the rows of the people who are kept, or of those in sampled classes, table by table."""
+    number = np.full(opened.size, -1, dtype=np.int64)
+    number[classes.kept] = np.arange(len(classes.kept))
+    chosen = np.ones(classes.size, dtype=bool) if sampled is None else sampled
+    dates = dates_of_classes(opened, classes)
+    unit: Unit = "days" if opened.policy.time is None else opened.policy.time.unit
+    parts = []
+    for events in opened.events:
+        person = number[events.person]
+        inside = person >= 0
+        inside[inside] = chosen[classes.classes[person[inside]]]
+        rows = np.flatnonzero(inside)
+        table = events.table
+        time = table.time if isinstance(table, LinkedTable) else None
+        units = None if events.days is None else units_of_days(events.days[rows], unit)
+        limits = dates.limits(window_days(opened.policy, events.name)) if time is not None else (dates.anchor_low,) * 2
+        widths = () if time is None or time.unknown else time.levels(unit)
+        lost = int((number[events.person] < 0).sum()) if sampled is None else 0
+        parts.append(_Part(events, rows, person[rows], units, limits, widths, lost))
+    return parts
+
+
+def _sampled_classes(classes: PeopleClasses, whole: Sequence[_Part]) -> Codes | None:
+    """Return which classes are sampled, every so many in the order of their numbers; None where all rows are few."""
+    rows = np.zeros(classes.size, dtype=np.int64)
+    for part in whole:
+        if _is_counted(part.events):
+            rows += np.bincount(classes.classes[part.person], minlength=classes.size)
+    total = int(rows.sum())
+    if total <= 2 * SAMPLED_ROWS:
+        return None
+    # Weyl's sequence spreads the chosen classes evenly, the same in every run.
+    order = np.argsort((np.arange(classes.size) * 0.6180339887498949) % 1.0, kind="stable")
+    chosen = np.zeros(classes.size, dtype=bool)
+    chosen[order[: int(np.searchsorted(np.cumsum(rows[order]), SAMPLED_ROWS)) + 1]] = True
+    return chosen
+
+
+def _solve(search: _Search, classes: PeopleClasses, parts: Sequence[_Part], node: Node) -> LinkedSolution | None:
+    """Return the release of a node: labels, one calendar, and what is suppressed; None where nothing helps."""
+    opened = search.opened
+    unit: Unit = "days" if opened.policy.time is None else opened.policy.time.unit
+    levels = iter(node)
+    labelled: dict[str, tuple[_Part, Codes, OffsetLabels | None, tuple[int, ...], Codes]] = {}
+    for part in parts:
+        own = next(levels) if _is_counted(part.events) else ()
+        offsets = _label_times(part, classes, own, unit)
+        label, loss = _label_rows(part, own, offsets, opened, unit)
+        labelled[part.events.name] = (part, label, offsets, own, loss)
+    tables = {
+        name: LabelRows(part.person, label, tuple(codes[part.rows] for codes in part.events.sensitive))
+        for name, (part, label, _, _, _) in labelled.items()
+    }
+    own_values = [codes[classes.kept] for codes in opened.sensitive]
+    known = opened.policy.knowledge
+    gone = suppressed_rows(classes.classes, tables, own_values, _with_every_table(known, tables), opened.policy.model)
+    if gone is None:
+        return None
+    rows = {}
+    for name, (part, _, offsets, own, loss) in labelled.items():
+        kept = np.flatnonzero(~gone[name])
+        shown = None if offsets is None else OffsetLabels(offsets.low[kept], offsets.high[kept])
+        size = len(part.rows) + part.lost
+        mean = (float(loss[kept].sum()) + (size - len(kept))) / size if size else 0.0
+        rows[name] = LinkedRows(part.rows[kept], part.person[kept], own, shown, mean, len(part.rows) - len(kept))
+    counted = [rows[part.events.name].loss for part in parts if _is_counted(part.events)]
+    total = float(np.mean([classes.loss, *counted]))
+    return LinkedSolution(classes, node, rows, total, search.tried)
+
+
+def _with_every_table(known: KnownRows, names: Iterable[str]) -> KnownRows:
+    """Return the knowledge with no known row of tables that have no labels."""
+    return KnownRows({name: known.tables.get(name, 0) for name in names}, known.rows)
+
+
+def _label_times(part: _Part, classes: PeopleClasses, own: tuple[int, ...], unit: Unit) -> OffsetLabels | None:
+    if part.units is None:
+        return None
+    width = part.widths[own[-1]] if part.widths else 1
+    return label_offsets(part.units, classes.classes[part.person], width, part.limits, unit)
+
+
+def _label_rows(
+    part: _Part, own: tuple[int, ...], offsets: OffsetLabels | None, opened: OpenTables, unit: Unit
+) -> tuple[Codes, Codes]:
+    """Return the label of each row as a number, and the mean loss of its values."""
+    label, losses = np.zeros(len(part.rows), dtype=np.int64), []
+    if not _is_counted(part.events):
+        return label, np.zeros(len(part.rows))
+    size = 1
+    for column, level in zip(part.events.quasi, own, strict=False):
+        taxonomy, codes = column.taxonomy, column.codes[part.rows]
+        nodes = taxonomy.ancestors[codes, level].astype(np.int64)
+        label, size = _pack(label, size, nodes, len(taxonomy.labels[level]))
+        losses.append((taxonomy.leaves[level][nodes] - 1) / max(taxonomy.size - 1, 1))
+    if part.widths and offsets is not None:
+        open_low, open_high = offsets.low <= -OPEN, offsets.high >= OPEN
+        word = np.where(open_low, offsets.high, offsets.low) * 4 + open_low * 2 + open_high
+        distinct, number = np.unique(word, return_inverse=True)
+        label, size = _pack(label, size, number, len(distinct))
+        losses.append(_loss_of_offsets(offsets, opened, part.events.name, unit))
+    label = np.unique(label, return_inverse=True)[1].astype(np.int64)
+    return label, np.mean(losses, axis=0) if losses else np.zeros(len(part.rows))
+
+
+def _pack(label: Codes, size: int, number: Codes, more: int) -> tuple[Codes, int]:
+    if size * more >= 1 << 62:
+        distinct, label = np.unique(label, return_inverse=True)
+        size = len(distinct)
+    return label * more + number, size * more
+
+
+def _loss_of_offsets(offsets: OffsetLabels, opened: OpenTables, name: str, unit: Unit) -> Codes:
+    """Return the width of each label as a share of the window, less one unit."""
+    first, last = window_days(opened.policy, name)
+    span = int(units_of_days(np.array([last - first]), unit)[0]) or 1
+    width = np.where(offsets.high >= OPEN, span, offsets.high) - np.where(offsets.low <= -OPEN, 0, offsets.low)
+    open_ended = (offsets.high >= OPEN) | (offsets.low <= -OPEN)
+    return np.where(open_ended, 1.0, np.clip(width / span, 0.0, 1.0))

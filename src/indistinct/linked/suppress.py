@@ -1,0 +1,397 @@
+"""Which labels are suppressed, each for a whole class, so that every group has enough people and no frequent value.
+
+Sets of one token, then of two, then of three are listed; while a group is too small or shows a value too often, the
+label that is in most of them for each row that it costs is suppressed in its class. The verifier counts on its own.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from indistinct.errors import ParameterError
+from indistinct.linked._set_kernels import BITS, list_sets, meet_sets
+from indistinct.linked.guarantee import ALL, KnownRows, LinkedAnonymity
+from indistinct.linked.judge import MOST_GROUP_ENTRIES, multiset_numbers, subset_bound
+from indistinct.linked.view import number_rows
+from indistinct.machine.arrays import Codes, run_entries, starts_of
+
+SETS_AT_ONCE = 8_000_000
+"""Sets that are listed together, whole classes up to this many."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelRows:
+    """The rows of a table in a search: person, label, and the sensitive values of each row, one array a column."""
+
+    person: Codes
+    label: Codes
+    values: tuple[Codes, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelCells:
+    """The rows of all tables by cell, a label of a table in a class; cells are sorted by class.
+
+    `carriers` are distinct triples of cell, person and value, with cell -1 for values of the people table.
+    """
+
+    people: int
+    classes: Codes
+    person: Codes
+    cell: Codes
+    cell_class: Codes
+    cell_table: Codes
+    rows: Codes
+    carriers: tuple[Codes, Codes, Codes]
+    first_row: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Violations:
+    """Groups that violate the model: the class of each, the cells of its set, and its frequent value or -1."""
+
+    classes: Codes
+    sets: Codes
+    value: Codes
+
+    def __len__(self) -> int:
+        return len(self.classes)
+
+
+def suppressed_rows(
+    classes: Codes,
+    tables: Mapping[str, LabelRows],
+    own_values: Sequence[Codes],
+    knowledge: KnownRows,
+    model: LinkedAnonymity,
+) -> dict[str, Codes] | None:
+    """Return which rows of each table are deleted so that the model holds; None where the classes alone violate it.
+
+    `classes` has the class of each person, and `own_values` the sensitive values of the people table, a column each.
+    """
+    cells = _cells(classes, tables, own_values if model.l is not None else (), model)
+    known = [knowledge.tables[name] for name in tables]
+    alive = np.ones(len(cells.cell_class), dtype=bool)
+    for size in range(knowledge.rows + 1):
+        while True:
+            found = _violations(cells, alive, known, knowledge, model, size)
+            if not len(found):
+                break
+            chosen = _choose(cells, alive, known, found, model)
+            if not chosen.any():
+                return None
+            alive &= ~chosen
+            if size > 0 and (model.l is not None or ALL in known):
+                size_below = _first_broken(cells, alive, known, knowledge, model, size)
+                if size_below is not None:
+                    return _start_again(cells, alive, known, knowledge, model, tables)
+    return _rows_of(cells, alive, tables)
+
+
+def _start_again(
+    cells: LabelCells,
+    alive: Codes,
+    known: Sequence[object],
+    knowledge: KnownRows,
+    model: LinkedAnonymity,
+    tables: Mapping[str, LabelRows],
+) -> dict[str, Codes] | None:
+    """Go through all sizes until none is violated: with l, or tables known whole, one size can break another."""
+    size = 0
+    while size <= knowledge.rows:
+        found = _violations(cells, alive, known, knowledge, model, size)
+        if not len(found):
+            size += 1
+            continue
+        chosen = _choose(cells, alive, known, found, model)
+        if not chosen.any():
+            return None
+        alive &= ~chosen
+        size = 0
+    return _rows_of(cells, alive, tables)
+
+
+def _first_broken(
+    cells: LabelCells, alive: Codes, known: Sequence[object], knowledge: KnownRows, model: LinkedAnonymity, size: int
+) -> int | None:
+    """Return the smallest set size below `size` at which a group violates the model."""
+    for smaller in range(size):
+        if len(_violations(cells, alive, known, knowledge, model, smaller)):
+            return smaller
+    return None
+
+
+def _rows_of(cells: LabelCells, alive: Codes, tables: Mapping[str, LabelRows]) -> dict[str, Codes]:
+    dead = ~alive[cells.cell]
+    return {
+        name: dead[first : first + len(rows.person)]
+        for first, (name, rows) in zip(cells.first_row, tables.items(), strict=True)
+    }
+
+
+def _cells(
+    classes: Codes, tables: Mapping[str, LabelRows], own_values: Sequence[Codes], model: LinkedAnonymity
+) -> LabelCells:
+    person = np.concatenate([np.zeros(0, dtype=np.int64), *(rows.person for rows in tables.values())])
+    sizes = [int(rows.label.max(initial=-1)) + 1 for rows in tables.values()]
+    offsets = starts_of(sizes)
+    label = np.concatenate(
+        [np.zeros(0, np.int64), *(r.label + o for r, o in zip(tables.values(), offsets, strict=False))]
+    )
+    distinct, cell = np.unique(classes[person] * (int(offsets[-1]) + 1) + label, return_inverse=True)
+    labels = distinct % (int(offsets[-1]) + 1)
+    table = np.searchsorted(offsets, labels, side="right") - 1
+    carriers = _carriers(person, cell, tables, own_values) if model.l is not None else (person[:0],) * 3
+    counts = np.bincount(cell, minlength=len(distinct))
+    first_row = starts_of([len(rows.person) for rows in tables.values()])[:-1]
+    return LabelCells(
+        len(classes),
+        classes,
+        person,
+        cell,
+        distinct // (int(offsets[-1]) + 1),
+        table,
+        counts,
+        carriers,
+        tuple(first_row.tolist()),
+    )
+
+
+def _carriers(
+    person: Codes, cell: Codes, tables: Mapping[str, LabelRows], own_values: Sequence[Codes]
+) -> tuple[Codes, Codes, Codes]:
+    """Return the distinct (cell, person, value) of all sensitive columns; values of different columns differ."""
+    parts, first, begun = [], 0, 0
+    for values in own_values:
+        parts.append((np.full(len(values), -1), np.arange(len(values)), values + begun))
+        begun += int(values.max(initial=-1)) + 1
+    for rows in tables.values():
+        run = slice(first, first + len(rows.person))
+        for values in rows.values:
+            parts.append((cell[run], person[run], values + begun))
+            begun += int(values.max(initial=-1)) + 1
+        first += len(rows.person)
+    if not parts:
+        nothing = np.zeros(0, dtype=np.int64)
+        return nothing, nothing, nothing
+    columns = [np.concatenate([part[i] for part in parts]).astype(np.int64) for i in range(3)]
+    distinct = np.unique(np.column_stack(columns), axis=0)
+    return distinct[:, 0], distinct[:, 1], distinct[:, 2]
+
+
+def _violations(
+    cells: LabelCells, alive: Codes, known: Sequence[object], knowledge: KnownRows, model: LinkedAnonymity, size: int
+) -> Violations:
+    """Return the groups of sets of `size` tokens that violate the model."""
+    parts = _parts(cells, alive, known)
+    part_order = np.argsort(parts, kind="stable")
+    place = np.empty(cells.people, dtype=np.int64)
+    place[part_order] = np.arange(cells.people)
+    lists = _value_lists(cells, alive, parts, place, model)
+    if size == 0:
+        sizes = np.bincount(parts)
+        class_of = np.zeros(len(sizes), dtype=np.int64)
+        class_of[parts] = cells.classes
+        group, value = _judge_groups(parts[part_order], np.arange(cells.people), lists, model)
+        return Violations(class_of[group], np.full((len(group), 3), -1), value)
+    tokens = _tokens(cells, alive, parts, place, known, knowledge)
+    found = [
+        _violations_of_run(cells, tokens, first, last, lists, knowledge, known, model, size)
+        for first, last in _runs(tokens, parts[part_order], knowledge.rows)
+    ]
+    if not found:
+        return Violations(np.zeros(0, np.int64), np.zeros((0, 3), np.int64), np.zeros(0, np.int64))
+    return Violations(
+        *(np.concatenate([getattr(each, name) for each in found]) for name in ("classes", "sets", "value"))
+    )
+
+
+def _parts(cells: LabelCells, alive: Codes, known: Sequence[object]) -> Codes:
+    columns = [cells.classes]
+    live = alive[cells.cell]
+    for number, each in enumerate(known):
+        if each == ALL:
+            rows = live & (cells.cell_table[cells.cell] == number)
+            columns.append(multiset_numbers(cells.person[rows], cells.cell[rows], cells.people))
+    return number_rows(columns, cells.people)[0]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Tokens:
+    """Tokens by person, people in the order of their parts; `token` numbers (part, cell, weight) in ascending order."""
+
+    starts: Codes
+    token: Codes
+    cell: Codes
+    weight: Codes
+    table: Codes
+
+
+def _tokens(
+    cells: LabelCells, alive: Codes, parts: Codes, place: Codes, known: Sequence[object], knowledge: KnownRows
+) -> _Tokens:
+    limits = np.array([0 if each == ALL else each for each in known], dtype=np.int64)
+    most = np.minimum(limits, knowledge.rows)
+    live = alive[cells.cell] & (most[cells.cell_table[cells.cell]] > 0)
+    width = len(cells.cell_class) + 1
+    pairs, counts = np.unique(place[cells.person[live]] * width + cells.cell[live], return_counts=True)
+    counts = np.minimum(counts, most[cells.cell_table[pairs % width]])
+    at = np.repeat(pairs, counts)
+    weight = run_entries(np.ones(len(pairs), dtype=np.int64), counts)
+    person, cell = at // width, at % width
+    part = np.empty(cells.people, dtype=np.int64)
+    part[place] = parts
+    token = np.unique((part[person] * width + cell) * 4 + weight, return_inverse=True)[1]
+    return _Tokens(starts_of(np.bincount(person, minlength=cells.people)), token, cell, weight, cells.cell_table[cell])
+
+
+def _runs(tokens: _Tokens, parts: Codes, rows: int) -> list[tuple[int, int]]:
+    """Return runs of people, whole parts each, whose sets are listed together."""
+    cost = starts_of(subset_bound(np.diff(tokens.starts), rows))
+    ends = np.append(np.flatnonzero(parts[1:] != parts[:-1]) + 1, len(parts))
+    runs, first, before = [], 0, 0
+    for end in ends.tolist():
+        wide = tokens.starts[end] - tokens.starts[first] > 1 << BITS
+        if before > first and (cost[end] - cost[first] > SETS_AT_ONCE or wide):
+            runs.append((first, before))
+            first = before
+        before = end
+    return [*runs, (first, before)] if before > first else runs
+
+
+def _violations_of_run(
+    cells: LabelCells,
+    tokens: _Tokens,
+    first: int,
+    last: int,
+    lists: "_ValueLists",
+    knowledge: KnownRows,
+    known: Sequence[object],
+    model: LinkedAnonymity,
+    size: int,
+) -> Violations:
+    low, high = int(tokens.starts[first]), int(tokens.starts[last])
+    distinct, token = np.unique(tokens.token[low:high], return_inverse=True)
+    cell_of = np.zeros(len(distinct), dtype=np.int64)
+    cell_of[token] = tokens.cell[low:high]
+    limits = np.array([0 if each == ALL else each for each in known], dtype=np.int64)
+    given = (
+        tokens.starts[first : last + 1] - low,
+        token.astype(np.int64),
+        tokens.cell[low:high],
+        tokens.weight[low:high],
+        tokens.table[low:high],
+        limits,
+        knowledge.rows,
+        size,
+    )
+    count = list_sets(*given, np.zeros(0, np.int64), np.zeros(0, np.int64), False)
+    check_size(count)
+    words, owners = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
+    list_sets(*given, words, owners, True)
+    sets, group = np.unique(words, return_inverse=True)
+    wrong, value = _judge_groups(group, owners + first, lists, model)
+    chosen = np.full((len(wrong), 3), -1, dtype=np.int64)
+    for column in range(size):
+        chosen[:, column] = cell_of[(sets[wrong] >> (BITS * column)) & ((1 << BITS) - 1)]
+    return Violations(cells.cell_class[chosen[:, 0]], chosen, value)
+
+
+def check_size(count: int) -> None:
+    """Raise where one class has more combinations of known rows than fit."""
+    if count > MOST_GROUP_ENTRIES:
+        raise ParameterError(
+            f"one class has {count:,} combinations of known rows; at most {MOST_GROUP_ENTRIES:,} are counted",
+            hint="declare fewer known rows, or coarser codes",
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _ValueLists:
+    """The sensitive values that each person shows, people in the order of their parts."""
+
+    starts: Codes
+    values: Codes
+
+
+def _value_lists(cells: LabelCells, alive: Codes, parts: Codes, place: Codes, model: LinkedAnonymity) -> _ValueLists:
+    """Return the values that are shown in rows that are left, and that can be too frequent among k people."""
+    cell, person, value = cells.carriers
+    if model.ratio is None or not len(cell):
+        return _ValueLists(np.zeros(cells.people + 1, np.int64), np.zeros(0, np.int64))
+    shown = (cell < 0) | alive[cell]
+    width = int(value.max()) + 1
+    pairs = np.unique(place[person[shown]] * width + value[shown])
+    owner, own = pairs // width, pairs % width
+    part = np.empty(cells.people, dtype=np.int64)
+    part[place] = parts
+    _, inverse, counts = np.unique(part[owner] * width + own, return_inverse=True, return_counts=True)
+    kept = counts[inverse] * model.ratio[0] > model.k * model.ratio[1]
+    return _ValueLists(starts_of(np.bincount(owner[kept], minlength=cells.people)), own[kept])
+
+
+def _judge_groups(group: Codes, person: Codes, lists: _ValueLists, model: LinkedAnonymity) -> tuple[Codes, Codes]:
+    """Return the groups that are too small, with value -1, and those that show a value too often, with the value."""
+    sizes = np.bincount(group)
+    small = np.flatnonzero((sizes < model.k) & (sizes > 0))
+    if model.ratio is None or not len(lists.values):
+        return small, np.full(len(small), -1)
+    counts = np.diff(lists.starts)[person]
+    shown = lists.values[run_entries(lists.starts[:-1][person], counts)]
+    width = int(lists.values.max()) + 1
+    pairs, times = np.unique(np.repeat(group, counts) * width + shown, return_counts=True)
+    frequent = times * model.ratio[0] > sizes[pairs // width] * model.ratio[1]
+    wrong = pairs[frequent]
+    return np.concatenate([small, wrong // width]), np.concatenate([np.full(len(small), -1), wrong % width])
+
+
+def _choose(
+    cells: LabelCells, alive: Codes, known: Sequence[object], found: Violations, model: LinkedAnonymity
+) -> Codes:
+    """Return the cells to suppress: all that meet the small groups of a class, or one a class where more can help."""
+    chosen = np.zeros(len(alive), dtype=bool)
+    if ALL not in known and (found.value < 0).all() and len(found.sets) and (found.sets[:, 0] >= 0).all():
+        order = np.argsort(found.classes, kind="stable")
+        starts = np.flatnonzero(np.diff(found.classes[order], prepend=-1))
+        meet_sets(found.sets[order], np.append(starts, len(order)), found.classes[order], cells.rows, chosen)
+        return chosen
+    votes = np.zeros(len(alive), dtype=np.int64)
+    for column in range(found.sets.shape[1]):
+        named = found.sets[:, column]
+        np.add.at(votes, named[named >= 0], 1)
+    groups = np.bincount(found.classes, minlength=int(cells.classes.max(initial=0)) + 1)
+    if ALL in known:
+        differing = _differing(cells, alive, known)
+        votes[differing] += groups[cells.cell_class[differing]]
+    cell, _, value = cells.carriers
+    frequent = found.value >= 0
+    if frequent.any():
+        width = int(value.max()) + 1
+        wanted, times = np.unique(found.classes[frequent] * width + found.value[frequent], return_counts=True)
+        carried = np.unique(np.column_stack([cell, value])[cell >= 0], axis=0)
+        words = cells.cell_class[carried[:, 0]] * width + carried[:, 1]
+        at = np.searchsorted(wanted, words).clip(max=len(wanted) - 1)
+        match = wanted[at] == words
+        np.add.at(votes, carried[match, 0], times[at[match]])
+    votes[~alive] = 0
+    voted = np.flatnonzero(votes)
+    order = voted[np.lexsort((voted, -(votes[voted] / cells.rows[voted]), cells.cell_class[voted]))]
+    first = np.diff(cells.cell_class[order], prepend=-1) != 0
+    chosen[order[first]] = True
+    return chosen
+
+
+def _differing(cells: LabelCells, alive: Codes, known: Sequence[object]) -> Codes:
+    """Return the cells of tables that are known whole whose counts differ among the people of their class."""
+    whole = np.array([each == ALL for each in known], dtype=bool)
+    live = alive[cells.cell] & whole[cells.cell_table[cells.cell]]
+    width = len(alive)
+    pairs, counts = np.unique(cells.person[live] * width + cells.cell[live], return_counts=True)
+    cell = pairs % width
+    least, most = np.full(width, np.iinfo(np.int64).max), np.zeros(width, dtype=np.int64)
+    np.minimum.at(least, cell, counts)
+    np.maximum.at(most, cell, counts)
+    holders = np.bincount(cell, minlength=width)
+    people = np.bincount(cells.classes, minlength=int(cells.classes.max(initial=0)) + 1)
+    return np.flatnonzero(alive & (most > 0) & ((least != most) | (holders < people[cells.cell_class])))

@@ -1,0 +1,365 @@
+"""Verification of a release of several tables from its tables alone, whoever made it.
+
+It knows labels, pseudonyms and the policy; it shares nothing with the search. Every check is counted on the published
+rows: whose they are, one calendar, the guarantee, and the order of the files.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from indistinct.errors import InputError
+from indistinct.frequencies.encode import encode_column
+from indistinct.linked.calendar import ClassDates, misfits, overlapping, read_offset
+from indistinct.linked.declared import LinkedPolicy, LinkedTable, list_name
+from indistinct.linked.guarantee import KnownRows
+from indistinct.linked.judge import LinkedJudgement, judge
+from indistinct.linked.opening import coarse_codes, window_days
+from indistinct.linked.people import class_dates
+from indistinct.linked.view import EventLabels, LinkedView, distinct_values, number_rows
+from indistinct.machine.arrays import Codes
+from indistinct.release.pseudonyms.making import are_pseudonyms
+from indistinct.tables.domain import kind_of
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedCheck:
+    """One thing that was checked: its name, whether it is satisfied, and what was found, in words."""
+
+    name: str
+    holds: bool
+    words: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinkedVerdict:
+    """What was found about a release of several tables.
+
+    `judgement` is None where the tables do not fit together, so that nothing could be counted.
+    """
+
+    checks: tuple[LinkedCheck, ...]
+    judgement: LinkedJudgement | None
+    people: int
+    rows: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def holds(self) -> bool:
+        """Whether every check is satisfied."""
+        return self.judgement is not None and all(check.holds for check in self.checks)
+
+    def with_checks(self, *more: LinkedCheck) -> "LinkedVerdict":
+        """Return the verdict with further checks."""
+        return LinkedVerdict((*self.checks, *more), self.judgement, self.people, self.rows)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the verdict as plain JSON values."""
+        found = self.judgement
+        return {
+            "holds": self.holds,
+            "checks": [{"name": each.name, "holds": each.holds, "words": each.words} for each in self.checks],
+            "people": self.people,
+            "rows": dict(self.rows),
+            "achieved": {} if found is None else {"k": found.k, "largest_share": found.largest_share},
+            "violations": None if found is None else found.violations + found.too_frequent,
+        }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinkedArrays:
+    """A published release as arrays: the view that is judged, and for each table what its labels are.
+
+    `labels` has, for each table and each label number, the published texts and where they are times their ends.
+    """
+
+    view: LinkedView
+    vectors: tuple[tuple[str | None, ...], ...]
+    labels: Mapping[str, tuple[tuple[Any, ...], ...]]
+
+
+def verify_tables(
+    policy: LinkedPolicy, tables: Mapping[str, pa.Table], *, anchors_inside: bool = True
+) -> LinkedVerdict:
+    """Return what is found about published tables, by name; every table of the policy must be there.
+
+    `anchors_inside` says that a star in place of an anchor means the declared windows, and not any day.
+    """
+    rows = {name: table.num_rows for name, table in tables.items()}
+    shape = [*_check_columns(policy, tables)]
+    if not all(check.holds for check in shape):
+        return LinkedVerdict(tuple(shape), None, 0, rows)
+    people, owners, resolved = _resolve(policy, tables)
+    if not all(check.holds for check in resolved):
+        return LinkedVerdict((*shape, *resolved), None, len(people), rows)
+    checks = [*shape, *resolved, *_check_order(policy, tables)]
+    arrays, dates, readable = arrays_of(policy, tables, owners, anchors_inside=anchors_inside)
+    checks += [readable, *_check_calendar(policy, tables, arrays, owners, dates)]
+    found = judge(arrays.view, knowledge_of(policy, arrays.view), policy.model)
+    checks.append(
+        LinkedCheck(
+            policy.model.spec(),
+            found.holds and len(people) > 0,
+            f"the smallest group has {found.k:,} people"
+            + (f", and {found.largest_share:.1%} of one show the same value" if policy.model.l is not None else ""),
+        )
+    )
+    return LinkedVerdict(tuple(checks), found, len(people), rows)
+
+
+def knowledge_of(policy: LinkedPolicy, view: LinkedView) -> KnownRows:
+    """Return the declared knowledge for the tables of a view."""
+    known = policy.knowledge
+    return KnownRows({name: known.tables.get(name, 0) for name in view.events}, known.rows)
+
+
+def published_columns(table: LinkedTable) -> list[str]:
+    """Return the columns that a release shows of a table, person first."""
+    time = [] if table.time is None else [table.time.column]
+    lists = [column.column for column in table.lists]
+    return [table.person, *time, *table.schema.quasi, *lists, *table.schema.sensitive, *table.schema.insensitive]
+
+
+def _check_columns(policy: LinkedPolicy, tables: Mapping[str, pa.Table]) -> list[LinkedCheck]:
+    missing = [table.name for table in policy.tables if table.name not in tables]
+    extra = [name for name in tables if all(table.name != name for table in policy.tables)]
+    words = (
+        f"missing: {', '.join(missing)}"
+        if missing
+        else f"not declared: {', '.join(extra)}"
+        if extra
+        else "all are there"
+    )
+    checks = [LinkedCheck("tables", not missing and not extra, words)]
+    for table in policy.tables:
+        if table.name in missing:
+            continue
+        shown, declared = tables[table.name].column_names, published_columns(table)
+        dropped = (*table.schema.sensitive, *table.schema.insensitive)
+        strange = [name for name in shown if name not in declared]
+        absent = [name for name in declared if name not in shown and name not in dropped]
+        if strange or absent:
+            words = f"columns of {table.name}: " + (
+                f"{', '.join(strange)} must not be published" if strange else f"{', '.join(absent)} missing"
+            )
+            checks.append(LinkedCheck("columns", False, words))
+    return checks
+
+
+def _resolve(
+    policy: LinkedPolicy, tables: Mapping[str, pa.Table]
+) -> tuple[pa.Array, dict[str, Codes], list[LinkedCheck]]:
+    """Return the people, the person of each row, and whether every row has one."""
+    people_table = policy.people
+    ids = _texts(tables[people_table.name][people_table.person])
+    distinct = pc.unique(ids)
+    once = len(distinct) == len(ids) and ids.null_count == 0
+    looks = are_pseudonyms(pc.drop_null(ids))
+    checks = [
+        LinkedCheck("people", once, f"{len(ids):,} people" if once else "a person has two rows, or none is named"),
+        LinkedCheck("pseudonyms", looks, "random" if looks else "person IDs do not look like pseudonyms"),
+    ]
+    owners = {}
+    orphans = 0
+    for table in policy.events:
+        found = pc.index_in(_texts(tables[table.name][table.person]), value_set=distinct)
+        orphans += found.null_count
+        owners[table.name] = pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+    checks.append(LinkedCheck("persons of rows", orphans == 0, f"{orphans:,} rows of people who are not published"))
+    return distinct, owners, checks
+
+
+def _texts(column: pa.ChunkedArray) -> pa.Array:
+    texts = column.cast(pa.string()).combine_chunks()
+    return texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
+
+
+def owners_of(policy: LinkedPolicy, tables: Mapping[str, pa.Table]) -> dict[str, Codes]:
+    """Return the person of each row of the event tables, as a number of the published people."""
+    return _resolve(policy, tables)[1]
+
+
+def arrays_of(
+    policy: LinkedPolicy, tables: Mapping[str, pa.Table], owners: Mapping[str, Codes], *, anchors_inside: bool
+) -> tuple[LinkedArrays, ClassDates, LinkedCheck]:
+    """Return published tables as arrays, the dates that classes allow, and whether all labels could be read."""
+    people = tables[policy.people.name]
+    quasi = policy.people.schema.quasi
+    texts = {name: _texts(people[name]) for name in quasi}
+    classes, size = number_rows([_codes(texts[name]) for name in quasi], people.num_rows)
+    first = np.zeros(size, dtype=np.int64)
+    first[classes] = np.arange(len(classes))
+    columns = {name: texts[name].take(pa.array(first)).to_pylist() for name in quasi}
+    vectors = tuple(zip(*columns.values(), strict=True)) if columns else ((),) * size
+    problem = None
+    try:
+        dates = class_dates(policy, columns if columns else {"": [None] * size}, anchors_inside=anchors_inside)
+    except InputError as error:
+        problem = error.message
+        dates = ClassDates(*(np.zeros(size, dtype=np.int64) for _ in range(4)))
+    events, labels = {}, {}
+    for table in policy.events:
+        number, known = _label_rows(table, tables[table.name])
+        labels[table.name] = known
+        events[table.name] = EventLabels(owners[table.name], number, max(len(known), 1))
+    for column in policy.people.lists:
+        name = list_name(policy.people.name, column.column)
+        events[name], labels[name] = _list_members(_texts(people[column.column]), column.separator)
+    view = LinkedView(classes, events, _shown_values(policy, tables, owners, people.num_rows))
+    check = LinkedCheck("dates of people", problem is None, problem or "all labels can be read")
+    return LinkedArrays(view, vectors, labels), dates, check
+
+
+def _codes(texts: pa.Array) -> Codes:
+    codes: Codes = texts.dictionary_encode(null_encoding="encode").indices.to_numpy(zero_copy_only=False)
+    return codes.astype(np.int64)
+
+
+def _label_rows(table: LinkedTable, data: pa.Table) -> tuple[Codes, tuple[tuple[Any, ...], ...]]:
+    """Return the number of the label of each row, and the texts of each label: quasi-identifiers, then a known time."""
+    names = [*table.schema.quasi]
+    if table.time is not None and not table.time.unknown:
+        names.append(table.time.column)
+    columns = [_texts(data[name]) for name in names]
+    number, size = number_rows([_codes(column) for column in columns], data.num_rows)
+    first = np.zeros(size, dtype=np.int64)
+    first[number] = np.arange(len(number))
+    texts = [column.take(pa.array(first)).to_pylist() for column in columns]
+    return number, tuple(zip(*texts, strict=True)) if texts else ((),) * size
+
+
+def _list_members(cells: pa.Array, separator: str) -> tuple[EventLabels, tuple[tuple[Any, ...], ...]]:
+    lists = pc.split_pattern(pc.fill_null(cells, ""), separator)
+    person = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False).astype(np.int64)
+    members = pc.list_flatten(lists)
+    kept = pc.not_equal(members, "")
+    encoded = members.filter(kept).dictionary_encode()
+    label = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    known = tuple((text,) for text in encoded.dictionary.to_pylist())
+    return EventLabels(person[kept.to_numpy(zero_copy_only=False)], label, max(len(known), 1)), known
+
+
+def _shown_values(
+    policy: LinkedPolicy, tables: Mapping[str, pa.Table], owners: Mapping[str, Codes], people: int
+) -> Any:
+    """Return the sensitive values that people show, of any table; missing is a value."""
+    persons, values, begun = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)], 0
+    for table in policy.tables:
+        for name in table.schema.sensitive:
+            if name in tables[table.name].column_names:
+                codes, size = coarse_codes(name, tables[table.name][name])
+                persons.append(np.arange(people) if table.people else owners[table.name])
+                values.append(codes + begun)
+                begun += size
+    return distinct_values(np.concatenate(persons), np.concatenate(values))
+
+
+def offsets_of(policy: LinkedPolicy, table: LinkedTable, data: pa.Table) -> tuple[Codes, Codes] | None:
+    """Return the ends of the published offset of each row in units, None where a text is none."""
+    if table.time is None or policy.time is None:
+        return None
+    texts = _texts(data[table.time.column]).dictionary_encode()
+    if texts.null_count:
+        return None
+    ends = [read_offset(text, policy.time.unit) for text in texts.dictionary.to_pylist()]
+    if any(end is None for end in ends):
+        return None
+    known = np.array(ends, dtype=np.int64).reshape(-1, 2)[texts.indices.to_numpy(zero_copy_only=False)]
+    return known[:, 0], known[:, 1]
+
+
+def _check_calendar(
+    policy: LinkedPolicy,
+    tables: Mapping[str, pa.Table],
+    arrays: LinkedArrays,
+    owners: Mapping[str, Codes],
+    dates: ClassDates,
+) -> list[LinkedCheck]:
+    checks = []
+    for table in policy.events:
+        if table.time is None or policy.time is None:
+            continue
+        ends = offsets_of(policy, table, tables[table.name])
+        if ends is None:
+            checks.append(
+                LinkedCheck(
+                    "calendar", False, f"column {table.time.column} of {table.name} has texts that are no offsets"
+                )
+            )
+            continue
+        classes = arrays.view.classes[owners[table.name]]
+        wrong = int(misfits(*ends, classes, dates.limits(window_days(policy, table.name)), policy.time.unit).sum())
+        meeting = overlapping(*ends, classes)
+        words = f"{table.name}: {wrong:,} offsets do not fit the dates of their class; {meeting:,} labels overlap"
+        checks.append(LinkedCheck("calendar", wrong == 0 and meeting == 0, words))
+    return checks
+
+
+def _check_order(policy: LinkedPolicy, tables: Mapping[str, pa.Table]) -> list[LinkedCheck]:
+    unsorted = [table.name for table in policy.tables if not is_sorted(table, tables[table.name])]
+    return [
+        LinkedCheck("order", not unsorted, f"not sorted: {', '.join(unsorted)}" if unsorted else "files are sorted")
+    ]
+
+
+def sort_columns(table: LinkedTable, names: Sequence[str]) -> list[str]:
+    """Return the columns of a table in the order in which its rows are sorted: person, labels, then other values."""
+    return [name for name in published_columns(table) if name in names]
+
+
+def is_sorted(table: LinkedTable, data: pa.Table) -> bool:
+    """Return whether rows are sorted by person and then by their published values, in canonical or in text order."""
+    names = sort_columns(table, data.column_names)
+    labels = {table.person, *table.schema.quasi, *(c.column for c in table.lists)} | (
+        set() if table.time is None else {table.time.column}
+    )
+    return rows_ascend([rankings for name in names if (rankings := _rankings(data[name], text=name in labels))])
+
+
+def _rankings(column: pa.ChunkedArray, *, text: bool) -> list[Codes]:
+    """Return the ranks that a column may be sorted by: those of its texts, of its type, and of numbers in texts."""
+    found = [sort_ranks(column, text=True)]
+    if not text:
+        found.append(sort_ranks(column, text=False))
+        found.append(_ranks_of_numbers(column))
+    return [ranks for ranks in found if ranks is not None]
+
+
+def _ranks_of_numbers(column: pa.ChunkedArray) -> Codes | None:
+    try:
+        return sort_ranks(column.cast(pa.string()).cast(pa.float64()), text=False)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None
+
+
+def sort_ranks(column: pa.ChunkedArray, *, text: bool) -> Codes | None:
+    """Return the rank of each cell, missing first; None for a type that has no order."""
+    try:
+        plain = column.cast(pa.string()) if text else column
+        if not len(plain):
+            return np.zeros(0, dtype=np.int64)
+        kind_of(plain.type)
+        return encode_column("column", plain, required=False).codes.astype(np.int64)
+    except (InputError, pa.ArrowNotImplementedError, pa.ArrowInvalid):
+        return None
+
+
+def rows_ascend(columns: Sequence[Sequence[Codes]]) -> bool:
+    """Return whether rows are in lexicographic order, each column by one of its rankings.
+
+    >>> first, second = np.array([0, 0, 1]), np.array([1, 2, 0])
+    >>> rows_ascend([[first], [second]]), rows_ascend([[second], [first]])
+    (True, False)
+    """
+    if not columns or len(columns[0][0]) < 2:
+        return True
+    tied = np.ones(len(columns[0][0]) - 1, dtype=bool)
+    for rankings in columns:
+        steps = [np.diff(ranks) for ranks in rankings]
+        if all((tied & (step < 0)).any() for step in steps):
+            return False
+        tied &= steps[0] == 0
+    return True

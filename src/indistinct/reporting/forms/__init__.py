@@ -1,0 +1,1 @@
+"""Forms of regulators and committees, filled with the figures of a report."""

@@ -1,0 +1,157 @@
+"""What published values stand for: runs of neighbouring codes, so that a range of a million values is one run.
+
+Written out, the values that the labels of a column cover are as many as labels times values. Runs are as many as labels
+where these are ranges, and as many as their members where these are sets.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from indistinct.machine.arrays import Codes, run_entries, starts_of
+
+WORD = 64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cover:
+    """What each entry covers of one column: entry `i` has the runs from `indptr[i]` to `indptr[i + 1]`.
+
+    A run is every code from `low` to `high`. The runs of an entry are ascending and do not overlap.
+    """
+
+    indptr: Codes
+    low: Codes
+    high: Codes
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    @property
+    def lengths(self) -> Codes:
+        """Return how many codes each entry covers."""
+        return self.sum_runs(self.high - self.low + 1)
+
+    def sum_runs(self, runs: Codes) -> Codes:
+        """Return the sum of a number of each run over the runs of each entry, of which some may have none."""
+        running = np.concatenate([[0], np.cumsum(runs)])
+        return running[self.indptr[1:]] - running[self.indptr[:-1]]
+
+    @property
+    def size(self) -> int:
+        """Return how many codes there are up to the highest that is covered."""
+        return int(self.high.max(initial=-1)) + 1
+
+    def ends(self) -> tuple[Codes, Codes]:
+        """Return the lowest and the highest code that each entry covers; one that covers none has -1 as its highest."""
+        filled = np.diff(self.indptr) > 0
+        low, high = np.zeros(len(self), dtype=np.int64), np.full(len(self), -1, dtype=np.int64)
+        low[filled], high[filled] = self.low[self.indptr[:-1][filled]], self.high[self.indptr[1:][filled] - 1]
+        return low, high
+
+    @property
+    def exact(self) -> bool:
+        """Whether every entry stands for one code."""
+        return bool(len(self.low) == len(self)) and bool((self.lengths == 1).all())
+
+    def take(self, entries: Codes) -> "Cover":
+        """Return some entries, in their order."""
+        sizes = np.diff(self.indptr)[entries]
+        runs = run_entries(self.indptr[entries], sizes)
+        return Cover(starts_of(sizes), self.low[runs], self.high[runs])
+
+    def written_out(self) -> tuple[Codes, Codes]:
+        """Return the entry and the code of everything that is covered: as many as entries times codes, at worst."""
+        sizes = self.high - self.low + 1
+        owners = np.repeat(np.repeat(np.arange(len(self)), np.diff(self.indptr)), sizes)
+        return owners, run_entries(self.low, sizes)
+
+    def code_at(self, entries: Codes, places: Codes) -> Codes:
+        """Return one of the codes that each of some entries covers, by its place among them."""
+        running = starts_of(self.high - self.low + 1)
+        sought = running[self.indptr[entries]] + places
+        runs = np.searchsorted(running, sought, side="right") - 1
+        return self.low[runs] + sought - running[runs]
+
+    def holds(self, codes: Codes, entries: Codes) -> Codes:
+        """Return whether each of some entries covers a code; none covers -1."""
+        if bool((np.diff(self.indptr) == 1).all()):
+            return (self.low[entries] <= codes) & (codes <= self.high[entries])
+        # Runs lie behind each other on one line, those of an entry where no other has any.
+        span = self.size + 1
+        owners = np.repeat(np.arange(len(self)), np.diff(self.indptr))
+        runs = np.searchsorted(owners * span + self.low, entries * span + codes, side="right") - 1
+        found = (runs >= self.indptr[entries]) & (codes >= 0) & (codes < span)
+        return found & (codes <= np.append(self.high, -1)[runs])
+
+    def bits(self, size: int) -> Codes:
+        """Return for each of `size` codes the entries that cover it, 64 of them in a word.
+
+        A bit is turned at both ends of a run, and every code has the bits of the one before but for those.
+        """
+        owners = np.repeat(np.arange(len(self)), np.diff(self.indptr))
+        words, places = np.divmod(owners, WORD)
+        turned, bits = (
+            np.uint64(1) << places.astype(np.uint64),
+            np.zeros((size + 1, -(-len(self) // WORD)), dtype="<u8"),
+        )
+        for ends in (np.minimum(self.low, size), np.minimum(self.high + 1, size)):
+            np.bitwise_xor.at(bits, (ends, words), turned)
+        return np.bitwise_xor.accumulate(bits, axis=0)[:size]
+
+    def sums(self, values: Codes) -> Codes:
+        """Return the sum of a number of each code over what each entry covers, in the time that both take to read."""
+        if (
+            len(self.low) == len(self)
+            and bool((self.low == self.high).all())
+            and bool((np.diff(self.indptr) == 1).all())
+        ):
+            return values[self.low].astype(np.float64)
+        running = np.concatenate([[0.0], np.cumsum(values, dtype=np.float64)])
+        by_run = np.concatenate([[0.0], np.cumsum(running[self.high + 1] - running[self.low])])
+        return np.asarray(by_run[self.indptr[1:]] - by_run[self.indptr[:-1]])
+
+    def spread(self, weights: Codes, size: int) -> Codes:
+        """Return what each of `size` codes gets if every entry gives its weight to each code that it covers.
+
+        A code that nothing covers gets nothing at all, and none gets less, whatever rounding does to running sums.
+        """
+        by_run = np.repeat(weights, np.diff(self.indptr))
+        if bool((self.low == self.high).all()):
+            return np.bincount(self.low, weights=by_run, minlength=size)
+        given = np.zeros(size + 1, dtype=np.longdouble)
+        np.add.at(given, self.low, by_run)
+        np.subtract.at(given, self.high + 1, by_run)
+        number = np.bincount(self.low, minlength=size + 1) - np.bincount(self.high + 1, minlength=size + 1)
+        covered = np.cumsum(number)[:-1] > 0
+        return np.where(covered, np.maximum(np.cumsum(given)[:-1], 0), 0).astype(np.float64)
+
+
+def cover_of_codes(indptr: Codes, codes: Codes) -> Cover:
+    """Return the runs of codes that stand entry by entry, ascending in each."""
+    fresh = np.ones(len(codes), dtype=bool)
+    fresh[1:] = np.diff(codes) != 1
+    fresh[indptr[:-1][np.diff(indptr) > 0]] = True
+    (starts,) = np.nonzero(fresh)
+    ends = np.append(starts[1:], len(codes)) - 1 if len(codes) else starts
+    return Cover(np.searchsorted(starts, indptr), codes[starts].astype(np.int64), codes[ends].astype(np.int64))
+
+
+def cover_of_each(codes: Codes) -> Cover:
+    """Return entries that stand for one code each."""
+    own = codes.astype(np.int64)
+    return Cover(np.arange(len(own) + 1), own, own)
+
+
+def joined_covers(parts: Sequence[tuple[Codes, Cover]], size: int) -> Cover:
+    """Return one cover of `size` entries from covers of some of them, each with the entries that it is about."""
+    sizes = np.zeros(size, dtype=np.int64)
+    for entries, cover in parts:
+        sizes[entries] = np.diff(cover.indptr)
+    indptr = starts_of(sizes)
+    low, high = np.zeros(indptr[-1], dtype=np.int64), np.zeros(indptr[-1], dtype=np.int64)
+    for entries, cover in parts:
+        runs = run_entries(indptr[entries], np.diff(cover.indptr))
+        low[runs], high[runs] = cover.low, cover.high
+    return Cover(indptr, low, high)

@@ -1,0 +1,144 @@
+"""Releases of several tables under every kind of declaration, each verified as published and beside its originals."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import indistinct as ind
+from indistinct.errors import ParameterError
+from indistinct.linked.opening import open_linked
+from indistinct.linked.originals import compare_with_originals
+from indistinct.linked.policy import linked_policy_from_toml
+from indistinct.linked.publishing import publish_linked
+from indistinct.linked.verify import verify_tables
+from indistinct.samples.clinic import generate_clinic
+
+BASE = """
+[tables.patients]
+path = "patients.csv"
+people = true
+[tables.patients.columns]
+patient = "person"
+sex = { role = "quasi" }
+region = "REGION"
+birth_date = { role = "quasi", tells = "birth" }
+first_admission = { role = "quasi" }
+death_date = DEATH
+allergies = { role = "quasi", list = "|", knows = 1 }
+[tables.diagnoses]
+path = "diagnoses.csv"
+knows = KNOWS
+[tables.diagnoses.columns]
+patient = "person"
+code = { role = "quasi", hierarchy = { mask = "right" } }
+date = { role = "time" }
+cost = "COST"
+[tables.labs]
+path = "labs.csv"
+[tables.labs.columns]
+patient = "person"
+date = { role = "time", unknown = true }
+test = "insensitive"
+value = "insensitive"
+[time]
+anchor = "first_admission"
+window = { diagnoses = ["2010-01-01", "2024-12-31"], labs = ["2009-12-31", "2025-01-01"] }
+as = "UNIT"
+[privacy]
+models = ["MODEL"]
+knows_together = 2
+suppression = 0.05
+"""
+DEFAULTS = {
+    "REGION": "insensitive",
+    "DEATH": '"identifier"',
+    "KNOWS": "1",
+    "COST": "identifier",
+    "UNIT": "days",
+    "MODEL": "linked-anonymity:k=3",
+}
+VARIANTS = {
+    "weeks": {"UNIT": "weeks"},
+    "months": {"UNIT": "months"},
+    "dates": {"UNIT": "dates"},
+    "death": {"DEATH": '{ role = "quasi", tells = "death" }'},
+    "all": {"KNOWS": '"all"'},
+    "two": {"KNOWS": "2"},
+    "l": {"MODEL": "linked-anonymity:k=4,l=2", "COST": "sensitive"},
+    "l of people": {"MODEL": "linked-anonymity:k=4,l=1.5", "REGION": "sensitive"},
+}
+
+
+def policy_of(**changes):
+    text = BASE
+    for name, value in (DEFAULTS | changes).items():
+        text = text.replace(name, value)
+    return linked_policy_from_toml(text, base=Path())
+
+
+@pytest.fixture(scope="module")
+def clinic():
+    tables = generate_clinic(250, seed=11)
+    generator = np.random.default_rng(4)
+    kinds = ["nuts", "pollen", "milk"]
+    lists = ["|".join(generator.choice(kinds, generator.integers(0, 3))) or None for _ in range(250)]
+    patients = tables["patients"].append_column("allergies", pa.array(lists, pa.string()))
+    names = ("diagnoses", "labs")
+    return {"patients": patients, **{name: tables[name] for name in names}}
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_a_release_is_verified_and_fits_its_originals(name, clinic):
+    policy = policy_of(**VARIANTS[name])
+    release = publish_linked(policy, sources=clinic)
+    levels = {each: dict(entry.levels) for each, entry in release.certificate.tables.items()}
+    levels["patients.allergies"] = {"allergies": levels["patients"]["allergies"]}
+    assert verify_tables(policy, release.tables).holds
+    assert compare_with_originals(open_linked(policy, clinic), release.tables, levels).holds
+    cells = [cell for cell in release.tables["patients"]["allergies"].to_pylist() if cell]
+    assert all(cell.split("|") == sorted(cell.split("|")) for cell in cells)
+
+
+def test_a_table_without_rows_is_published(clinic):
+    release = publish_linked(policy_of(), sources={**clinic, "diagnoses": clinic["diagnoses"].slice(0, 0)})
+    assert release.tables["diagnoses"].num_rows == 0
+    assert release.certificate.holds
+
+
+def test_no_row_is_deleted_where_none_may_be(clinic):
+    text = BASE
+    for name, value in (DEFAULTS | {"KNOWS": "2"}).items():
+        text = text.replace(name, value)
+    release = publish_linked(linked_policy_from_toml(text + "rows = 0.0\n", base=Path()), sources=clinic)
+    assert release.certificate.suppressed_people == 0
+    assert release.tables["diagnoses"].num_rows == clinic["diagnoses"].num_rows
+
+
+def test_other_engines_and_options_are_refused_by_name(tmp_path):
+    text = BASE
+    for name, value in DEFAULTS.items():
+        text = text.replace(name, value)
+    (tmp_path / "policy.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(ParameterError, match="engine spark"):
+        ind.run(tmp_path / "policy.toml", engine="spark")
+    with pytest.raises(ParameterError, match="seed"):
+        ind.run(tmp_path / "policy.toml", seed=1)
+
+
+def test_unknown_tables_are_named():
+    patients, rows = pa.table({"id": ["a", "b"], "sex": ["f", "f"]}), pa.table({"id": ["a"], "ward": ["x"]})
+    schemas = {"patients": ind.Schema(quasi=["sex"], person=["id"]), "rows": ind.Schema(quasi=["ward"], person=["id"])}
+    with pytest.raises(ind.SchemaError, match="no table 'row'"):
+        ind.anonymize_tables(
+            {"patients": patients, "rows": rows},
+            schemas,
+            people="patients",
+            knows={"row": 1},
+            model="linked-anonymity:k=2",
+        )
+    with pytest.raises(ind.SchemaError, match="no `knows`"):
+        ind.anonymize_tables(
+            {"patients": patients, "rows": rows}, schemas, people="patients", knows={}, model="linked-anonymity:k=2"
+        )
