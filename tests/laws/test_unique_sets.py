@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indistinct.evaluation.assess import unique_sets as module
 from indistinct.evaluation.assess.special_uniques import msu_score, special_uniques
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram
+from indistinct.inspection import unique_sets as module
 from indistinct.inspection.unique_sets import SEVERAL, minimal_uniques, owners_of
 from references.unique_sets import column_sets, minimal_uniques_of, people_unique_in
 

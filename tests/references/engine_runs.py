@@ -52,6 +52,10 @@ def rows_of(table):
     return Counter(tuple(row.values()) for row in table.to_pylist())
 
 
+# Taxonomies are those that were asked for, and each engine finds its rows again in its own way.
+NOT_COMPARED = {"taxonomy", "row_index"}
+
+
 def arrays_of(value):
     """Return everything that was counted as plain values."""
     if isinstance(value, np.ndarray):
@@ -63,7 +67,9 @@ def arrays_of(value):
     if isinstance(value, tuple | list):
         return [arrays_of(part) for part in value]
     names = getattr(value, "__dataclass_fields__", None)
-    return value if names is None else {name: arrays_of(getattr(value, name)) for name in names if name != "taxonomy"}
+    if names is None:
+        return value
+    return {name: arrays_of(getattr(value, name)) for name in names if name not in NOT_COMPARED}
 
 
 JOBS = [

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.algorithms.base import Problem, run_search
-from indistinct.algorithms.full_domain.nodes import recoded_column
+from indistinct.algorithms.within_levels import find_within
 from indistinct.engines.base import COARSER, BeyondMemory
 from indistinct.engines.finding import CellFinder, CoarseFinder, FoundRows
 from indistinct.engines.groups import ValueGroups, count_groups
@@ -30,7 +30,6 @@ from indistinct.machine.arrays import Codes
 from indistinct.machine.memory import needs_memory
 from indistinct.machine.stages import enter
 from indistinct.recoding.columns import QuasiColumn, columns_of
-from indistinct.recoding.kinds import ByColumn, Recoding
 from indistinct.recoding.levels import NO_LEVELS, LevelBounds
 from indistinct.tables.domain import Domain
 
@@ -254,51 +253,20 @@ def _search_coarse(
     model, counters = search.model.sampled(counted.frequencies.members), Counter(scans=1)
     problem = problem_of(counted, model, search.hierarchies, suppression=search.suppression, parts_rows=False)
     problem = replace(problem, columns=tuple(columns), counters=counters, importance=search.importance)
-    coarse = coarse_problem(problem, cells.levels, search.levels)
+    problem = problem_above(problem, cells.levels, search.levels)
     enter("searching")
-    recoding = run_search(search.algorithm, replace(coarse, progress=lambda share: search.progress(0.2 + 0.4 * share)))
-    lifted = lift_recoding(recoding, columns, cells.levels)
-    return SearchResult(counted, problem, lifted, search.algorithm, model, warnings)
+    watched = replace(problem, progress=lambda share: search.progress(0.2 + 0.4 * share))
+    recoding = run_search(search.algorithm, watched, find_within)
+    return SearchResult(counted, problem, recoding, search.algorithm, model, warnings)
 
 
-def coarse_problem(problem: Problem, levels: Sequence[int], asked: LevelBounds = NO_LEVELS) -> Problem:
-    """Return a problem whose values are the nodes on some levels; losses are still those of the values below.
-
-    What lies above the most levels that were `asked` for is cut off.
-    """
-    found, vectors = [], problem.frequencies.vectors.copy()
-    for j, (column, level) in enumerate(zip(problem.columns, levels, strict=True)):
-        taxonomy = _taxonomy(column)
-        end = asked.of(column.name, column.height)[1] + 1
-        nodes = taxonomy.ancestors[:, level]
-        firsts = np.zeros(int(nodes.max()) + 1, dtype=np.int64)
-        firsts[nodes[::-1]] = np.arange(len(nodes))[::-1]
-        above = Taxonomy(
-            column.name, taxonomy.ancestors[firsts, level:end], taxonomy.labels[level:end], taxonomy.leaves[level:end]
-        )
-        found.append(QuasiColumn(Domain(column.name, pa.array(np.arange(len(firsts)))), above, tree=True))
-        vectors[:, j] = nodes[vectors[:, j]]
-    grouping = group_rows(list(vectors.T), [len(column.domain) for column in found])
-    ids = grouping.group_ids().astype(np.int32)
-    classes = problem.frequencies.classes.regroup(ids, len(grouping))
-    return replace(
-        problem,
-        frequencies=FrequencySet(problem.frequencies.names, vectors[grouping.first], classes),
-        columns=tuple(found),
-        forest=frozenset(each.name for each in found if each.name in asked.columns and not _taxonomy(each).rooted),
-    )
-
-
-def lift_recoding(recoding: Recoding, columns: Sequence[QuasiColumn], levels: Sequence[int]) -> ByColumn:
-    """Return a recoding of nodes as one of the values below them: nodes of a level have the same numbers in both."""
-    if not isinstance(recoding, ByColumn) or recoding.levels is None:
-        raise AssertionError("a search that declares one level of each column finds such")
-    wanted = {column.name: recoding.levels[column.name] + least for column, least in zip(columns, levels, strict=True)}
-    starred = recoding.star is not None
-    recoded, groups = zip(
-        *(recoded_column(column, wanted[column.name], starred=starred) for column in columns), strict=True
-    )
-    return ByColumn(recoded, groups, recoding.suppressed, wanted, recoding.star)
+def problem_above(problem: Problem, levels: Sequence[int], asked: LevelBounds = NO_LEVELS) -> Problem:
+    """Return a problem whose columns are published on some levels or above; the most levels stay those `asked` for."""
+    for column, level in zip(problem.columns, levels, strict=True):
+        if level > asked.least(column.name):
+            most = asked.of(column.name, column.height)[1]
+            asked = asked.with_bounds(column.name, (level, None if most == column.height else most))
+    return replace(problem, levels=asked)
 
 
 def _taxonomy(column: QuasiColumn) -> Taxonomy:

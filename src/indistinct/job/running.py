@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from indistinct.algorithms.auto import Auto
-from indistinct.algorithms.base import Algorithm, Problem, run_search, unused_settings
+from indistinct.algorithms.base import Algorithm, run_search, unused_settings
 from indistinct.algorithms.explanation import Explanation
 from indistinct.algorithms.registry import parse_algorithm
 from indistinct.algorithms.within_levels import bounded_problem, find_within
@@ -322,7 +322,7 @@ def _recoding_to_keep(
 def _publication(opened: _OpenJob, found: SearchResult, recoding: Recoding) -> Publication:
     job, problem, algorithm = opened.job, found.problem, found.algorithm
     unused_ones = unused_settings(algorithm, problem, hierarchies=opened.hierarchies, suppression=job.budget)
-    unused_ones += suppressed_columns(problem, recoding)
+    unused_ones += suppressed_columns(recoding, opened.hierarchies)
     return Publication(
         opened.engine,
         opened.source,
@@ -340,10 +340,10 @@ def _publication(opened: _OpenJob, found: SearchResult, recoding: Recoding) -> P
     )
 
 
-def suppressed_columns(problem: Problem, recoding: Recoding) -> tuple[str, ...]:
+def suppressed_columns(recoding: Recoding, hierarchies: Mapping[str, Hierarchy]) -> tuple[str, ...]:
     """Return a warning that names the columns which show * in every row, because they have no hierarchy."""
     levels = (recoding.levels if isinstance(recoding, ByColumn) else None) or {}
-    names = [column.name for column in problem.columns if column.taxonomy is None and levels.get(column.name)]
+    names = [name for name, level in levels.items() if level and name not in hierarchies]
     if not names:
         return ()
     example = f"--hierarchy {names[0]}=mask:right, or intervals:5,10 for numbers"

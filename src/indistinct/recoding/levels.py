@@ -58,7 +58,7 @@ class LevelBounds:
 
     def with_bounds(self, column: str, bounds: Bounds) -> "LevelBounds":
         """Return these bounds with others for one column."""
-        return LevelBounds(tuple((name, bounds if name == column else own) for name, own in self.bounds))
+        return LevelBounds(tuple({**dict(self.bounds), column: bounds}.items()))
 
     def require_columns(self, quasi: Sequence[str]) -> None:
         """Raise `ParameterError` for a column that is no quasi-identifier."""

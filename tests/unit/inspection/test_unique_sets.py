@@ -9,10 +9,10 @@ import pytest
 import indistinct as ind
 from indistinct.engines import count_source
 from indistinct.errors import ParameterError
-from indistinct.evaluation.assess import unique_sets as module
 from indistinct.evaluation.assess.special_uniques import dis_risk, dis_suda, msu_score, special_uniques
 from indistinct.frequencies.count import Request
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet
+from indistinct.inspection import unique_sets as module
 from indistinct.inspection.unique_sets import minimal_uniques
 
 

@@ -11,9 +11,10 @@ import pytest
 import indistinct as ind
 from indistinct.algorithms.base import run_search
 from indistinct.algorithms.registry import parse_algorithm
+from indistinct.algorithms.within_levels import find_within
 from indistinct.engines.duckdb import DuckDB
 from indistinct.engines.passes import Room
-from indistinct.job.above_levels import coarse_problem, lift_recoding
+from indistinct.job.above_levels import problem_above
 
 ROWS = 3_000
 SCHEMA = ind.Schema(quasi=["age", "zipcode", "sex"], sensitive=["disease"], insensitive=["number"])
@@ -101,10 +102,8 @@ def test_the_answer_is_that_of_memory_above_the_levels(table, holds, publish, al
         algorithm=algorithm,
         engine="memory",
     )
-    columns = problem.tree_columns()
-    least = [levels.get(column.name, 0) for column in columns]
-    searched = run_search(parse_algorithm(algorithm), coarse_problem(_through_trees(problem), least))
-    there = lift_recoding(searched, columns, least)
+    least = [levels.get(column.name, 0) for column in problem.columns]
+    there = run_search(parse_algorithm(algorithm), problem_above(_through_trees(problem), least), find_within)
     assert release.recoding.levels == there.levels
     assert all(there.levels[name] >= level for name, level in levels.items())
     again = ind.apply(release.recoding, table, suppression=1.0)
@@ -164,7 +163,11 @@ def test_levels_are_the_finest_of_their_chain_that_fit(table, holds, publish):
     levels = _levels_of(publish(table, "samarati"))
     problem = _through_trees(ind.problem(table, SCHEMA, model=MODEL, hierarchies=HIERARCHIES))
     least = [levels.get(column.name, 0) for column in problem.columns]
-    cells = len(coarse_problem(problem, least).frequencies)
+    nodes = [
+        column.taxonomy.ancestors[problem.frequencies.vectors[:, j], level]
+        for j, (column, level) in enumerate(zip(problem.columns, least, strict=True))
+    ]
+    cells = len(np.unique(np.stack(nodes), axis=1).T)
     assert cells <= 700
     holds(cells)
     assert _levels_of(publish(table, "samarati")) == levels
