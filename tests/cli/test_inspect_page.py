@@ -21,7 +21,7 @@ def test_the_page_is_written_and_told(data, run):
     assert document["policy"] is None
     text = page.read_text(encoding="utf-8")
     best = document["combinations"]["sets"][0]
-    assert ", ".join(best["columns"]) in text
+    assert " + ".join(best["columns"]) in text
     assert "SECRET" not in text + ran.out + ran.err
     assert run("inspect", data, "--html", page).code == 1, "what exists is not replaced"
     shown = run("inspect", data, "--html", page, "--overwrite", "--show-values")

@@ -39,6 +39,7 @@ WALK = (
     "report release.csv --policy policy.toml --seconds 0.1 -o report.html",
     "scan release.csv --policy policy.toml",
     "scan release.csv patients.csv",
+    ["analyze", "release.csv", "--policy", "policy.toml", "--formula", "age ~ C(sex)", "--mean", "age by disease"],
     "codebook release.csv --policy policy.toml -o book.csv",
     "compare policy.toml --algorithms datafly --models k-anonymity:k=5,k-anonymity:k=900 --workers 1 -o points",
     "explore policy.toml --svg lattice.svg",

@@ -60,7 +60,7 @@ def rows_of(path):
 
 
 def check_rows(rows):
-    assert {row["cost"] for row in rows} <= {f"{100.0 * step}" for step in range(6)}
+    assert {row["cost"] for row in rows} <= {f"{100 * step}" for step in range(6)}
     assert {row["day"] for row in rows} == {"2024-01-01", "2024-02-01"}
     assert {row["note"] for row in rows} == {""}
     assert {row["icd"] for row in rows} == {"I**", "J**"}

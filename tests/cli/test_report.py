@@ -168,7 +168,7 @@ def test_a_certificate_of_another_file_is_refused(run, folder):
     (folder / "foreign.csv.certificate.json").write_bytes(beside)
     code, told = run("report", "foreign.csv", "--policy", "policy.toml", "-o", "foreign.html")
     assert code == 1
-    assert "belongs to another file" in told.err
+    assert "is that of another file" in told.err
     assert not (folder / "foreign.html").exists()
 
 
