@@ -11,7 +11,7 @@ from indistinct.hierarchy import Hierarchy
 from indistinct_papers.adult import ADULT_COLUMNS, ADULT_QUASI, adult_hierarchies, load_adult, load_adult_arx
 from references.generated import distinct_vectors, heights_of
 
-DATA = Path(os.environ.get("INDISTINCT_DATA") or Path(__file__).parents[4] / "shared" / "data")
+DATA = Path(os.environ.get("INDISTINCT_DATA") or Path(__file__).parents[3] / "shared" / "data")
 needs_adult = pytest.mark.skipif(
     not (DATA / "adult.csv").is_file(),
     reason="the Adult table is not there; set INDISTINCT_DATA to its folder",
