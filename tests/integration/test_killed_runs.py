@@ -243,8 +243,8 @@ def test_a_run_that_is_stopped_leaves_nothing(tmp_path):
 # The command line, with a table that takes ten minutes to open.
 SLOW = """
 import pathlib, signal, sys, time
-from indistinct import inspection as looking
 from indistinct import cli
+from indistinct.inspection import inspect as looking
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it, and its children
 reached = pathlib.Path(sys.argv.pop(1))

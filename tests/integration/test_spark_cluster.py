@@ -17,7 +17,7 @@ pytestmark = [needs_java, pytest.mark.xdist_group("spark")]
 SCHEMA = ind.Schema(identifiers=["name"], quasi=["age", "height", "town"], sensitive=["disease"])
 MODEL = "k-anonymity:k=5 & distinct-l-diversity:sensitive=disease,l=2"
 ROWS, PARTS = 1200, 4
-# Some rows of a part of the output, so that there are several; and few combinations, where a search goes by levels.
+# Some rows of a part of the output, so that there are several; and few combinations, where a search goes by passes.
 LINES = """
 from indistinct.engines.spark import publish
 from hindrances import {hindrance}
@@ -44,7 +44,7 @@ from indistinct.engines.passes import Room
 from indistinct.engines.spark import Spark, parts, passes, publish
 from indistinct import engines
 
-LEVELS = Room(cells=150, numbers=20, texts=50, classes=10_000)
+PASSES = Room(cells=150, numbers=20, texts=50, classes=10_000)
 PARTS = Room(cells=600, numbers=20, texts=50, classes=0)
 
 
@@ -135,11 +135,11 @@ def task_runs_twice(folder):
 
 
 def by_passes(folder):
-    engines.spark.Spark = lambda *_: Spark(room=LEVELS)
+    engines.spark.Spark = lambda *_: Spark(room=PASSES)
 
 
-def worker_is_lost_by_levels(folder):
-    by_levels(folder)
+def worker_is_lost_by_passes(folder):
+    by_passes(folder)
     passes.PartsOfWorkers = LostParts
 
 
@@ -232,9 +232,9 @@ def test_the_answer_is_that_of_memory(cluster, memory):
     require_release(cluster, "plain.parquet", memory, ended)
 
 
-def test_a_driver_that_cannot_take_the_cells_goes_level_by_level(cluster, memory):
-    ended = publish(cluster, "by_levels", "levels.parquet")
-    require_release(cluster, "levels.parquet", memory, ended)
+def test_a_driver_that_cannot_take_the_cells_goes_pass_by_pass(cluster, memory):
+    ended = publish(cluster, "by_passes", "passes.parquet")
+    require_release(cluster, "passes.parquet", memory, ended)
     assert int(ended.output) < len(memory.recoding.columns[1].domain)  # ends of classes alone
 
 
@@ -267,7 +267,7 @@ def test_workers_without_the_package_are_said(cluster):
     assert leftovers(cluster) == []
 
 
-@pytest.mark.parametrize("hindrance", ["worker_is_lost", "worker_is_lost_by_levels", "worker_is_lost_part_by_part"])
+@pytest.mark.parametrize("hindrance", ["worker_is_lost", "worker_is_lost_by_passes", "worker_is_lost_part_by_part"])
 def test_a_worker_that_is_lost_in_the_middle_changes_nothing(tmp_path, memory, hindrance):
     (tmp_path / "hindrances.py").write_text(HINDRANCES)
     pq.write_table(people(), tmp_path / "people.parquet", row_group_size=200)

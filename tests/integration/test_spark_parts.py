@@ -145,7 +145,7 @@ def test_a_recoding_that_is_kept_is_applied_to_another_file_with_the_answer_of_m
     lost = wanted.certificate.suppressed_rows
     assert str(refused.value).startswith(f"the recoding would suppress {lost:,} of 700 rows")
     Path(f"{saved}.arrow").write_bytes(Path(f"{saved}.arrow").read_bytes()[:-1])
-    with pytest.raises(InputError, match="not a recoding that can be read"):
+    with pytest.raises(InputError, match="the recoding cannot be read"):
         ind.apply(saved, other, suppression=1.0, engine="spark", output=tmp_path / "refused.parquet")
     assert not (tmp_path / "refused.parquet").exists()
 

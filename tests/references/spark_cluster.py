@@ -19,7 +19,7 @@ from pathlib import Path
 import indistinct as ind
 
 MASTER, HOSTS = "127.0.0.1", ("127.0.0.1", "127.0.0.2")
-PATIENCE = 120
+PATIENCE = 300
 SETTINGS = {
     "spark.executor.memory": "512m",
     "spark.executor.cores": "1",
