@@ -9,6 +9,7 @@ from typer.main import get_command
 from indistinct.cli import app
 from indistinct.cli.json_schemas import SCHEMAS, schema_of
 from indistinct.web.server import Address, address_to_json
+from references.arx_projects import clinic_project
 from references.command_line import POLICY, ROLES, fit_schema
 
 BUCKETS = POLICY.replace('use = "mondrian"', 'use = "slicing:l=2"').replace("release.csv", "sliced.csv")
@@ -16,6 +17,7 @@ PEOPLE = POLICY.replace('name = "identifier"', 'name = "person"').replace("relea
 WALK = (
     "inspect patients.csv -o first.toml",
     "inspect patients.csv --show-values",
+    "inspect --from clinic.deid -o clinic/job.toml",
     "anonymize policy.toml --save-recoding recoding.json",
     ["anonymize", "patients.csv", *ROLES, "--model", "k-anonymity:k=3", "-o", "auto.csv", "--suppression", "0.05"],
     "anonymize buckets.toml",
@@ -63,6 +65,8 @@ def folder(run, patients, tmp_path, monkeypatch):
         )
     (tmp_path / "queries.sql").write_text("SELECT COUNT(*) WHERE age >= 40\nSELECT COUNT(*) WHERE sex = 'f'\n")
     assert run("generate", "patients", "--rows", 300, "--seed", 2, "-o", "other.csv").code == 0
+    clinic_project(tmp_path / "clinic.deid")
+    (tmp_path / "clinic").mkdir()
     return tmp_path
 
 

@@ -19,6 +19,8 @@ import indistinct as ind
 from indistinct.recoding import storage
 from indistinct.release.writing.files import write_table
 from indistinct.samples import generate_patients
+from references.arx_projects import arx_project
+from references.arx_projects import column as arx_column
 from references.binary_workbooks import binary_workbook, old_workbook
 from references.open_documents import open_document
 from references.sheets import spreadsheet
@@ -94,6 +96,7 @@ SEEDS = (
     Seed("data.arrow", _table_commands("data.arrow")),
     Seed("data.csv.gz", _file_commands("data.csv.gz")),
     *(Seed(f"data{suffix}", _file_commands(f"data{suffix}")) for suffix in (*WORKBOOKS, *STATISTICS)),
+    Seed("project.deid", (("inspect", "--from", "project.deid", "-o", "taken.toml", "--overwrite"),)),
     Seed("published.csv", _table_commands("published.csv")[3:5]),
     Seed("published.xlsx", (("scan", "published.xlsx", *ROLES, "--original", "data.parquet"),)),
     Seed("published.pkl", (("scan", "published.pkl", *ROLES, "--original", "data.parquet"),)),
@@ -139,6 +142,7 @@ def plant(folder: Path) -> Mapping[str, bytes]:
     (folder / "policy.toml").write_text(POLICY)
     codes = sorted(set(table["zipcode"].cast(pa.string()).to_pylist()))
     (folder / "zipcode.csv").write_text("".join(f"{code};{code[:3]}**;{code[:1]}****;*\n" for code in codes))
+    _plant_project(table, codes, folder)
     release = ind.anonymize(folder / "data.csv", SCHEMA, model="k-anonymity:k=3")
     release.write(folder / "published.csv")
     names, rows = release.table.column_names, release.table.to_pylist()
@@ -156,6 +160,19 @@ def plant(folder: Path) -> Mapping[str, bytes]:
     ind.anonymize(folder / "data.csv", one, algorithm="anatomy:l=2").write(folder / "buckets.csv")
     json.loads((folder / "buckets.csv.certificate.json").read_text())
     return {seed.name: (folder / seed.name).read_bytes() for seed in SEEDS}
+
+
+def _plant_project(table: pa.Table, codes: list[str], folder: Path) -> None:
+    """Write the table as a project of ARX, with a hierarchy."""
+    rows = [table.column_names, *(list(row.values()) for row in table.to_pylist())]
+    roles = {"name": "identifier", "cost": "insensitive", "disease": "sensitive"}
+    columns = [arx_column(name, roles.get(name, "quasi")) for name in table.column_names if name != "zipcode"]
+    arx_project(
+        folder / "project.deid",
+        rows,
+        [*columns, arx_column("zipcode", ref="hierarchies/zipcode.csv", min=0, max=1)],
+        hierarchies={"zipcode": [[code, code[:3] + "**", "*"] for code in codes]},
+    )
 
 
 def _plant_workbooks(table: pa.Table, folder: Path) -> None:

@@ -14,6 +14,7 @@ from rich.console import Console
 
 from indistinct import cli
 from indistinct.samples import generate_patients
+from references.arx_projects import clinic_project
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -75,6 +76,8 @@ def _prepare(page: Path, folder: Path) -> None:
     shell = "".join(blocks_of(page, "shell"))
     if "-o patients.csv" not in shell:
         pa.csv.write_csv(generate_patients(2_000, seed=1), folder / "patients.csv")
+    if "clinic.deid" in shell:
+        clinic_project(folder / "clinic.deid")
     for text in blocks_of(page, "toml"):
         if "[input]" in text:
             (folder / "policy.toml").write_text(text, encoding="utf-8")

@@ -9,6 +9,7 @@ from indistinct.cli import options
 from indistinct.cli.flags import data_of, policy_of, source_of
 from indistinct.cli.options import DATABASE, READING, SCREEN, Flags, share_options
 from indistinct.cli.screen import note, print_json, show
+from indistinct.errors import ParameterError
 
 if TYPE_CHECKING:
     from indistinct.inspection.value import Inspection
@@ -16,10 +17,16 @@ if TYPE_CHECKING:
 
 @share_options(*READING, "memory", "table", *DATABASE, *SCREEN)
 def command(
-    data: Annotated[str, typer.Argument(metavar="DATA", help="The table to look at, or a database.")],
     flags: Flags,
+    data: Annotated[str | None, typer.Argument(metavar="DATA", help="The table to look at, or a database.")] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="POLICY", help="Write a first policy (.toml) here.")
+    ] = None,
+    project: Annotated[
+        Path | None,
+        typer.Option(
+            "--from", metavar="PROJECT", help="Take over an ARX project (.deid): policy, hierarchies and table."
+        ),
     ] = None,
     html: Annotated[
         Path | None,
@@ -38,7 +45,15 @@ def command(
     --html, a page. Notations of numbers and dates, marks for missing values, codes and people who have several rows are
     found by the values of the columns and declared in the policy. Shows numbers and marks only; --show-values adds the
     most frequent values. Of a table that does not fit in --memory, rows are drawn by chance, and it is said how many.
+
+    With --from project.deid, write the policy, the hierarchies and the table of an ARX project, here or next to -o, and
+    list what could not be taken over.
     """
+    if project is not None:
+        _take_over(project, data, output, html, flags, overwrite=overwrite)
+        return
+    if data is None:
+        raise ParameterError("no table is given", hint="name a file, or an ARX project with --from project.deid")
     from indistinct.inspection.inspect import inspect
     from indistinct.inspection.inspection_document import write_inspection_page
     from indistinct.inspection.starter import write_starter
@@ -61,6 +76,41 @@ def command(
         print_json({"data": name, **found.to_json(values=flags.show_values), **paths})
     else:
         _show(found, name, output, html, show_values=flags.show_values)
+
+
+def _take_over(
+    project: Path, data: str | None, output: Path | None, html: Path | None, flags: Flags, *, overwrite: bool
+) -> None:
+    from indistinct.inspection.inspection_document import inspection_document, write_inspection_page
+    from indistinct.inspection.taking_over import take_over
+    from indistinct.release.writing.places import check_targets
+
+    if data is not None:
+        raise ParameterError("--from takes the table of the project", hint="leave out the table, or leave out --from")
+    policy = Path(f"{project.stem}.toml") if output is None else output
+    check_targets([] if html is None else [html], sources=[project, policy], overwrite=overwrite)
+    taken = take_over(project, policy, overwrite=overwrite)
+    found, values = taken.inspection, flags.show_values
+    if html is not None:
+        write_inspection_page(found, html, name=taken.data.name, values=values, overwrite=overwrite)
+    if flags.as_json:
+        for warning in found.warnings:
+            note(warning)
+        hierarchies = {name: str(path) for name, path in taken.hierarchies.items()}
+        population = None if taken.population is None else str(taken.population)
+        about = {"hierarchies": hierarchies, "population": population, "not_taken_over": list(taken.lost)}
+        paths = {"policy": str(taken.policy), "page": None if html is None else str(html), "project": about}
+        print_json({"data": str(taken.data), **found.to_json(values=values), **paths})
+        return
+    show(inspection_document(found, name=taken.data.name, values=values), "")
+    for title, path in {"table": taken.data, "population": taken.population, "page": html}.items():
+        if path is not None:
+            show(f"{title:<12}{path}")
+    for name, path in taken.hierarchies.items():
+        show(f"hierarchy   {path}  ({name})")
+    show(f"policy      {taken.policy}")
+    if taken.lost:
+        show("", "Not taken over:", *(f"- {each}" for each in taken.lost))
 
 
 def _show(found: "Inspection", data: str, output: Path | None, html: Path | None, *, show_values: bool) -> None:

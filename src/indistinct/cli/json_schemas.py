@@ -390,7 +390,9 @@ def _inspect() -> Schema:
     told |= dict.fromkeys(("warnings", "left_out", "notes", "quasi_identifiers"), many(TEXT))
     told |= {"data": TEXT, "sampled_from": maybe(WHOLE), "unique_share": SHARE, "people": maybe(WHOLE)}
     told |= {"columns": columns, "reading": by_name(ANY), "policy": maybe(TEXT), "page": maybe(TEXT)}
-    return closed({**told, "combinations": closed({**together, "sets": many(closed(found)), "notes": many(TEXT)})})
+    told |= {"combinations": closed({**together, "sets": many(closed(found)), "notes": many(TEXT)})}
+    project = closed({"hierarchies": by_name(TEXT), "population": maybe(TEXT), "not_taken_over": many(TEXT)})
+    return closed(told, optional={"project": project})
 
 
 def _codebook() -> Schema:

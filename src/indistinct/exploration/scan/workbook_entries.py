@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from xml.etree import ElementTree
 
 from indistinct.exploration.scan.base import Finding, ScanCheck, ScannedFile, Severity, leak, suspicion
-from indistinct.exploration.scan.workbooks import XML, Workbook, local, parse_xml, read_elements
+from indistinct.exploration.scan.workbooks import XML, Workbook, local, read_elements
 from indistinct.figures import plural
 from indistinct.tables.sheets import CONTENT
+from indistinct.tables.xml_documents import parse_xml
 
 FIRST_PAGE = "a picture of its first page, perhaps of an earlier state"
 DRAWINGS = "drawings or charts, with texts and values of their own"

@@ -38,6 +38,7 @@ from indistinct.tables.sheets import CONTENT, EXACT
 from indistinct.tables.sheets import open_workbook as open_sheets
 from indistinct.tables.sheets import spell_cell as spell
 from indistinct.tables.value import check_width
+from indistinct.tables.xml_documents import parse_xml
 
 WORKBOOK, STRINGS, LINKS = "xl/workbook.xml", "xl/sharedStrings.xml", "xl/_rels/workbook.xml.rels"
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -49,8 +50,6 @@ MEDIA = "mimetype"
 XML = (".xml", ".rels", ".vml", ".rdf")
 OPEN_NOT_SHOWN = (NotChecked("hidden columns", "the reader of open documents does not show them"),)
 MOST_CELLS, MOST_COLUMNS = 20_000_000, 16_384
-# An entity can stand for any number of others; no workbook has a document type.
-_DOCTYPE = re.compile(rb"<\0?!\0?(D\0?O\0?C\0?T\0?Y\0?P\0?E|E\0?N\0?T\0?I\0?T\0?Y)")
 _CELL = re.compile(r"([A-Z]{1,3})([0-9]{1,7})")
 
 
@@ -130,15 +129,6 @@ def _unread(shown: list[ScannedSheet]) -> tuple[NotChecked, ...]:
         return (NotChecked("the cells", "no sheet that people see has any"),)
     reason = "the first sheet is taken for the published table: save each as a file of its own, and scan it"
     return tuple(NotChecked(f"the cells of sheet {sheet.number}", reason) for sheet in shown[1:])
-
-
-def parse_xml(content: bytes, name: str) -> ElementTree.Element:
-    """Return an XML document; raise `InputError` for one that defines entities, which could stand for anything."""
-    if _DOCTYPE.search(content[:65536]) or _DOCTYPE.search(content):
-        raise InputError(
-            f"{name} has XML with a document type, which no workbook needs", hint="do not open this file elsewhere"
-        )
-    return ElementTree.fromstring(content)  # noqa: S314  (without a document type there are no entities)
 
 
 def local(element: ElementTree.Element) -> str:

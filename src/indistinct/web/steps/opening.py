@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from indistinct.figures import plural
+from indistinct.inspection.arx_project import SUFFIX as ARX_SUFFIX
 from indistinct.job.policy import Policy
 from indistinct.tables import Reading
 from indistinct.tables.value import EVERY
@@ -26,6 +27,7 @@ from indistinct.web.tasks.looking import (
     Sheets,
     look,
     look_at_invented,
+    look_at_project,
     look_by_policy,
     preview,
 )
@@ -38,7 +40,9 @@ FROM_FOLDER = "a path from the folder in which the server was started"
 NOTES, STARTER, FORM, WAITING, SHEETS = "notes", "starter", "form", "waiting", "sheets"
 """Under these names a session keeps what was told about each column, the first policy, how the file is written, a
 policy whose table must still be uploaded, and a workbook of which a sheet must still be chosen."""
-ANSWERS, KEEPS_ROWS = "answers", "keeps-rows"
+ANSWERS, KEEPS_ROWS, NOT_TAKEN_OVER = "answers", "keeps-rows", "not-taken-over"
+# An archive may inflate to so many times the largest upload.
+MOST_TIMES = 4
 WHO = {
     "public": ("Everybody", "It is published, and people may look for others in it: nobody is found with a risk "
                "above 9 %."),
@@ -80,10 +84,13 @@ def _ways_in(screen: Screen) -> None:
     _saved_jobs(screen)
     with parts.details("Or name a file or folder on this machine", screen.choices, name="by-path", start=True):
         _path(screen)
-    told, wrong = "Or go on with a policy or a saved job that you have as a file", "policy-file" in screen.errors
+    told, wrong = "Or go on with a policy, a saved job or an ARX project", "policy-file" in screen.errors
     with parts.details(told, screen.choices, name="with-policy", start=wrong):
-        hint = f"A policy.toml, or a file that ends in {SUFFIX}: its table is opened, and all that it decides is kept."
-        _upload(screen, "Policy or saved job", "policy-file", "policy", hint)
+        hint = (
+            f"A policy.toml, or a file that ends in {SUFFIX} or {ARX_SUFFIX}: its table is opened, and all that it "
+            "decides is kept."
+        )
+        _upload(screen, "Policy, saved job or ARX project", "policy-file", "policy", hint)
 
 
 def _upload(screen: Screen, label: str, name: str, kind: str, hint: str, *, several: bool = False) -> None:
@@ -187,10 +194,8 @@ def _take_upload(session: Session, told: dict[str, Any], kind: str, at: str) -> 
     elif path.suffix.lower() == SUFFIX:
         policy, decided = open_project(session, path)
         begin_policy(session, policy, at=at, told=decided, title=path.name)
-    elif kind == "policy" or path.suffix.lower() == ".toml":
-        begin_policy(session, path, at=at)
     else:
-        begin_look(session, path, Reading(), at=at)
+        _begin(session, path, at=at, policy=kind == "policy")
 
 
 def _forget_failure(session: Session) -> None:
@@ -206,10 +211,41 @@ def _open_path(screen: Screen) -> None:
     folder = screen.session.settings.folder
     if not path.exists():
         raise TaskError(f"there is no file {path.name}", hint=f"check the path; it starts at {folder}")
-    if path.suffix.lower() == ".toml":
-        begin_policy(screen.session, path, at="path")
+    _begin(screen.session, path, at="path")
+
+
+def _begin(session: Session, path: Path, *, at: str, policy: bool = False) -> None:
+    """Begin to open a file as what its suffix says: a project of ARX, a policy or a table."""
+    suffix = path.suffix.lower()
+    if suffix == ARX_SUFFIX:
+        _begin_project(session, path, at=at)
+    elif policy or suffix == ".toml":
+        begin_policy(session, path, at=at)
     else:
-        begin_look(screen.session, path, Reading(), at="path")
+        begin_look(session, path, Reading(), at=at)
+
+
+def _begin_project(session: Session, path: Path, *, at: str) -> None:
+    """Begin to take over a project of ARX; what could not be taken over is shown with its table."""
+    folder = session.folder / UPLOADED / "table" / new_key()
+    folder.mkdir(mode=0o700, parents=True)
+
+    async def then(found: tuple[Look, tuple[str, ...]]) -> None:
+        look_at, lost = found
+        await _take(session, look_at, decided=True)
+        session.keep(NOT_TAKEN_OVER, lost)
+
+    session.begin(
+        f"Opening {path.name}",
+        look_at_project,
+        path,
+        folder / f"{path.stem}.toml",
+        then=then,
+        options={"most": MOST_TIMES * session.settings.largest_upload},
+        at=(NAME, at),
+        polite=False,
+        action=None,
+    )
 
 
 def allowed_path(session: Session, given: str, *, folders: bool = False) -> Path:
@@ -326,7 +362,7 @@ async def _take(
     session.keep(NOTES, found.notes)
     session.keep(STARTER, found.starter)
     session.keep(FORM, found.form)
-    session.forget(WAITING, SHEETS)
+    session.forget(WAITING, SHEETS, NOT_TAKEN_OVER)
 
 
 def is_another_table(old: Policy | None, new: Policy) -> bool:
@@ -343,6 +379,7 @@ async def _draw_opened(screen: Screen) -> None:
     looked = screen.session.result(INSPECTED)
     width, rows = len(looked["columns"]), looked["rows"]
     parts.heading(f"{screen.session.name}: {plural(rows, 'row')}, {plural(width, 'column')}")
+    _not_taken_over(screen)
     _found_in_file(screen, looked)
     _questions(screen)
     with parts.tag("div", classes="actions"):
@@ -392,6 +429,16 @@ def _keeping(screen: Screen) -> None:
         name=KEEPS_ROWS,
         hint="What you decide is saved on this machine, readable by you alone. Rows are saved only if you tick this.",
     )
+
+
+def _not_taken_over(screen: Screen) -> None:
+    """List what of an ARX project could not be taken over."""
+    lost = screen.session.result(NOT_TAKEN_OVER)
+    if lost:
+        parts.say("Not taken over from the ARX project:")
+        with parts.tag("ul", classes="found", id="not-taken-over"):
+            for each in lost:
+                parts.tag("li", each)
 
 
 def _found_in_file(screen: Screen, looked: Any) -> None:

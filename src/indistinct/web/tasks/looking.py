@@ -14,8 +14,9 @@ from indistinct.errors import IndistinctError, InputError, PolicyError
 from indistinct.frequencies.singled_out import is_nearly_unique
 from indistinct.inspection.inspect import inspect, inspect_as_read
 from indistinct.inspection.starter import starter_notes, starter_policy
+from indistinct.inspection.taking_over import take_over
 from indistinct.inspection.value import Inspection
-from indistinct.job.policy import Policy, policy_from_toml
+from indistinct.job.policy import Policy, policy_from_toml, read_policy
 from indistinct.job.policy.reading import LARGEST_POLICY, parse_toml
 from indistinct.job.policy.value import move_files
 from indistinct.release.writing.delimited import Writing
@@ -28,7 +29,7 @@ from indistinct.tables.input_files import read_ordinary
 from indistinct.tables.lakes import kind_of_lake
 from indistinct.tables.opening import delimited_reading
 from indistinct.tables.several import DELIMITED, LABELLED, SHEETS, files_of, kind_of_file
-from indistinct.tables.sheets import open_workbook
+from indistinct.tables.sheets import MOST_INFLATED, open_workbook
 from indistinct.web.tasks.tables import open_kept
 from indistinct.web.tasks.treatments import suggest_coarser
 from indistinct.web.worker import Desk
@@ -147,6 +148,23 @@ def look_by_policy(desk: Desk, path: Path, allowed: Allowed) -> Look | MissingTa
         found = inspect_as_read(table)
         starter = starter_policy(found, table_path, policy.base, reading=found.reading)
         return _look_of(found, policy, starter, table_path, table)
+
+
+def look_at_project(desk: Desk, path: Path, policy: Path, *, most: int) -> tuple[Look, tuple[str, ...]]:
+    """Take over an ARX project into the folder of a policy, and inspect its table; return what could not be taken over.
+
+    The archive may inflate to so many bytes at `most`.
+    """
+    desk.enter("reading the project")
+    with without_folder(path), without_folder(policy):
+        taken = take_over(path, policy, overwrite=True, most=min(most, MOST_INFLATED))
+        desk.report(0.5)
+        made = read_policy(policy)
+        job = move_files(made, made.locate, base=policy.parent, move_hierarchy=lambda _: None)
+        table = open_kept(desk, taken.data, job.input.reading)
+        found = inspect_as_read(table)
+        starter = starter_policy(found, taken.data, job.base, reading=found.reading)
+        return _look_of(found, job, starter, taken.data, table), taken.lost
 
 
 def _look_of(found: Inspection, policy: Policy, starter: Policy, path: Path, table: Table) -> Look:
