@@ -39,6 +39,7 @@ WALK = (
     "attack all release.csv --policy policy.toml --seed 1",
     "attack homogeneity release.csv --policy policy.toml",
     "report release.csv --policy policy.toml --seconds 0.1 -o report.html",
+    "report release.csv --policy policy.toml --seconds 0.1 --edition external -o readers.html",
     "scan release.csv --policy policy.toml",
     "scan release.csv patients.csv",
     ["analyze", "release.csv", "--policy", "policy.toml", "--formula", "age ~ C(sex)", "--mean", "age by disease"],

@@ -411,7 +411,20 @@ def _report() -> Schema:
     told = {"report": TEXT, "edition": TEXT, "made": TEXT, "documents": documents}
     figure = closed({"label": TEXT, "path": many(TEXT), "value": ANY, "text": TEXT})
     form = {"form": TEXT, "open_fields": WHOLE, "figures": many(figure), "to_write": many(TEXT)}
-    return {"anyOf": [closed({**told, "holds": FLAG, "sections": many(TEXT)}), closed({**told, **form})]}
+    report = {**told, "holds": FLAG, "sections": many(TEXT)}
+    external = {"edition": one_of("external"), "documents": _partial(documents)}
+    return {"anyOf": [closed(report), closed(report | external), closed({**told, **form})]}
+
+
+def _partial(schema: Any) -> Any:
+    """Return a schema in which every field may be left out, as readers are not told all."""
+    match schema:
+        case Mapping():
+            return {key: _partial(each) for key, each in schema.items() if key != "required"}
+        case list() | tuple():
+            return list(map(_partial, schema))
+        case _:
+            return schema
 
 
 def _dbt() -> Schema:

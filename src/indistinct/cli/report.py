@@ -12,6 +12,7 @@ from indistinct.cli.options import READING, ROLES, SCREEN, Flags, MadeBy, share_
 from indistinct.cli.published_file import published_file
 from indistinct.cli.screen import note, print_json, progress, show
 from indistinct.errors import OutputError, ParameterError, VerificationError
+from indistinct.figures import plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,6 +29,9 @@ PopulationFile = Annotated[
 Target = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the page goes (.html).")]
 Edition = Annotated[
     str, typer.Option("--edition", metavar="NAME", help="internal for the steward, external for readers of the data.")
+]
+Language = Annotated[
+    str, typer.Option("--language", metavar="LANG", help="Language of the external edition: en, or de for German.")
 ]
 FormName = Annotated[
     str | None,
@@ -64,6 +68,7 @@ def command(
     original: options.Original = None,
     recoding: options.RecodingFile = None,
     edition: Edition = "internal",
+    language: Language = "en",
     form: FormName = None,
     workload: Queries = None,
     learn: Learn = None,
@@ -82,14 +87,15 @@ def command(
     if policy is not None and is_linked(policy):
         given_too: dict[str, Any] = {"original": original, "recoding": recoding, "workload": workload, "learn": learn}
         given_too |= {"seed": seed, "profile": profile, "edition": None if edition == "internal" else edition}
+        given_too |= {"language": None if language == "en" else language}
         report_linked(release, policy, flags, output, overwrite=overwrite, **given_too)
         return
     from indistinct.reporting.editions import edition_of
-    from indistinct.reporting.report import require_extra
+    from indistinct.reporting.report import require_edition_in, require_extra
 
-    edition_of(edition)
+    require_edition_in(language, edition_of(edition))
     require_extra()
-    _check_form(form, output)
+    _check_form(form, output, language)
     _check(
         output,
         form=form is not None,
@@ -103,6 +109,7 @@ def command(
         made = report(
             given,
             edition=edition,
+            language=language,
             policy=policy,
             pseudonyms=job.pseudonyms,
             workload=workload,
@@ -120,15 +127,19 @@ def command(
         print_json({"report": str(output), **made.to_json()})
     else:
         show(f"report  {output}  ({made.edition} edition, {len(made.html.encode()) / 1e6:.2g} MB)")
+    if made.untranslated:
+        note(f"{plural(len(made.untranslated), 'sentence')} of the report has no translation and stays in English")
     if "certificate" in made.content.documents and not made.holds:
         note("the privacy guarantee is NOT satisfied: the report says which model")
         raise typer.Exit(VerificationError.exit_code)
 
 
-def _check_form(form: str | None, output: Path) -> None:
-    """Raise before any work for a form that is not known, or whose package is missing."""
+def _check_form(form: str | None, output: Path, language: str) -> None:
+    """Raise before any work for a form that is not known or not in a language, or whose package is missing."""
     if form is None:
         return
+    if language != "en":
+        raise ParameterError("forms are in English alone", hint="leave out --language, or --for")
     from indistinct.reporting.forms.form import read_form
 
     read_form(form)

@@ -4,6 +4,7 @@ import html
 import json
 import math
 import re
+from collections.abc import Callable
 from importlib.resources import files
 
 from indistinct.document.blocks import (
@@ -20,6 +21,8 @@ from indistinct.document.blocks import (
     Terms,
     rows_of,
 )
+from indistinct.document.catalogue import ENGLISH
+from indistinct.document.translation import Translation
 
 BROAD, CROWDED = 5, 10
 """From this many columns on a table is wide, and very wide."""
@@ -138,16 +141,20 @@ def _value(cell: Cell | None) -> str:
     return f"<dd>{cell_html(cell)}</dd>"
 
 
-def page_html(document: Document, *, byline: str = "", footer: str = "") -> str:
+def page_html(document: Document, *, byline: str = "", footer: str = "", translation: Translation | None = None) -> str:
     """Return a document as one HTML file, with a table of contents; it opens anywhere and prints."""
+    say: Callable[[str], str] = str if translation is None else translation.text
+    if translation is not None:
+        document, byline, footer = translation.document(document), say(byline), say(footer)
+    language = ENGLISH if translation is None else translation.catalogue.language
     titled = [section for section in document.sections if section.title]
     title, style = escape(document.title), files("indistinct.document").joinpath("page.css").read_text("utf-8")
     links = "\n".join(f'<li><a href="#{escape(each.anchor)}">{prose(each.title)}</a></li>' for each in titled)
-    skip = f'<a class="skip" href="#{escape(titled[0].anchor)}">To the report</a>' if titled else ""
+    skip = f'<a class="skip" href="#{escape(titled[0].anchor)}">{prose(say("To the report"))}</a>' if titled else ""
     numbers = {id(section): index for index, section in enumerate(titled, start=1)}
     body = "\n".join(_section_html(each, number=numbers.get(id(each), 0)) for each in document.sections)
     head = (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<!DOCTYPE html>\n<html lang="{language}">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
@@ -155,7 +162,7 @@ def page_html(document: Document, *, byline: str = "", footer: str = "") -> str:
     )
     return (
         f'{head}<body>\n{skip}\n<header>\n<h1>{title}</h1>\n<p class="edition">{prose(byline)}</p>\n</header>\n'
-        f'<nav aria-label="Sections">\n<ol>\n{links}\n</ol>\n</nav>\n<main>\n{body}\n</main>\n'
+        f'<nav aria-label="{escape(say("Sections"))}">\n<ol>\n{links}\n</ol>\n</nav>\n<main>\n{body}\n</main>\n'
         f"<footer><p>{prose(footer)}</p></footer>\n</body>\n</html>\n"
     )
 

@@ -1,16 +1,20 @@
 """The public function that reports: one page about a release that people can decide by."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any, Unpack
 
 import indistinct
-from indistinct.document.blocks import Document, Section
+from indistinct.document.blocks import ABSENT, Document, Section
+from indistinct.document.catalogue import ENGLISH, read_catalogue, require_language
 from indistinct.document.html import page_html
+from indistinct.document.translation import Translation
 from indistinct.drawing.charts import altair
 from indistinct.engines import closes_sources
+from indistinct.errors import ParameterError
 from indistinct.job.policy.value import Policy
 from indistinct.machine.arguments import with_checked_arguments
 from indistinct.machine.memory import needs_memory
@@ -52,11 +56,13 @@ class Content:
 class Report:
     """A report: its page as `html`, and what it was made of.
 
-    `content` has the sections as plain values, and the JSON documents in which its figures stand.
+    `content` has the sections as plain values, in English, and the JSON documents in which its figures stand.
+    `untranslated` are sentences of the page that its language does not have.
     """
 
     content: Content
     html: str
+    untranslated: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"<Report, {self.content.edition} edition, {len(self.content.sections)} sections>"
@@ -95,6 +101,7 @@ def report(
     schema: Schema | None = None,
     *,
     edition: str = "internal",
+    language: str = ENGLISH,
     policy: Policy | str | Path | None = None,
     workload: Any = None,
     target: str | None = None,
@@ -117,6 +124,8 @@ def report(
     edition
         ``"internal"`` for the data steward, or ``"external"`` for readers of the data, which shows nothing of the
         original but what the certificate for others shows.
+    language
+        Language of the page: ``"en"``, or ``"de"`` for an external edition in German.
     policy
         Policy that made the release, or its path. Its table [about] is quoted in the report.
     workload
@@ -165,13 +174,14 @@ def report(
     'internal'
     """
     chosen = edition_of(edition)
+    require_edition_in(language, chosen)
     require_extra()
     job, digest = policy_of(policy)
     questions = Questions(workload, target, classifiers, seconds, seed, smallest_count, profile=profile)
     written = None if path is None else Path(path)
     subject = subject_of(release, schema, job, questions, written=written, **known)
     require_original(subject)
-    return _report_of(gather(subject, internal=chosen == "internal"), chosen, digest)
+    return _report_of(gather(subject, internal=chosen == "internal"), chosen, digest, language=language)
 
 
 @closes_sources
@@ -188,7 +198,17 @@ def report_editions(
     return {edition: _report_of(facts, edition, digest) for edition in EDITIONS}
 
 
-def _report_of(facts: Facts, edition: Edition, digest: str | None) -> Report:
+def require_edition_in(language: str, edition: str) -> None:
+    """Raise `ParameterError` unless an edition is there in a language."""
+    require_language(language)
+    if language != ENGLISH and edition == "internal":
+        raise ParameterError(
+            f"the internal edition of a report is in English alone; got `language` {language!r}",
+            hint='edition="external" (--edition external) is there in German, for readers of the data',
+        )
+
+
+def _report_of(facts: Facts, edition: Edition, digest: str | None, *, language: str = ENGLISH) -> Report:
     internal = edition == "internal"
     shown = facts if internal else for_readers(facts)
     made = datetime.now(UTC).date().isoformat()
@@ -196,7 +216,21 @@ def _report_of(facts: Facts, edition: Edition, digest: str | None) -> Report:
     sections = sections if internal else without_hollow(sections)
     title = f"Report on the release {file_name_of(facts.subject) or 'of a table'}"
     content = Content(title, edition, made, sections, plain_documents(shown))
-    return Report(content, html_of(content))
+    translation = None if language == ENGLISH else Translation(read_catalogue(language), _own_words(shown))
+    html = html_of(content, translation)
+    return Report(content, html, () if translation is None else tuple(translation.missing))
+
+
+def _own_words(facts: Facts) -> frozenset[str]:
+    """Return the words of a table and of its publisher, which no translation changes."""
+    subject, found = facts.subject, facts.json("columns")
+    stated, reasons = subject.statement, {} if subject.policy is None else subject.policy.reasons
+    said = (getattr(stated, each.name) for each in fields(stated))
+    lines = (each for one in said for each in ((one,) if isinstance(one, str) else one or ()))
+    labels = beginning.labelled_columns({} if found is None else found.content)
+    return frozenset(
+        (*subject.schema.columns, *subject.published.columns, *reasons.values(), *lines, *map(str, chain(*labels)))
+    ) - {ABSENT}
 
 
 def require_extra() -> None:
@@ -204,11 +238,11 @@ def require_extra() -> None:
     altair()
 
 
-def html_of(content: Content) -> str:
-    """Return a report as an HTML document: no script, nothing fetched."""
+def html_of(content: Content, translation: Translation | None = None) -> str:
+    """Return a report as an HTML document, perhaps translated: no script, nothing fetched."""
     byline = f"{content.edition.capitalize()} edition, {content.made}. {ABOUT[content.edition]}"
     footer = f"Written by indistinct {indistinct.__version__}. One file: no script, nothing fetched."
-    return page_html(Document(content.title, content.sections), byline=byline, footer=footer)
+    return page_html(Document(content.title, content.sections), byline=byline, footer=footer, translation=translation)
 
 
 def _sections(facts: Facts, *, made: str, digest: str | None, internal: bool) -> tuple[Section, ...]:

@@ -1,0 +1,204 @@
+"""Catalogues of sentences (gettext `.po`): finished English sentences, and the same in another language.
+
+A message of a catalogue is a sentence with placeholders, `{rows:n} rows are unique on {columns}`. It is found by the
+English sentence itself, with its numbers and names, so that results say what they say in one language and an
+interface translates when it shows them. The kind of a placeholder says what stands there, and what becomes of it:
+
+===========  ====================================================================
+``{x}``      a name or a value, which stays
+``{x:n}``    a number or a share, written as the language writes numbers
+``{x:q}``    names in quotes, which stay
+``{x:w}``    one word, which stays, such as the name of a parameter
+``{x:d}``    a date such as 2026-05-31, written as the language writes dates
+``{x:t}``    a sentence or words of the catalogue
+``{x:l}``    several of them with "; " between them
+``{x:and}``  names with commas and a last "and" between them
+===========  ====================================================================
+"""
+
+import ast
+import datetime
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from indistinct.errors import ParameterError
+
+ENGLISH = "en"
+LANGUAGES = {ENGLISH: "English", "de": "German"}
+"""The languages of interfaces; the text of a program is English, each other one has its catalogue."""
+LONGEST = 4_000
+"""Longer sentences, which name very many columns, are not looked up."""
+NUMBER = r"(?:[<>] ?)?-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[-+]?\d+)?(?: ?%)?"
+_SHAPES = {
+    **dict.fromkeys(("", "t", "l", "and"), ".+?"),
+    "q": """['"].+?['"]""",
+    "w": "[a-z]+",
+    "n": rf"{NUMBER}|\[?hidden\]?",
+    "d": r"\d{4}-\d\d-\d\d",
+}
+_PLACEHOLDER = re.compile(r"\{(\w+)(?::(\w+))?\}")
+_ENTRY = re.compile(r'^(msgid|msgstr) (".*")$|^(".*")$')
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message of a catalogue: its English text as a pattern, the kinds of its placeholders, and its translation."""
+
+    source: str
+    pattern: re.Pattern[str]
+    kinds: Mapping[str, str]
+    translation: str
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """The messages of a language, and how it writes numbers and dates.
+
+    >>> german = read_catalogue("de")
+    >>> german.translate("1,500 rows"), german.number("99.3 %"), german.date("2026-05-31")
+    ('1.500 Zeilen', '99,3 %', '31.05.2026')
+    """
+
+    language: str
+    exact: Mapping[str, str]
+    patterns: tuple[Message, ...]
+    decimal: str
+    thousands: str
+    dates: str
+
+    def translate(self, text: str) -> str | None:
+        """Return a sentence in the language of the catalogue; None where it has none."""
+        found = self._translate(text)
+        if found is None and (text[:1].isupper() or text.endswith(".")):  # the same as a part of another one
+            end = "." if text.endswith(".") else ""
+            part = self._translate(text[:1].lower() + text[1 : len(text) - len(end)])
+            found = None if part is None else part[:1].upper() + part[1:] + end
+        return found
+
+    def number(self, text: str) -> str:
+        """Return a number as the language writes it."""
+        marks = {",": self.thousands, ".": self.decimal}
+        return self.exact.get(text) or "".join(marks.get(letter, letter) for letter in text)
+
+    def date(self, text: str) -> str:
+        """Return a date as the language writes it; a text that is no date stays."""
+        try:
+            return datetime.date.fromisoformat(text).strftime(self.dates)
+        except ValueError:
+            return text
+
+    def _translate(self, text: str) -> str | None:
+        if text in self.exact:
+            return self.exact[text]
+        if re.fullmatch(NUMBER, text):
+            return self.number(text)
+        if len(text) > LONGEST:
+            return None
+        for message in self.patterns:
+            matched = message.pattern.fullmatch(text)
+            filled = None if matched is None else self._fill(message, matched.groupdict())
+            if filled is not None:
+                return filled
+        return None
+
+    def _fill(self, message: Message, parts: Mapping[str, str]) -> str | None:
+        """Return a translation with its placeholders filled; None where a part has no translation."""
+        filled: dict[str, str] = {}
+        for name, text in parts.items():
+            part = self._convert(text, message.kinds[name])
+            if part is None:
+                return None
+            filled[name] = part
+        return _PLACEHOLDER.sub(lambda found: filled[found[1]], message.translation)
+
+    def _convert(self, text: str, kind: str) -> str | None:
+        match kind:
+            case "n":
+                return self.number(text)
+            case "d":
+                return self.date(text)
+            case "t":
+                return self._translate(text)
+            case "l":
+                parts = [self._translate(each) for each in text.split("; ")]
+                return "; ".join(part or "" for part in parts) if None not in parts else None
+            case "and":
+                names, word, last = text.rpartition(" and ")
+                return f"{names} {self.exact['and']} {last}" if word else self.exact.get(text, text)
+            case _:
+                return text
+
+
+@cache
+def read_catalogue(language: str) -> Catalogue:
+    """Return the catalogue of a language; raise `ParameterError` for one that has none.
+
+    >>> read_catalogue("tlh")
+    Traceback (most recent call last):
+    indistinct.errors.ParameterError: `language` must be one of en, de; got 'tlh'
+    """
+    require_language(language)
+    if language == ENGLISH:
+        return Catalogue(ENGLISH, {}, (), ".", ",", "%Y-%m-%d")
+    text = files("indistinct.document").joinpath(f"{language}.po").read_text("utf-8")
+    messages = dict(read_messages(text))
+    header = dict(line.split(": ", 1) for line in messages.pop("").splitlines())
+    patterns = [_message(source, said) for source, said in messages.items() if _PLACEHOLDER.search(source)]
+    # Of two messages for one sentence the one is meant that begins with words, and then the longer one.
+    patterns.sort(key=lambda each: (each.source.startswith("{"), -len(_PLACEHOLDER.sub("", each.source))))
+    exact = {source: said for source, said in messages.items() if not _PLACEHOLDER.search(source)}
+    return Catalogue(language, exact, tuple(patterns), header["X-Decimal"], header["X-Thousands"], header["X-Date"])
+
+
+def require_language(language: str) -> None:
+    """Raise `ParameterError` for a language that interfaces do not have."""
+    if language not in LANGUAGES:
+        raise ParameterError(
+            f"`language` must be one of {', '.join(LANGUAGES)}; got {language!r}",
+            hint="de is German, for the external edition of a report",
+        )
+
+
+def read_messages(text: str) -> Iterator[tuple[str, str]]:
+    r"""Yield the messages of a `.po` file; that without a text is its header.
+
+    >>> list(read_messages('msgid "row"\nmsgstr ""\n"Zei"\n"le"'))
+    [('row', 'Zeile')]
+    """
+    parts: dict[str, str] = {}
+    key = ""
+    for line in [*text.splitlines(), 'msgid ""']:
+        found = _ENTRY.match(line.strip())
+        if found is None:
+            continue
+        if found[1]:
+            key = found[1]
+            if key == "msgid" and "msgstr" in parts:
+                yield parts["msgid"], parts["msgstr"]
+                parts = {}
+        parts[key] = parts.get(key, "") + ast.literal_eval(found[2] or found[3])
+
+
+def _message(source: str, translation: str) -> Message:
+    kinds: dict[str, str] = {}
+
+    def shape_of(found: re.Match[str]) -> str:
+        name, kind = found[1], found[2] or ""
+        if name in kinds:
+            return f"(?P={name})"
+        kinds[name] = kind
+        return f"(?P<{name}>{_SHAPES[kind]})"
+
+    return Message(source, re.compile(_replace_between(source, re.escape, shape_of), re.DOTALL), kinds, translation)
+
+
+def _replace_between(source: str, of_text: Callable[[str], str], of_placeholder: Callable[[re.Match[str]], str]) -> str:
+    """Return a message in which texts and placeholders are replaced, each in its way."""
+    parts, end = [], 0
+    for found in _PLACEHOLDER.finditer(source):
+        parts += [of_text(source[end : found.start()]), of_placeholder(found)]
+        end = found.end()
+    return "".join((*parts, of_text(source[end:])))

@@ -1,0 +1,104 @@
+"""Documents in another language: each text is looked up in a catalogue, and names and values of a table stay."""
+
+import html
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
+
+from indistinct.document.blocks import (
+    Block,
+    Cell,
+    Code,
+    Document,
+    Figure,
+    Grid,
+    Listing,
+    Notice,
+    Paragraph,
+    Picture,
+    Section,
+    Terms,
+)
+from indistinct.document.catalogue import Catalogue
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_DRAWN = re.compile(r"(<text\b[^>]*>)([^<]+)(</text>)")
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """A catalogue at work on one document: `own` are names and values of its table, which stay as they are.
+
+    `missing` collects texts that the catalogue does not have; they stay in English.
+    """
+
+    catalogue: Catalogue
+    own: Collection[str] = ()
+    missing: dict[str, None] = field(default_factory=dict)
+
+    def text(self, text: str) -> str:
+        """Return a text of the program in the language of the catalogue."""
+        found = self.catalogue.translate(text) if text else text
+        if found is None:
+            self.missing[text] = None
+        return text if found is None else found
+
+    def item(self, text: str) -> str:
+        """Return a text that may be one of the table or of its publisher."""
+        return text if text in self.own else self.text(text)
+
+    def cell(self, cell: Cell) -> Cell:
+        """Return a cell; one without blanks that the catalogue does not have is a name or a value."""
+        if isinstance(cell, Figure):
+            return replace(cell, text=self._word(cell.text))
+        return self._word(cell)
+
+    def _word(self, text: str) -> str:
+        if text in self.own:
+            return text
+        if _DATE.fullmatch(text):
+            return self.catalogue.date(text)
+        return self.text(text) if " " in text else self.catalogue.translate(text) or text
+
+    def document(self, document: Document) -> Document:
+        """Return a document whose texts are translated; figures keep their values and paths."""
+        return Document(self.text(document.title), tuple(map(self.section, document.sections)))
+
+    def section(self, section: Section) -> Section:
+        """Return a section in the language of the catalogue; links to it stay."""
+        return replace(section, title=self.text(section.title), blocks=tuple(map(self.block, section.blocks)))
+
+    def block(self, block: Block) -> Block:
+        """Return a block in the language of the catalogue; what a machine reads stays."""
+        match block:
+            case Paragraph(text) | Notice(text):
+                return replace(block, text=self.text(text))
+            case Listing(items):
+                return Listing(tuple(map(self.item, items)))
+            case Terms(pairs):
+                return Terms(tuple((self.text(word), cell and self.cell(cell)) for word, cell in pairs))
+            case Code(caption):
+                return replace(block, caption=self.text(caption))
+            case Picture(caption, text, svg):
+                return replace(block, caption=self.text(caption), text=self.text(text), svg=self._drawing(svg))
+            case Grid():
+                return self._grid(block)
+
+    def _grid(self, table: Grid) -> Grid:
+        return replace(
+            table,
+            caption=self.text(table.caption),
+            headings=tuple(map(self.item, table.headings)),
+            rows=tuple(tuple(map(self.cell, row)) for row in table.rows),
+            right=frozenset(map(self.item, table.right)),
+        )
+
+    def _drawing(self, svg: str) -> str:
+        """Return a drawing whose words are translated; labels that the catalogue does not have are values."""
+
+        def translate(found: re.Match[str]) -> str:
+            text = html.unescape(found[2])
+            said = None if text in self.own else self.catalogue.translate(text)
+            return f"{found[1]}{html.escape(said or text, quote=False)}{found[3]}"
+
+        return _DRAWN.sub(translate, svg)
