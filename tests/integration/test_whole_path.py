@@ -11,6 +11,7 @@ from selenium.webdriver.common.keys import Keys
 
 from indistinct.cli import main
 from indistinct.samples import generate_patients
+from references.arx_projects import clinic_project
 from references.page_browser import Page
 from references.page_server import running_page, wait_for
 from references.sheets import spreadsheet
@@ -390,3 +391,10 @@ def test_several_files_of_one_table_are_opened_together(page, tmp_path):
         pyarrow.csv.write_csv(made.slice(200 * place, 200), tmp_path / f"visits-{place}.csv")
     page.upload(f"{tmp_path / 'visits-0.csv'}\n{tmp_path / 'visits-1.csv'}")
     page.wait_for("Rows 1 to 12 of 400")
+
+
+def test_a_project_of_arx_is_opened_with_its_decisions(page, tmp_path):
+    page.upload(str(clinic_project(tmp_path / "clinic.deid")))
+    page.wait_for("Rows 1 to")
+    assert "the utility measure, Loss" in page.find("not-taken-over").text
+    assert page.barriers() == []
