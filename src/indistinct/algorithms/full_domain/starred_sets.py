@@ -18,7 +18,7 @@ from indistinct.algorithms.full_domain.subtrees import SubtreeCut
 from indistinct.frequencies.value import Classes, ClassLabels
 from indistinct.machine.arrays import Codes
 from indistinct.models.base import All, Model
-from indistinct.models.subset_anonymity import SubsetAnonymity
+from indistinct.models.subset_anonymity import SubsetAnonymity, subset_models
 from indistinct.models.subset_groups import SubsetGroups
 
 # Sets of columns that are bounded for each number of stars, and the classes times sets of columns of the model that are
@@ -64,9 +64,8 @@ class _Table:
 
     def __post_init__(self) -> None:
         out, model = self.outliers, self.outliers.space.problem.model
-        inner = [(part, part.inner) for part in model.parts()]
-        self.sets = [part for _, part in inner if isinstance(part, SubsetAnonymity)]
-        others = [whole for whole, part in inner if not isinstance(part, SubsetAnonymity)]
+        self.sets = subset_models(part.inner for part in model.parts())
+        others = [part for part in model.parts() if not subset_models([part.inner])]
         self.others: Model | None = All(tuple(others)) if others else None
         self.star = out.values.max(axis=0, initial=0) + 1
         asking = np.zeros(len(out.values), dtype=bool)
