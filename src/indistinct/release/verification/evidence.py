@@ -34,7 +34,8 @@ def published_schema(schema: Schema, columns: Sequence[str]) -> Schema:
     >>> published_schema(Schema(identifiers=["name"], quasi=["age"]), ["age_from", "age_to"]).quasi
     ('age_from', 'age_to')
     """
-    free = [name for name in columns if name not in schema.columns]
+    given = set(schema.columns)
+    free = [name for name in columns if name not in given]
     quasi: list[str] = []
     for name in schema.quasi:
         if name in columns:
