@@ -59,15 +59,13 @@ def _values_in_labels(labels: pa.Array, counts: Codes) -> tuple[pa.Array, Codes]
 
 def _distinct_values(table: AssessedTable) -> Iterator[tuple[str, pa.Array, Codes]]:
     """Yield the distinct values of each published column of texts or whole numbers, with the number of their rows."""
-    buckets = table.evidence.buckets
-    if buckets is not None:
-        for each in buckets.slices:
-            for name in each.names:
-                domain, missing = buckets.known[name], buckets.known[name].missing
-                counts = np.bincount(each.codes[name], weights=each.counts, minlength=len(domain)).astype(np.int64)
-                yield name, domain.values, counts[int(missing) :]
-    elif table.source is not None and table.evidence.rows:
-        source = table.source
+    for each in table.evidence.slices:
+        for name in each.names:
+            domain = table.evidence.domains[name]
+            counts = np.bincount(each.codes[name], weights=each.counts, minlength=len(domain)).astype(np.int64)
+            yield name, domain.values, counts[int(domain.missing) :]
+    source = table.whole_rows
+    if source is not None:
         names = [name for name in _columns_that_may_point(source) if name not in table.schema.hidden]
         counted = {} if source.in_memory is None else _counted_values(table, names)
         for name, (values, counts) in counted.items():
