@@ -47,7 +47,7 @@ class Starring(Protocol):
 
 def place_by_sets(outliers: Starring) -> None:
     """Star as few columns as it takes for each outlier, as far as the model of column sets allows."""
-    table = _Table(outliers)
+    table = _PublishedGroups(outliers)
     free = outliers.free
     for stars in range(1, len(free) + 1):
         if not len(outliers.remaining):
@@ -57,7 +57,7 @@ def place_by_sets(outliers: Starring) -> None:
 
 
 @dataclass(eq=False)
-class _Table:
+class _PublishedGroups:
     """What is published already, as far as outliers ask: `witnesses` are classes that show how large groups are."""
 
     outliers: Starring

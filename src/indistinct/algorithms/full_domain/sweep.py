@@ -29,7 +29,7 @@ def can_sweep(space: FullDomain, objective: Objective) -> bool:
 
 def survey_lattice(space: FullDomain, objective: Objective) -> tuple[Codes, Codes]:
     """Return suppressed rows and scores of all nodes, in lexicographic order."""
-    walk = _Walk(space, objective)
+    walk = _LatticeWalk(space, objective)
     first = min(2, len(space.lattice.heights))
     prefixes = list(product(*(range(height, -1, -1) for height in space.lattice.heights[:first])))
     # Small prefixes have the largest sets of classes and go first, so that no thread is left with one at the end.
@@ -39,7 +39,7 @@ def survey_lattice(space: FullDomain, objective: Objective) -> tuple[Codes, Code
     return walk.survey()
 
 
-class _Walk:
+class _LatticeWalk:
     """The arrays that the kernel works on."""
 
     def __init__(self, space: FullDomain, objective: Objective) -> None:
