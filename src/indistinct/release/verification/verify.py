@@ -48,12 +48,8 @@ def verify(
     told, shows = about or About(), appearance or Appearance()
     judged = evidence.judged or judge_classes(evidence, model)
     verdicts = [_verdict(part, evidence, each) for part, (each, _) in zip(model.parts(), judged.parts, strict=True)]
-    verdicts += [
-        *evidence.verdicts_beside_original(),
-        *_sets_shared(evidence, model),
-        *_transformed(evidence),
-        *_matched(evidence),
-    ]
+    verdicts += [*evidence.verdicts_beside_original(), *_sets_shared(evidence, model)]
+    verdicts += [*_transformed(evidence), *_matched(evidence)]
     known = evidence.reference
     added = known is not None and evidence.rows > known.frequencies.rows
     broken = {NO_IDENTIFIER: bool(shows.identifiers), ROLES_COMPLETE: bool(shows.unknown)}
