@@ -17,8 +17,8 @@ from indistinct.figures import plural
 from indistinct.frequencies.singled_out import SingledOut, without_class
 from indistinct.frequencies.value import CLASS
 from indistinct.inspection.patterns.base import PatternShare
-from indistinct.models.registry import parse_model_or_none
-from indistinct.models.subset_anonymity import SubsetAnonymity, subset_models
+from indistinct.models.registry import parse_model_or_none, subset_models
+from indistinct.models.subset_anonymity import SubsetAnonymity
 from indistinct.release.certificate import Certificate
 from indistinct.schema import Schema
 

@@ -173,11 +173,6 @@ class SubsetAnonymity(Model):
         return None
 
 
-def subset_models(models: Iterable[Model]) -> tuple[SubsetAnonymity, ...]:
-    """Return those of some models that count rows by a few columns."""
-    return tuple(model for model in models if isinstance(model, SubsetAnonymity))
-
-
 def _check_sets(given: Any) -> tuple[tuple[str, ...], ...]:
     """Return sets of names as tuples; raise for anything else."""
     several = None if isinstance(given, str) or not isinstance(given, Iterable) else list(given)

@@ -31,7 +31,7 @@ from indistinct.models import (
     TCloseness,
     XYAnonymity,
 )
-from indistinct.models.subset_anonymity import subset_models
+from indistinct.models.registry import subset_models
 
 Row = Mapping[str, Any]
 Rows = Sequence[Row]

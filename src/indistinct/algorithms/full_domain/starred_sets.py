@@ -18,7 +18,8 @@ from indistinct.algorithms.full_domain.subtrees import SubtreeCut
 from indistinct.frequencies.value import Classes, ClassLabels
 from indistinct.machine.arrays import Codes
 from indistinct.models.base import All, Model
-from indistinct.models.subset_anonymity import SubsetAnonymity, subset_models
+from indistinct.models.registry import subset_models
+from indistinct.models.subset_anonymity import SubsetAnonymity
 from indistinct.models.subset_groups import SubsetGroups
 
 # Sets of columns that are bounded for each number of stars, and the classes times sets of columns of the model that are
