@@ -63,7 +63,7 @@ def test_a_cut_weighs_what_its_definition_says(drawn, k, trees, in_order):
     _, counted, columns, boxes = drawn
     frequencies = counted.frequencies
     ranks, counts = ranks_of(columns, frequencies.vectors), frequencies.counts
-    search = by_workload._WorkloadSearch.of(
+    search = by_workload._Search.of(
         ranks, counts, columns, layout_of(columns), boxes, trees=trees, in_order=in_order, model=KAnonymity(k)
     )
     everything = np.arange(len(ranks))

@@ -47,14 +47,12 @@ def partition_by_workload(
     counters: Counter[str],
 ) -> Partition:
     """Return the partition after which queries err least; `in_order` cuts every column along its ranks."""
-    search = _WorkloadSearch.of(
-        ranks, classes.sizes, columns, layout, boxes, trees=trees, in_order=in_order, model=model
-    )
+    search = _Search.of(ranks, classes.sizes, columns, layout, boxes, trees=trees, in_order=in_order, model=model)
     return partition_by_depth(search, ranks, classes, layout=layout, model=model, counters=counters)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _WorkloadSearch:
+class _Search:
     """How parts are weighed and cut; the last four of the first fields are what kernels take as named tuples."""
 
     ranks: Codes
@@ -81,7 +79,7 @@ class _WorkloadSearch:
         trees: TreeForm,
         in_order: bool,
         model: Model,
-    ) -> "_WorkloadSearch":
+    ) -> "_Search":
         ranks = np.ascontiguousarray(ranks, dtype=np.uint32)
         boxes = _by_rank(boxes, columns)
         asked = _queries_of_cells(boxes, ranks)
