@@ -25,7 +25,7 @@ class AsJson:
         """Return plain JSON values; a number that is not finite becomes None."""
         shown = self.in_json.split() or [each.name for each in fields(self)]  # type: ignore[arg-type]
         named = [each.partition("=") for each in shown]
-        return {name: to_plain(value_at(self, path or name)) for name, _, path in named}
+        return {name: to_plain(value_at(self, path) if path else getattr(self, name)) for name, _, path in named}
 
 
 def to_plain(value: Any) -> Any:

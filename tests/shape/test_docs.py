@@ -172,8 +172,8 @@ def test_verification_loads_no_algorithm_no_recoding_and_no_engine_as_the_concep
     loaded = {name.split(".")[1] for name in modules if "." in name}
     assert "models" in loaded
     assert not loaded & {"algorithms", "engines", "job", "registry"}
-    # It knows what is published, and reads multisets; it knows no kind of recoding and what none of them does.
-    assert {name.split(".")[2] for name in modules if name.startswith("indistinct.recoding.")} == {"labels", "outputs"}
+    # It knows what is published; it knows no kind of recoding and what none of them does.
+    assert {name.split(".")[2] for name in modules if name.startswith("indistinct.recoding.")} == {"outputs"}
 
 
 # Links lead somewhere, and nothing tells where it was written.

@@ -174,7 +174,7 @@ def _unite(cells: FrequencySet, columns: Sequence[QuasiColumn], found: Sequence[
         same = np.array([first_of.setdefault(text, code) for code, text in enumerate(texts)], dtype=np.int32)
         every[:, j] = same[every[:, j]]
     owners, class_ids, counts, joint = (np.concatenate(each) for each in zip(*pieces, strict=True))
-    if all(isinstance(recoding, ByColumn | ByRegion | ByCell) for _, recoding in found):
+    if all(recoding.reusable for _, recoding in found):
         classes = np.full(len(cells), -1, dtype=np.int32)
         classes[owners] = class_ids
         return ByCell(recoded, np.ascontiguousarray(cells.vectors), classes, every)

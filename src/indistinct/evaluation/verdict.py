@@ -17,7 +17,7 @@ from indistinct.figures import plural
 from indistinct.frequencies.singled_out import SingledOut, without_class
 from indistinct.frequencies.value import CLASS
 from indistinct.inspection.patterns.base import PatternShare
-from indistinct.models.registry import parse_model_or_none
+from indistinct.models.registry import parse_model_or_none, subset_models
 from indistinct.models.subset_anonymity import SubsetAnonymity
 from indistinct.release.certificate import Certificate
 from indistinct.schema import Schema
@@ -283,7 +283,7 @@ def subsets_promised(spelled: Iterable[str]) -> tuple[SubsetAnonymity, ...]:
     (1, 0)
     """
     known = [model for model in map(parse_model_or_none, spelled) if model is not None]
-    found = tuple(each for each in known if isinstance(each, SubsetAnonymity))
+    found = subset_models(known)
     return () if any(each.smallest > 1 for each in known) else found
 
 

@@ -58,6 +58,11 @@ class Explicit(Hierarchy):
             _check_root(rows)
         object.__setattr__(self, "rows", rows)
 
+    @property
+    def listed(self) -> tuple[tuple[str, ...], ...]:
+        """Return `rows`."""
+        return self.rows
+
     def bind(self, domain: Domain) -> Taxonomy:
         """Lay the table over a column; raise where it does not cover a value of the data."""
         paths, chosen = _match(self.rows, domain, self.path)

@@ -147,6 +147,11 @@ class Hierarchy(ABC):
             else f"for example {example}"
         )
 
+    @property
+    def listed(self) -> tuple[tuple[str, ...], ...]:
+        """Return each declared value with its coarser values; nothing where a rule makes them."""
+        return ()
+
     def complete_for(self, domain: Domain) -> "Hierarchy":
         """Return a declaration that no longer depends on the data or on a file, so that new values get the same labels.
 

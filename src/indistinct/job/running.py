@@ -12,7 +12,7 @@ from indistinct.algorithms.explanation import Explanation
 from indistinct.algorithms.registry import parse_algorithm
 from indistinct.algorithms.within_levels import bounded_problem, find_within
 from indistinct.engines import check_support, closes_sources, using_source
-from indistinct.engines.base import DatabaseTable, Engine, Source, close_source, transform_source
+from indistinct.engines.base import Engine, Source, close_source, transform_source
 from indistinct.errors import InfeasibleError, OutputError, ParameterError, VerificationError
 from indistinct.frequencies.count import Counted, Request
 from indistinct.hierarchy import Hierarchy
@@ -27,7 +27,7 @@ from indistinct.models import Model
 from indistinct.recoding.assign import keys_of
 from indistinct.recoding.by_part import ByPart
 from indistinct.recoding.columns import QuasiColumn
-from indistinct.recoding.kinds import ByColumn, Recoding, with_hierarchies
+from indistinct.recoding.kinds import Recoding, with_hierarchies
 from indistinct.recoding.range_columns import check_form, require_free_names
 from indistinct.recoding.storage import NAMES as KIND_NAMES
 from indistinct.recoding.transformations import Transformation, kept_hierarchies
@@ -82,7 +82,7 @@ def _check_place(job: Job, engine: Engine) -> None:
     Workers of a cluster do not write to an address: they rename files by their paths.
     """
     output = job.destination.output
-    address = None if output is None or isinstance(output, DatabaseTable) else address_of(output)
+    address = None if output is None else address_of(output)
     if engine.writes_by_workers and address is not None:
         raise OutputError(
             f"workers of {engine.name} write a release to a path, and not to an address that begins with "
@@ -342,7 +342,7 @@ def _publication(opened: _OpenJob, found: SearchResult, recoding: Recoding) -> P
 
 def suppressed_columns(recoding: Recoding, hierarchies: Mapping[str, Hierarchy]) -> tuple[str, ...]:
     """Return a warning that names the columns which show * in every row, because they have no hierarchy."""
-    levels = (recoding.levels if isinstance(recoding, ByColumn) else None) or {}
+    levels = recoding.node or {}
     names = [name for name, level in levels.items() if level and name not in hierarchies]
     if not names:
         return ()

@@ -74,7 +74,7 @@ class _Part:
 
 
 @dataclass(slots=True)
-class _Search:
+class _LinkedSearch:
     opened: OpenTables
     tried: int = 0
     progress: Progress | None = None
@@ -110,7 +110,7 @@ def search_linked(opened: OpenTables, *, progress: Progress | None = None) -> Li
     for place, times in enumerate(LARGER_K):
         classes = classes_of_people(opened, times * policy.model.k, budget)
         if classes is not None and not any(_same_classes(classes, other.people) for other in solutions):
-            search = _Search(opened, progress=_part_of(progress, place, len(LARGER_K)))
+            search = _LinkedSearch(opened, progress=_part_of(progress, place, len(LARGER_K)))
             solution = _best_of(search, classes)
             if solution is not None:
                 solutions.append(solution)
@@ -159,7 +159,7 @@ def _excess(opened: OpenTables, solution: LinkedSolution) -> float:
     return max(0.0, *(share - opened.policy.rows for share in _shares(opened, solution).values()), 0.0)
 
 
-def _best_of(search: _Search, classes: PeopleClasses) -> LinkedSolution | None:
+def _best_of(search: _LinkedSearch, classes: PeopleClasses) -> LinkedSolution | None:
     """Return the best release of some classes of people: nodes are compared on a sample, and the best is made whole."""
     whole = _parts(search.opened, classes, None)
     sampled = _sampled_classes(classes, whole)
@@ -179,7 +179,7 @@ def _zero(node: Node) -> Node:
     return tuple(tuple(0 for _ in levels) for levels in node)
 
 
-def _descend(search: _Search, classes: PeopleClasses, sample: Sequence[_Part], start: Node, down: bool) -> Node:
+def _descend(search: _LinkedSearch, classes: PeopleClasses, sample: Sequence[_Part], start: Node, down: bool) -> Node:
     """Return the best node of a descent: one level of one column at a time, into nodes of equal loss too."""
     most = search.opened.policy.nodes // 2
     node, visited, tried = start, {start}, 0
@@ -212,7 +212,7 @@ def _neighbours(node: Node, sample: Sequence[_Part], down: bool) -> Iterator[Nod
                 yield (*node[:i], changed, *node[i + 1 :])
 
 
-def _loss_of(search: _Search, classes: PeopleClasses, sample: Sequence[_Part], node: Node) -> tuple[float, ...]:
+def _loss_of(search: _LinkedSearch, classes: PeopleClasses, sample: Sequence[_Part], node: Node) -> tuple[float, ...]:
     """Return the loss of a node on the sample and the rows that it deletes; what exceeds the budget comes last."""
     if node not in search.seen:
         search.tried += 1
@@ -278,7 +278,7 @@ def _sampled_classes(classes: PeopleClasses, whole: Sequence[_Part]) -> Codes | 
     return chosen
 
 
-def _solve(search: _Search, classes: PeopleClasses, parts: Sequence[_Part], node: Node) -> LinkedSolution | None:
+def _solve(search: _LinkedSearch, classes: PeopleClasses, parts: Sequence[_Part], node: Node) -> LinkedSolution | None:
     """Return the release of a node: labels, one calendar, and what is suppressed; None where nothing helps."""
     opened = search.opened
     unit: Unit = "days" if opened.policy.time is None else opened.policy.time.unit

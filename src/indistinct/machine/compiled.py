@@ -44,7 +44,7 @@ def jit(function: Any = None, **options: Any) -> Any:
     if numba.config.DISABLE_JIT:
         return _interpret(function)
     kernel = numba.njit(nogil=True, **options)(function)
-    kernel._cache = _Kept(function)
+    kernel._cache = _KeptKernel(function)
     kernel.compile = partial(_compile_once, kernel, kernel.compile)
     KERNELS.append(kernel)
     return kernel
@@ -124,7 +124,7 @@ def _turn_of(name: str) -> Iterator[None]:
         yield
 
 
-class _Kept:
+class _KeptKernel:
     """What is kept of one kernel. It is looked for when the kernel is first called: most runs call few of all kernels.
 
     Numba asks it as it asks a cache of its own.

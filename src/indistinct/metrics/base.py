@@ -33,7 +33,8 @@ class Metric(ABC):
     `goal` is the better direction, `meaning` what a value says, in a few words, `bounds` the possible values (None:
     open), and `monotone` says that merging classes, with the same rows suppressed, never gets a better value.
     `counts_rows` says that rows count even where people are told apart, and `compares_cells` that published values are
-    held against the original cells, which a file does not tell. `bare` is the field whose value may be spelled alone.
+    held against the original cells, which a file does not tell. `charges_cells` says that cells of columns are charged,
+    and not classes or rows as wholes. `bare` is the field whose value may be spelled alone.
     """
 
     __slots__ = ()
@@ -44,6 +45,7 @@ class Metric(ABC):
     monotone: ClassVar[bool] = True
     counts_rows: ClassVar[bool] = False
     compares_cells: ClassVar[bool] = False
+    charges_cells: ClassVar[bool] = False
     bare: ClassVar[str | None] = None
 
     def __post_init__(self) -> None:
@@ -89,6 +91,7 @@ class CellMetric(Metric):
     """
 
     __slots__ = ()
+    charges_cells: ClassVar[bool] = True
 
     @abstractmethod
     def charge(self, column: PublishedColumn) -> Floats:

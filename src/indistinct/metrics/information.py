@@ -17,13 +17,22 @@ from indistinct.recoding.outputs import Assignment
 
 
 class SizeMetric(Metric):
-    """A metric of the sizes of released classes, and of the number of all rows."""
+    """A metric of the sizes of released classes, and of the number of all rows.
+
+    `charges_suppressed` says that a suppressed row costs no less than one in a class.
+    """
 
     __slots__ = ()
+    charges_suppressed: ClassVar[bool] = True
 
     @abstractmethod
+    def of_counts(self, classes: Floats, squares: Floats, *, released: Floats, rows: int) -> Floats:
+        """Return the metric of several releases of a table from each one's number of classes, Σ|E|² and rows."""
+
     def of_sizes(self, sizes: Counts, *, rows: int) -> float:
-        """Return the metric of released classes of a table of so many rows."""
+        """Return the metric of one release from the sizes of its classes."""
+        classes, squares, released = np.array([[len(sizes)], [sizes @ sizes], [sizes.sum()]])
+        return float(self.of_counts(classes, squares, released=released, rows=rows)[0])
 
     def value(self, assignment: Assignment) -> float:
         """Return the metric of a release; where people are counted, each counts once in every class."""
@@ -41,9 +50,9 @@ class Discernibility(SizeMetric):
     name: ClassVar[str] = "discernibility"
     meaning: ClassVar[str] = "the size of each row's class, summed"
 
-    def of_sizes(self, sizes: Counts, *, rows: int) -> float:
+    def of_counts(self, classes: Floats, squares: Floats, *, released: Floats, rows: int) -> Floats:
         """Return Σ|E|² over released classes plus rows times suppressed rows."""
-        return self.of_totals(np.array([sizes @ sizes, rows - sizes.sum()]), rows=rows)
+        return np.asarray(squares + rows * (rows - released))
 
     def totals(self, part: Assignment) -> Codes:
         """Return Σ|E|² over the released classes of a part, and its suppressed rows."""
@@ -52,8 +61,8 @@ class Discernibility(SizeMetric):
 
     def of_totals(self, totals: Codes, *, rows: int) -> float:
         """Return the metric of a table with `rows` rows from the totals of all its parts."""
-        squares, suppressed = totals.tolist()
-        return float(squares + rows * suppressed)
+        squares, suppressed = totals
+        return float(self.of_counts(np.zeros(1), squares, released=rows - suppressed, rows=rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +76,7 @@ class AverageClassSize(SizeMetric):
 
     name: ClassVar[str] = "average-class-size"
     meaning: ClassVar[str] = "mean class in units of k, 1 at best"
+    charges_suppressed: ClassVar[bool] = False
     k: Annotated[
         int | None, Parameter("k", "Unit of the class size; by default the k that the release satisfies.", Whole())
     ] = None
@@ -75,11 +85,10 @@ class AverageClassSize(SizeMetric):
         """Return the metric in units of a promised k, unless its own is given."""
         return self if self.k is not None else replace(self, k=k)
 
-    def of_sizes(self, sizes: Counts, *, rows: int) -> float:
+    def of_counts(self, classes: Floats, squares: Floats, *, released: Floats, rows: int) -> Floats:
         """Return the mean size of released classes divided by k."""
-        if not len(sizes):
-            return math.inf if rows else 0.0
-        return int(sizes.sum()) / len(sizes) / (self.k or 1)
+        none = np.full(np.shape(classes), math.inf if rows else 0.0)
+        return np.divide(released, classes, where=classes > 0, out=none) / (self.k or 1)
 
 
 # A dense table of counts beats a sort while it is about as long as its input; one of this length always may.

@@ -50,12 +50,14 @@ class WeightedMetric(CellMetric):
 def weigh_metric(metric: Metric, importance: Importance, columns: Sequence[str]) -> Any:
     """Return a metric in which columns matter as much as is said; one that does not charge cells stays as it is.
 
-    A metric that was given an importance of its own keeps it.
+    A metric that was given an importance of its own keeps it; raise if that names another column.
     """
-    if not importance or not isinstance(metric, CellMetric):
-        return metric
     if isinstance(metric, SummedMetric):
         given: Any = metric
-        return metric if metric.importance else replace(given, importance=importance)
+        weighted = metric if metric.importance else replace(given, importance=importance)
+        weighted.importance.check(columns)
+        return weighted
+    if not importance or not isinstance(metric, CellMetric):
+        return metric
     weights = np.array([importance.of(name) for name in columns])
     return WeightedMetric(metric, tuple(zip(columns, (weights / weights.mean()).tolist(), strict=True)))

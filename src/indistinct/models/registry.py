@@ -62,3 +62,8 @@ def parse_model_or_none(text: str) -> Model | None:
 def all_of(parts: Iterable[Model]) -> Model:
     """Return one model that asks for every one of several."""
     return reduce(lambda one, other: one & other, parts)
+
+
+def subset_models(several: Iterable[Model]) -> tuple[models.SubsetAnonymity, ...]:
+    """Return those of several models that count rows by a few columns."""
+    return tuple(model for model in several if isinstance(model, models.SubsetAnonymity))

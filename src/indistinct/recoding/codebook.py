@@ -18,7 +18,7 @@ from indistinct.document.blocks import ABSENT, Document, document, grid
 from indistinct.document.result import Result
 from indistinct.errors import InputError, SchemaError
 from indistinct.figures import plural
-from indistinct.hierarchy import Explicit, Hierarchy
+from indistinct.hierarchy import Hierarchy
 from indistinct.hierarchy.binding import ROOT
 from indistinct.recoding.label_spans import End, LabelSpan, Texts, kind_of_labels, shows_moments, span_of
 from indistinct.recoding.labels import OR_MISSING, written_members, written_text_range
@@ -296,11 +296,10 @@ def as_value(end: End | None) -> Value | None:
 
 
 def _groups_of(hierarchy: Hierarchy | None) -> dict[str, tuple[str, ...]]:
-    """Return the values below each label that an explicit hierarchy declares."""
+    """Return the values below each label that a hierarchy declares one by one."""
     found: dict[str, list[str]] = {}
-    if isinstance(hierarchy, Explicit):
-        for row in hierarchy.rows:
-            for label in dict.fromkeys(row[1:]):
-                if label and row[0]:
-                    found.setdefault(label, []).append(row[0])
+    for value, *labels in hierarchy.listed if hierarchy is not None else ():
+        for label in dict.fromkeys(labels):
+            if label and value:
+                found.setdefault(label, []).append(value)
     return {label: tuple(values) for label, values in found.items()}

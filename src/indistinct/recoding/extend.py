@@ -247,14 +247,14 @@ def extend_tree(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Bound:
+class _BoundHierarchy:
     """A hierarchy over a domain: `ancestors[code, level]` is a node, -1 for a value that it does not cover."""
 
     ancestors: Codes
     taxonomy: Taxonomy
 
 
-def _bind(hierarchy: Hierarchy, known: Domain, domain: Domain) -> _Bound | None:
+def _bind(hierarchy: Hierarchy, known: Domain, domain: Domain) -> _BoundHierarchy | None:
     """Lay a hierarchy over the values that it covers; None where it does not even cover the known ones."""
     fresh = pc.invert(pc.is_in(domain.values, value_set=known.values))
     covered = _covered_values(hierarchy, Domain(domain.column, domain.values.filter(fresh), declared=domain.declared))
@@ -267,7 +267,7 @@ def _bind(hierarchy: Hierarchy, known: Domain, domain: Domain) -> _Bound | None:
     rows = np.concatenate([[True] * domain.missing, keep.to_numpy(zero_copy_only=False)]).astype(bool)
     ancestors = np.full((len(domain), taxonomy.ancestors.shape[1]), -1, dtype=np.int32)
     ancestors[rows] = taxonomy.ancestors
-    return _Bound(ancestors, taxonomy)
+    return _BoundHierarchy(ancestors, taxonomy)
 
 
 def _covered_values(hierarchy: Hierarchy, domain: Domain) -> pa.Array:
@@ -289,7 +289,7 @@ def _covered_values(hierarchy: Hierarchy, domain: Domain) -> pa.Array:
     return domain.values
 
 
-def _agrees(column: RecodedColumn, bound: _Bound, nodes: Codes, *, codes: Codes, groups: Codes | None) -> bool:
+def _agrees(column: RecodedColumn, bound: _BoundHierarchy, nodes: Codes, *, codes: Codes, groups: Codes | None) -> bool:
     """Return whether a hierarchy gives known values the labels that the recoding publishes."""
     published = column.summary.published
     labels, levels = published.outputs[0][1].cast(pa.string()).to_pylist(), published.levels
@@ -363,7 +363,7 @@ def _lowest_published(ancestors: Codes, groups: Codes, codes: Codes, levels: Cod
 
 
 def _summary(
-    column: RecodedColumn, bound: _Bound, domain: Domain, ranks: Codes, levels: Codes, nodes: Codes
+    column: RecodedColumn, bound: _BoundHierarchy, domain: Domain, ranks: Codes, levels: Codes, nodes: Codes
 ) -> ColumnSummary:
     """Return what is published: the nodes of the recoding with the ranks that they cover now, and new ones."""
     order = np.argsort(ranks)

@@ -28,7 +28,7 @@ from indistinct.tables.domain import Domain, Kind, read_as
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Kept:
+class _KeptValues:
     """A column with the values that stay; `moved[rank]` is the new rank of an old one, or of what stands for it."""
 
     column: RecodedColumn
@@ -83,14 +83,14 @@ def _cannot_forget(reason: str) -> ParameterError:
     )
 
 
-def _forget_in_column(column: RecodedColumn, *, borders: Codes) -> _Kept:
+def _forget_in_column(column: RecodedColumn, *, borders: Codes) -> _KeptValues:
     """Return a column with the values that its labels name; `borders` are ranks before which something is cut."""
     name, published = column.domain.column, column.summary.published
     if [output for output, _ in published.outputs] != [name]:
         raise _cannot_forget(f"column {name!r} is published as several columns")
     if column.summary.members is not None:
         _require_listed(column)
-        return _Kept(column, np.arange(len(column.domain)))
+        return _KeptValues(column, np.arange(len(column.domain)))
     if is_tree(column.summary):
         return _keep_nodes(column, borders)
     wide = bool((column.summary.low < column.summary.high).any())
@@ -107,7 +107,7 @@ def _require_listed(column: RecodedColumn) -> None:
         raise _cannot_forget(f"labels of column {column.domain.column!r} stand for sets that they do not list")
 
 
-def _keep_ends(column: RecodedColumn, borders: Codes) -> _Kept:
+def _keep_ends(column: RecodedColumn, borders: Codes) -> _KeptValues:
     """Return a column of ranges with the values at their ends.
 
     The first of several regions has no lower end: a value right below the first cut stands for all of it.
@@ -140,7 +140,7 @@ def _value_below(values: pa.Array) -> pa.Array:
     return pa.array([values[0].cast(whole).as_py() - 1 if len(values) else 0], whole).cast(kind)
 
 
-def _keep_nodes(column: RecodedColumn, borders: Codes) -> _Kept:
+def _keep_nodes(column: RecodedColumn, borders: Codes) -> _KeptValues:
     """Return a column of labels of a hierarchy with one value for each run of values that are never told apart."""
     domain, summary = column.domain, column.summary
     starts = np.unique(np.concatenate([[0], borders, summary.low, summary.high + 1]))
@@ -151,7 +151,7 @@ def _keep_nodes(column: RecodedColumn, borders: Codes) -> _Kept:
     if table_of_values(column.hierarchy) is not None and any(
         run not in nodes for run in zip(starts, ends, strict=True)
     ):
-        return _Kept(column, np.arange(len(domain)))  # every declared value is known
+        return _KeptValues(column, np.arange(len(domain)))  # every declared value is known
     codes = np.argsort(column.ranks)
     values: list[object] = []
     for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
@@ -211,7 +211,7 @@ def _has_label(hierarchy: Hierarchy | None, domain: Domain, label: str, level: i
     return taxonomy.labels[level][taxonomy.ancestors[0, level]] == label
 
 
-def _with_domain(column: RecodedColumn, domain: Domain, ranks: Codes, moved: Codes) -> _Kept:
+def _with_domain(column: RecodedColumn, domain: Domain, ranks: Codes, moved: Codes) -> _KeptValues:
     """Return a column over another domain; what is measured on the old one is measured on the new."""
     summary, published = column.summary, column.summary.published
     empty = summary.low > summary.high
@@ -228,4 +228,4 @@ def _with_domain(column: RecodedColumn, domain: Domain, ranks: Codes, moved: Cod
     )
     low, high = np.where(empty, len(domain), low), np.where(empty, -1, high)
     made = replace(summary, published=published, low=low.astype(np.int32), high=high.astype(np.int32))
-    return _Kept(replace(column, domain=domain, ranks=ranks.astype(np.int32), summary=made), moved)
+    return _KeptValues(replace(column, domain=domain, ranks=ranks.astype(np.int32), summary=made), moved)

@@ -184,9 +184,14 @@ class Recoding(ABC):
         """Return the quasi-identifiers."""
         return tuple(column.domain.column for column in self.columns)
 
+    @property
+    def node(self) -> Mapping[str, int] | None:
+        """Return the node of the lattice, column -> level, None where columns are not published on one level each."""
+        return None
+
     def level_of(self, column: str) -> int | None:
         """Return the level of its hierarchy on which a whole column is published, None where it is not on one."""
-        return None
+        return (self.node or {}).get(column)
 
     @property
     def hierarchies(self) -> dict[str, Hierarchy]:
@@ -207,9 +212,10 @@ class ByColumn(Recoding):
     levels: Mapping[str, int] | None = None
     star: Codes | None = None
 
-    def level_of(self, column: str) -> int | None:
-        """Return the level of its hierarchy on which a whole column is published, None where it is not on one."""
-        return (self.levels or {}).get(column)
+    @property
+    def node(self) -> Mapping[str, int] | None:
+        """Return `levels`."""
+        return self.levels
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -250,11 +256,6 @@ class ByRow(Recoding):
     values: Codes
 
     @property
-    def budget(self) -> Budget:
-        """Return what the search was allowed to drop."""
-        return parse_budget(self.suppression)
-
-    @property
     def reusable(self) -> bool:
         """Return False."""
         return False
@@ -283,11 +284,6 @@ class ByBucket(Recoding):
     form: Form = "sliced"
     l: int | None = None
     size: int = 1
-
-    @property
-    def budget(self) -> Budget:
-        """Return what the search was allowed to drop."""
-        return parse_budget(self.suppression)
 
     @property
     def reusable(self) -> bool:

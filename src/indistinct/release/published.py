@@ -103,6 +103,11 @@ class Published:
         return self.tables.buckets
 
     @property
+    def recoded(self) -> tuple[str, ...]:
+        """The columns whose values were recoded: quasi-identifiers, or what was generalized before bucketization."""
+        return tuple(self.schema.quasi) if self.buckets is None else tuple(self.buckets.generalized)
+
+    @property
     def path(self) -> Path | None:
         """Where the release lies, if it is a file."""
         return self.tables.path

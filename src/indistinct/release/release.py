@@ -383,7 +383,7 @@ def make_release(draft: Draft, destination: Destination) -> Release:
     place, labels = destination.place, labels_of(draft.source, draft.check.schema)
     lies: Mapping[str, pa.Table]
     if place is None:
-        kept = _Kept()
+        kept = _TablesInMemory()
         draft.fill(kept)
         certificate, lies = draft.check.certify_tables(kept.tables), kept.tables
     else:
@@ -439,7 +439,7 @@ def labels_of(source: Source, schema: Schema) -> dict[str, ColumnLabels]:
 
 
 @dataclass(slots=True)
-class _Kept:
+class _TablesInMemory:
     """A sink that keeps tables in memory."""
 
     tables: dict[str, pa.Table] = field(default_factory=dict)

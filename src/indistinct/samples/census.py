@@ -35,7 +35,7 @@ def generate_census(rows: int, *, seed: int) -> pa.Table:
         >>> generate_census(3, seed=1).column_names[:4]
         ['age', 'sex', 'race', 'marital']
     """
-    distributions = _Distributions()
+    distributions = _CensusDistributions()
     codes = {column: np.empty(max(rows, 0), dtype=np.int32) for column in _LABELS}
     ages = np.empty(max(rows, 0), dtype=np.int64)
     for place, generator in blocks(rows, seed=seed):
@@ -63,7 +63,7 @@ def census_hierarchies() -> dict[str, Hierarchy]:
     return {"age": Hierarchy.intervals([5, 10, 20]), **trees}
 
 
-class _Distributions:
+class _CensusDistributions:
     """What each column is drawn from, given the columns that it depends on."""
 
     def __init__(self) -> None:

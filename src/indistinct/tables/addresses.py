@@ -28,8 +28,8 @@ class Remote(NamedTuple):
     path: str
 
 
-def address_of(place: str | Path) -> str | None:
-    """Return the address that a place is, also after it was made a path and lost a stroke; None for a path.
+def address_of(place: object) -> str | None:
+    """Return the address that a place is, also after it was made a path and lost a stroke; None for anything else.
 
     >>> address_of(Path("s3://bucket/a.csv")), address_of("folder/a.csv"), address_of("C:/a.csv")
     ('s3://bucket/a.csv', None, None)

@@ -31,6 +31,7 @@ from indistinct.models import (
     TCloseness,
     XYAnonymity,
 )
+from indistinct.models.registry import subset_models
 
 Row = Mapping[str, Any]
 Rows = Sequence[Row]
@@ -67,7 +68,7 @@ def violating_classes(
     table, groups = rows if original is None else original, groups_of(rows, quasi)
     others = Counter(_vector(row, quasi) if row else () for row in population or ())
     wide = any(breaks_together(part, [len(members) for members in groups.values()]) for part in model.parts())
-    sets = [part for part in model.parts() if isinstance(part, SubsetAnonymity)]
+    sets = subset_models(model.parts())
     small = [one for part in sets for one in small_groups(part, rows, quasi)]
     absent: dict[tuple[Any, ...], list[Row]] = {key: [] for key in others if key not in groups}
     return [

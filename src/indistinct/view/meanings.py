@@ -328,12 +328,23 @@ def _fit_span(column: QuasiColumn, span: Span) -> Meaning:
     return Members((*((0,) if span.absent else ()), *range(span.low, span.high + 1)))
 
 
-def named_values(label: str) -> tuple[str | None, ...]:
-    """Return the texts that a label names: members of a set, ends of a range of texts, or itself; none of other ranges.
+def count_named_values(labels: Sequence[str | None], counts: Sequence[int]) -> dict[str, int]:
+    """Return the texts that labels name, missing ones left out, with the rows of their labels.
 
-    >>> named_values("{flu, missing}"), named_values("[a .. b]"), named_values("[20-25]"), named_values("flu")
-    (('flu', None), ('a', 'b'), (), ('flu',))
+    A set names its members, a range of texts its ends, another label itself; ranges of numbers and dates name none.
+
+    >>> count_named_values(["{flu, missing}", "[a .. b]", "[20-25]", "flu", None], [1, 2, 3, 4, 5])
+    {'flu': 5, 'a': 2, 'b': 2}
     """
+    found: dict[str, int] = {}
+    for label, count in zip(labels, counts, strict=True):
+        for value in () if label is None else _named_values(label):
+            if value is not None:
+                found[value] = found.get(value, 0) + count
+    return found
+
+
+def _named_values(label: str) -> tuple[str | None, ...]:
     if label.startswith("["):
         return written_text_range(label) or ()
     return (written_members(label) if label.startswith("{") else None) or (label,)

@@ -33,7 +33,7 @@ from indistinct.frequencies.value import Key
 from indistinct.metrics.importance import NO_IMPORTANCE, Importance, importance_of
 from indistinct.models.base import Model
 from indistinct.parameters import Parameter, check_parameters
-from indistinct.recoding.kinds import ByCell, ByColumn, Recoding
+from indistinct.recoding.kinds import ByCell, Recoding
 from indistinct.schema import Schema
 from indistinct.spelling import parse, spell
 
@@ -141,7 +141,7 @@ class CellSuppression(Algorithm):
             importance = self.importance or problem.importance
             return find_fewest_stars(problem, importance, nodes=self.nodes, seconds=self.seconds, spec=self)
         found = self.beginning().find(problem)
-        if not isinstance(found, ByColumn) or found.levels is None:
+        if found.node is None:
             raise ParameterError.of(
                 "CellSuppression",
                 "start",
@@ -149,7 +149,7 @@ class CellSuppression(Algorithm):
                 hint=f"use one of {', '.join(STARTS)}",
             )
         space = FullDomain(problem)
-        levels = tuple(found.levels[column.name] for column in space.columns)
+        levels = tuple(found.node[column.name] for column in space.columns)
         outliers = Outliers(space, levels, self.importance or problem.importance)
         outliers.place()
         dropped = outliers.dropped_members()

@@ -14,14 +14,12 @@ from indistinct.algorithms.full_domain.nodes import FullDomain, recoded_column
 from indistinct.frequencies.lattice import RolledUp
 from indistinct.machine.arrays import Codes
 from indistinct.metrics import (
-    AverageClassSize,
     CellMetric,
     ClassificationMetric,
     Metric,
     NonUniformEntropy,
     SizeMetric,
 )
-from indistinct.metrics.base import SummedMetric
 from indistinct.metrics.information import majorities
 from indistinct.metrics.weighted import weigh_metric
 
@@ -128,7 +126,7 @@ class SizeObjective(Objective):
 
         People may stand in both of two merged classes, so that nothing is known of them.
         """
-        if isinstance(self.metric, AverageClassSize) or rolled.classes.members is not rolled.classes.sizes:
+        if not self.metric.charges_suppressed or rolled.classes.members is not rolled.classes.sizes:
             return -np.inf
         sizes = rolled.classes.sizes
         return self.metric.of_sizes(sizes[sizes > 0], rows=rolled.classes.rows)
@@ -195,8 +193,6 @@ def objective_of(space: FullDomain, metric: Metric) -> Objective:
     """Return the objective that a metric makes; what is in units of k takes that of the problem's model."""
     names = [column.name for column in space.problem.columns]
     metric = weigh_metric(metric.for_promise(space.problem.model.smallest), space.problem.importance, names)
-    if isinstance(metric, SummedMetric):
-        metric.importance.check(names)
     match metric:
         case CellMetric():
             return CellObjective(space, metric)

@@ -31,7 +31,7 @@ from indistinct.frequencies.lattice import Node, RolledUp, down_set, up_set
 from indistinct.frequencies.value import Key
 from indistinct.machine.arrays import Codes
 from indistinct.machine.randomness import Secret
-from indistinct.metrics import CellMetric, Metric, metric_of
+from indistinct.metrics import Metric, metric_of
 from indistinct.parameters import Number, Parameter, Whole, check_parameters
 from indistinct.recoding.kinds import Recoding
 from indistinct.spelling import spell
@@ -123,7 +123,7 @@ class Optimal(Algorithm):
     @property
     def weighs_columns(self) -> bool:
         """Whether the metric charges cells of columns, and not classes or rows as wholes."""
-        return isinstance(metric_of(self.metric), CellMetric)
+        return metric_of(self.metric).charges_cells
 
     @property
     def keys(self) -> tuple[Key, ...]:

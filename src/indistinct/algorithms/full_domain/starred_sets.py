@@ -18,6 +18,7 @@ from indistinct.algorithms.full_domain.subtrees import SubtreeCut
 from indistinct.frequencies.value import Classes, ClassLabels
 from indistinct.machine.arrays import Codes
 from indistinct.models.base import All, Model
+from indistinct.models.registry import subset_models
 from indistinct.models.subset_anonymity import SubsetAnonymity
 from indistinct.models.subset_groups import SubsetGroups
 
@@ -47,7 +48,7 @@ class Starring(Protocol):
 
 def place_by_sets(outliers: Starring) -> None:
     """Star as few columns as it takes for each outlier, as far as the model of column sets allows."""
-    table = _Table(outliers)
+    table = _PublishedGroups(outliers)
     free = outliers.free
     for stars in range(1, len(free) + 1):
         if not len(outliers.remaining):
@@ -57,16 +58,15 @@ def place_by_sets(outliers: Starring) -> None:
 
 
 @dataclass(eq=False)
-class _Table:
+class _PublishedGroups:
     """What is published already, as far as outliers ask: `witnesses` are classes that show how large groups are."""
 
     outliers: Starring
 
     def __post_init__(self) -> None:
         out, model = self.outliers, self.outliers.space.problem.model
-        inner = [(part, part.inner) for part in model.parts()]
-        self.sets = [part for _, part in inner if isinstance(part, SubsetAnonymity)]
-        others = [whole for whole, part in inner if not isinstance(part, SubsetAnonymity)]
+        self.sets = subset_models(part.inner for part in model.parts())
+        others = [part for part in model.parts() if not subset_models([part.inner])]
         self.others: Model | None = All(tuple(others)) if others else None
         self.star = out.values.max(axis=0, initial=0) + 1
         asking = np.zeros(len(out.values), dtype=bool)

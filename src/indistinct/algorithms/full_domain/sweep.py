@@ -12,7 +12,6 @@ from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.full_domain.objective import CellObjective, EntropyObjective, Objective, SizeObjective
 from indistinct.frequencies.lattice import Node
 from indistinct.machine.arrays import Codes, spread
-from indistinct.metrics import AverageClassSize
 
 # A survey takes three numbers and one for each column of every node.
 SWEEP_LIMIT = 5_000_000
@@ -30,7 +29,7 @@ def can_sweep(space: FullDomain, objective: Objective) -> bool:
 
 def survey_lattice(space: FullDomain, objective: Objective) -> tuple[Codes, Codes]:
     """Return suppressed rows and scores of all nodes, in lexicographic order."""
-    walk = _Walk(space, objective)
+    walk = _LatticeWalk(space, objective)
     first = min(2, len(space.lattice.heights))
     prefixes = list(product(*(range(height, -1, -1) for height in space.lattice.heights[:first])))
     # Small prefixes have the largest sets of classes and go first, so that no thread is left with one at the end.
@@ -40,7 +39,7 @@ def survey_lattice(space: FullDomain, objective: Objective) -> tuple[Codes, Code
     return walk.survey()
 
 
-class _Walk:
+class _LatticeWalk:
     """The arrays that the kernel works on."""
 
     def __init__(self, space: FullDomain, objective: Objective) -> None:
@@ -79,11 +78,10 @@ class _Walk:
             scores = objective.sign * objective.metric.combine(charged, rows=rows)
         elif isinstance(objective, EntropyObjective):
             scores = objective.floors(self.space.lattice.nodes(), np.zeros(0)) + totals.sum(axis=1)
-        elif isinstance(objective.metric, AverageClassSize):
-            none = np.full(len(inside), np.inf)
-            scores = np.divide(rows - outside, inside * (objective.metric.k or 1), where=inside > 0, out=none)
+        elif isinstance(objective, SizeObjective):
+            scores = objective.metric.of_counts(inside, squares, released=rows - outside, rows=rows)
         else:
-            scores = squares + outside * rows
+            raise AssertionError("only what `can_sweep` allows is surveyed")
         return outside.astype(np.int64), scores
 
 

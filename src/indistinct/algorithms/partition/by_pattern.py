@@ -25,7 +25,7 @@ def partition_by_pattern(
     rows have stays with its neighbours.
     """
     missing = {j: int(column.ranks[0]) for j, column in enumerate(columns) if column.domain.missing}
-    tree = _Tree()
+    tree = _GrowingCuts()
 
     def grow(cells: Codes, asked: list[int]) -> int:
         for place, j in enumerate(asked):
@@ -46,7 +46,7 @@ def partition_by_pattern(
 
 
 @dataclass(slots=True)
-class _Tree:
+class _GrowingCuts:
     """Nodes of a tree of cuts as they are made; `sets` are those that its cuts name, -1 the first."""
 
     axis: list[int] = field(default_factory=list)

@@ -239,7 +239,7 @@ class _OpenNode:
 
 
 @dataclass(slots=True, eq=False)
-class _Open:
+class _OpenNodes:
     """The nodes that are still to be looked at: the lowest bound first, or the newest while memory is short."""
 
     heap: list[tuple[int, int, _OpenNode]] = field(default_factory=list)
@@ -272,7 +272,7 @@ class CutSearch:
     """The state of an enumeration: the best cuts so far, and the nodes that may have better ones."""
 
     def __init__(self, space: CutSpace, weigh: Weigh = weigh_node) -> None:
-        self.space, self.weigh, self.open, self.begun = space, weigh, _Open(), False
+        self.space, self.weigh, self.open, self.begun = space, weigh, _OpenNodes(), False
         self.best, self.cost, self.nodes = np.zeros(space.cuts, dtype=bool), space.rows**2, 0
 
     def start_from(self, seeds: Iterable[Codes]) -> None:

@@ -245,14 +245,11 @@ class _Study:
         as_category = (
             name in one.categories if isinstance(one, Question) else f"C({name})" in one.terms.replace(" ", "")
         )
-        generalized = (
-            name in self.given.schema.quasi if self.given.buckets is None else name in self.given.buckets.generalized
-        )
         column = read_column(
             name,
             self.original,
             table,
-            generalized=generalized,
+            generalized=name in self.given.recoded,
             rule=self.rules.get(name),
             as_category=as_category,
             hierarchies=self.given.used_hierarchies,

@@ -39,6 +39,7 @@ from indistinct.release.verification.evidence import (
     published_schema,
     require_columns,
 )
+from indistinct.release.verification.in_buckets import EvidenceInBuckets
 from indistinct.release.verification.population import people_by_label
 from indistinct.schema import Schema
 from indistinct.tables.domain import Kind
@@ -81,7 +82,12 @@ class AssessedTable:
     @property
     def in_buckets(self) -> bool:
         """Whether links are broken, so that classes are buckets."""
-        return self.evidence.buckets is not None
+        return self.evidence.form is not None
+
+    @property
+    def whole_rows(self) -> Source | None:
+        """Return the table where it shows whole rows; None for buckets, and for a table that is not there or empty."""
+        return None if self.in_buckets or not self.evidence.rows else self.source
 
     @property
     def columns(self) -> dict[str, list[str]]:
@@ -233,10 +239,7 @@ def published_table(
             hint="check that this is the original of this release",
         )
     if published.buckets is not None:
-        shown = bucket_table(published, schema, reference=None)
-        if shown.evidence.buckets is not None:
-            require_in_original(shown.evidence.buckets, whole)
-        return shown
+        return bucket_table(published, schema, reference=None, original=whole)
     shows = published_schema(schema, source.columns)
     _require(shows, source.columns)
     keys = _shown_keys(source, schema, weights)
@@ -251,12 +254,17 @@ def published_table(
     return AssessedTable(source, schema, shows, evidence, bool(schema.person), True, notes)
 
 
-def bucket_table(published: OpenedTables, schema: Schema, *, reference: Counted | None) -> AssessedTable:
-    """Return a release in buckets, whose classes are buckets."""
+def bucket_table(
+    published: OpenedTables, schema: Schema, *, reference: Counted | None, original: Counted | None = None
+) -> AssessedTable:
+    """Return a release in buckets, whose classes are buckets; raise if it shows values that its `original` has not."""
     if schema.person:
         raise nobody_shown(in_buckets=True)
     source = published.sources[MAIN]
-    evidence = Evidence(NOTHING, source.rows, reference, buckets=published.in_buckets(schema, reference=reference))
+    counted = published.in_buckets(schema, reference=reference)
+    if original is not None:
+        require_in_original(counted, original)
+    evidence = EvidenceInBuckets(NOTHING, source.rows, reference, by_slice=counted)
     return AssessedTable(source, schema, schema, evidence, people=False, published=True)
 
 
@@ -277,12 +285,11 @@ def identifiers_shown(table: AssessedTable, *, pseudonyms: Sequence[str] = ()) -
 def _appearance(table: AssessedTable, *, weights: str | None, pseudonyms: Sequence[str]) -> Appearance:
     if table.source is None:
         return Appearance()
-    buckets = None if table.evidence.buckets is None else table.evidence.buckets.buckets
     columns = [name for name in table.source.columns if name != weights or name in table.schema.columns]
     source, named = table.source, [name for name in pseudonyms if name in columns]
     domains = {name: count_source(source, Request((name,), published=True)).known[name] for name in named}
     shown = [name for name, domain in domains.items() if are_pseudonyms(domain.values)]
-    return appearance_of(table.schema, {MAIN: columns}, buckets, pseudonyms=shown)
+    return appearance_of(table.schema, {MAIN: columns}, table.evidence.buckets, pseudonyms=shown)
 
 
 def class_namer(table: AssessedTable) -> Callable[[int], dict[str, str | None]]:

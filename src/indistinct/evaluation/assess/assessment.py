@@ -130,7 +130,7 @@ class TableRisk:
             "own_values": self.own_values,
             "identifying_values": self.identifying,
         }
-        return {name: to_plain(each) for name, each in document.items()}
+        return to_plain(document)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,7 +19,7 @@ from indistinct.machine.arrays import Codes
 from indistinct.release.sources import Source, groups_of
 from indistinct.schema import Role
 from indistinct.tables.domain import Kind, kind_of
-from indistinct.view.meanings import named_values
+from indistinct.view.meanings import count_named_values
 
 SAMPLED_ROWS = 200_000
 """Rows of a table beyond memory whose values are looked at."""
@@ -53,26 +53,20 @@ def _values_in_labels(labels: pa.Array, counts: Codes) -> tuple[pa.Array, Codes]
     Ranges of numbers and dates, whose labels have several words, show none that points at people.
     """
     step = 1 + len(labels) // MOST_LABELS
-    shown: dict[str, int] = {}
-    for label, count in zip(texts_of(labels)[::step].to_pylist(), counts[::step].tolist(), strict=True):
-        for value in () if label is None else named_values(label):
-            if value is not None:
-                shown[value] = shown.get(value, 0) + count
+    shown = count_named_values(texts_of(labels)[::step].to_pylist(), counts[::step].tolist())
     return pa.array(list(shown), pa.string()), np.array(list(shown.values()), dtype=np.int64)
 
 
 def _distinct_values(table: AssessedTable) -> Iterator[tuple[str, pa.Array, Codes]]:
     """Yield the distinct values of each published column of texts or whole numbers, with the number of their rows."""
-    buckets = table.evidence.buckets
-    if buckets is not None:
-        for each in buckets.slices:
-            for name in each.names:
-                domain, missing = buckets.known[name], buckets.known[name].missing
-                counts = np.bincount(each.codes[name], weights=each.counts, minlength=len(domain)).astype(np.int64)
-                yield name, domain.values, counts[int(missing) :]
-    elif table.source is not None and table.evidence.rows:
-        source = table.source
-        names = [name for name in source.columns if name not in table.schema.hidden and _may_point(source, name)]
+    for each in table.evidence.slices:
+        for name in each.names:
+            domain = table.evidence.domains[name]
+            counts = np.bincount(each.codes[name], weights=each.counts, minlength=len(domain)).astype(np.int64)
+            yield name, domain.values, counts[int(domain.missing) :]
+    source = table.whole_rows
+    if source is not None:
+        names = [name for name in _columns_that_may_point(source) if name not in table.schema.hidden]
         counted = {} if source.in_memory is None else _counted_values(table, names)
         for name, (values, counts) in counted.items():
             yield name, values, counts
@@ -100,10 +94,13 @@ def _counted_values(table: AssessedTable, names: Sequence[str]) -> dict[str, tup
     return found
 
 
-def _may_point(source: Source, name: str) -> bool:
-    """Return whether values of a column may be texts or numbers of people: dates and measurements are not."""
-    kind = source.arrow.field(name).type
-    return not pa.types.is_nested(kind) and (source.kinds[name] is Kind.TEXT or pa.types.is_integer(kind))
+def _columns_that_may_point(source: Source) -> Iterator[str]:
+    """Yield the columns whose values may be texts or numbers of people: dates and measurements are not."""
+    types = source.arrow
+    for name, kind in source.kinds.items():
+        own = types.field(name).type
+        if not pa.types.is_nested(own) and (kind is Kind.TEXT or pa.types.is_integer(own)):
+            yield name
 
 
 def _columns_of(source: Source, names: Sequence[str]) -> Iterator[tuple[str, pa.ChunkedArray, Codes | None]]:

@@ -41,8 +41,8 @@ def published_rows(table: AssessedTable, *, original: Source | None = None) -> R
 
     None for releases in buckets, which show no rows, and for tables without any.
     """
-    source = table.source
-    if table.in_buckets or source is None or not table.evidence.rows:
+    source = table.whole_rows
+    if source is None:
         return None
     quasi, person = tuple(name for name in table.shows.quasi if name in source.columns), table.schema.person
     if not table.people:
@@ -63,8 +63,8 @@ def published_columns(table: AssessedTable, rows: RowsOfOriginal | None) -> Sing
 
     Unmodified are columns with the role insensitive, and those without a role: neither is recoded.
     """
-    if table.in_buckets:
-        return _in_buckets(table)
+    if table.evidence.slices:
+        return _in_slices(table)
     if table.source is None or rows is None:
         return None
     roles = {*table.shows.quasi, *table.schema.sensitive, *table.schema.hidden}
@@ -165,9 +165,8 @@ def _count_combinations(
 
 def _own_values(table: AssessedTable, rows: RowsOfOriginal | None, name: str) -> int:
     """Count the members who are unique on a sensitive column, by what was counted of it already where that is known."""
-    buckets = table.evidence.buckets
-    if buckets is not None:
-        home = next(each for each in buckets.slices if name in each.names)
+    home = next((each for each in table.evidence.slices if name in each.names), None)
+    if home is not None:
         return int((np.bincount(home.codes[name], weights=home.counts) == 1).sum())
     if not table.people:
         histogram = table.evidence.histogram((name,))
@@ -184,18 +183,15 @@ def _own_values(table: AssessedTable, rows: RowsOfOriginal | None, name: str) ->
     return len(np.unique(known[single[known[:, 0]], 1]))
 
 
-def _in_buckets(table: AssessedTable) -> SingledOut | None:
+def _in_slices(table: AssessedTable) -> SingledOut | None:
     """Count slices of buckets: a slice shows values together, and quasi-identifiers that are not recoded count too.
 
     An attacker who knows values of several slices finds the buckets that have all of them. A value that no other row
     of its bucket has may then be found, so that with several slices these rows are the upper bound.
     """
-    buckets = table.evidence.buckets
-    if buckets is None:
-        return None
-    rows, generalized = table.evidence.rows, set(buckets.buckets.generalized)
+    rows, generalized = table.evidence.rows, set(table.evidence.generalized)
     found, in_bucket = [], 0
-    for each in buckets.slices:
+    for each in table.evidence.slices:
         names = [name for name in each.names if name not in table.schema.sensitive and name not in generalized]
         if names:
             classes = _join([each.codes[name] for name in each.names if name in generalized])

@@ -96,7 +96,7 @@ class PredictableSeed(Attack):
         defence = "publish without a seed: the operating system then decides the order, and nobody can repeat it"
         return Outcome(self.name, tally, baseline, sentence, shuffled, defence, details)
 
-    def _guesses(self, target: Target, trials: "list[_Trial]") -> Iterator["_Guess"]:
+    def _guesses(self, target: Target, trials: "list[_BlocksOfRows]") -> Iterator["_Guess"]:
         """Yield every order that a seed would have given, with how well it fits one half of the release."""
         original = table_of(target.original, "the original")
         rows = original.num_rows
@@ -111,13 +111,13 @@ class PredictableSeed(Attack):
                 target.progress(index / len(seeds))
 
 
-def _trials(target: Target) -> "list[_Trial]":
+def _trials(target: Target) -> "list[_BlocksOfRows]":
     """Return the orders of rows in which a guess can be judged; they are looked for once."""
     return target.once("trials", lambda: _find_trials(target))
 
 
-def _find_trials(target: Target) -> "list[_Trial]":
-    every = [_Trial.of(order) for what, order in row_orders(target) if what == "rows"]
+def _find_trials(target: Target) -> "list[_BlocksOfRows]":
+    every = [_BlocksOfRows.of(order) for what, order in row_orders(target) if what == "rows"]
     return [trial for trial in every if trial.judges.any()]
 
 
@@ -128,11 +128,11 @@ class _Guess:
     generator: str
     seed: int
     order: Codes
-    trial: "_Trial"
+    trial: "_BlocksOfRows"
     chosen_by: float
 
 
-def _orders(words: Codes, trials: "list[_Trial]", seed: int) -> Iterator[tuple[str, Codes, "_Trial"]]:
+def _orders(words: Codes, trials: "list[_BlocksOfRows]", seed: int) -> Iterator[tuple[str, Codes, "_BlocksOfRows"]]:
     """Yield the orders that a seed gives the rows of the original, whose contents have words under it."""
     rows = len(words)
     for trial in trials:
@@ -147,7 +147,7 @@ def _orders(words: Codes, trials: "list[_Trial]", seed: int) -> Iterator[tuple[s
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Trial:
+class _BlocksOfRows:
     """Published rows in blocks that can be filled by a guess, and the two halves of what is compared.
 
     `rows` are published rows in such blocks, whose kinds are `kinds`; `chooses` marks those that choose a seed and
@@ -162,7 +162,7 @@ class _Trial:
     chances: Codes
 
     @classmethod
-    def of(cls, order: RowOrder) -> "_Trial":
+    def of(cls, order: RowOrder) -> "_BlocksOfRows":
         """Find the blocks in which published and original rows look alike, with at least two kinds of rows."""
         size = int(max(order.kinds.max(initial=-1), order.originals.max(initial=-1))) + 1
         own = order.kinds >= 0
@@ -183,7 +183,7 @@ class _Trial:
         return cls._halve_blocks(order, block_of_kind, fits, shown)
 
     @classmethod
-    def _halve_blocks(cls, order: RowOrder, block_of_kind: Codes, fits: Codes, shown: Codes) -> "_Trial":
+    def _halve_blocks(cls, order: RowOrder, block_of_kind: Codes, fits: Codes, shown: Codes) -> "_BlocksOfRows":
         rows = np.flatnonzero(fits[order.blocks]) if len(order.blocks) else np.zeros(0, dtype=np.int64)
         blocks, kinds = order.blocks[rows], order.kinds[rows]
         starts = np.flatnonzero(np.append(True, np.diff(blocks) != 0)) if len(rows) else rows

@@ -130,16 +130,19 @@ def _measure(
 def _measure_by_part(published: Published, metrics: Sequence[Metric | str] | None) -> Measurements:
     """Return the metrics that were added up while a release was made part by part."""
     certificate, k = published.certificate, published.k
-    known = {**published.sums, "average-class-size": certificate["rows"] / max(certificate["classes"], 1)}
+    rows, classes = certificate["rows"], np.array([certificate["classes"]])
     pairs = []
     for metric in standard_metrics(k=k) if metrics is None else _parse_metrics(metrics, k=k):
-        if metric.name in known:
-            value = known[metric.name]
-            pairs.append((metric.name, value / (metric.k or 1) if isinstance(metric, AverageClassSize) else value))
+        if metric.name in published.sums:
+            pairs.append((metric.name, published.sums[metric.name]))
+        elif isinstance(metric, AverageClassSize):
+            mean = metric.of_counts(classes, np.zeros(1), released=np.array([rows]), rows=rows)
+            pairs.append((metric.name, float(mean[0])))
         elif metrics is not None:
             raise ParameterError(
                 f"{metric.name} does not add up over the parts of a release that was made part by part",
-                hint=f"these do: {', '.join(known)}; or measure the written file, if it fits in memory",
+                hint=f"these do: {', '.join([*published.sums, AverageClassSize.name])}; or measure the written file, "
+                "if it fits in memory",
             )
     return Measurements(tuple(pairs))
 

@@ -99,12 +99,12 @@ def _digest_of_table(table: Table) -> str:
         column = table.data[name]
         plain = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
         found.update(f"{name}\0{plain.type}\0{len(plain)}\0".encode())
-        with pa.ipc.new_stream(_Hashing(found), pa.schema([(name, plain.type)])) as stream:
+        with pa.ipc.new_stream(_BytesOnly(found), pa.schema([(name, plain.type)])) as stream:
             stream.write_table(pa.table({name: plain.combine_chunks()}))
     return found.hexdigest()
 
 
-class _Hashing:
+class _BytesOnly:
     """A file whose bytes only enter a digest."""
 
     closed = False

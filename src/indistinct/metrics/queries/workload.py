@@ -249,7 +249,7 @@ def draw_queries(
     _check(names, source.columns, schema, queries, attributes, selectivity, distribution)
     share = selectivity ** (1 / attributes)
     generator = np.random.default_rng(seed)
-    known = {name: _Values.of(source.data[name]) for name in names}
+    known = {name: _CountedValues.of(source.data[name]) for name in names}
     usable = [name for name in names if len(known[name].values)]
     if len(usable) < attributes:
         raise ParameterError(f"only {len(usable)} column(s) have values", hint="ask for fewer attributes")
@@ -261,7 +261,7 @@ def draw_queries(
     return found
 
 
-class _Values:
+class _CountedValues:
     """The distinct values of a column and how many rows have each; `ordered` if ranges mean something."""
 
     def __init__(self, values: list[Any], counts: Codes, *, ordered: bool) -> None:
@@ -269,7 +269,7 @@ class _Values:
         self.running = np.concatenate([[0], np.cumsum(counts)]) / max(int(counts.sum()), 1)
 
     @classmethod
-    def of(cls, column: pa.ChunkedArray) -> "_Values":
+    def of(cls, column: pa.ChunkedArray) -> "_CountedValues":
         ordered = kind_of(column.type) is not Kind.TEXT
         plain = column.cast(column.type.value_type) if isinstance(column.type, pa.DictionaryType) else column
         found = plain.drop_null().value_counts()

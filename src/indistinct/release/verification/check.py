@@ -39,6 +39,7 @@ from indistinct.release.verification.evidence import (
     require_columns,
     require_rows,
 )
+from indistinct.release.verification.in_buckets import EvidenceInBuckets
 from indistinct.release.verification.population import CountedPopulation, population_by_class
 from indistinct.release.verification.verify import AMBIGUOUS, LINKED, add_judged, judge_classes, verify
 from indistinct.release.writing.files import StagedTables, table_path
@@ -121,13 +122,12 @@ class Check:
         about, rows = about or self.about, sources[MAIN].rows
         if self.assignment is None:  # of nothing everything is true, but a release may suppress every row
             require_rows(rows)
-        schema, evidence = self._evidence(sources, rows=rows, coarse=coarse)
+        schema, evidence = self._evidence(sources, whole or sources, rows=rows, coarse=coarse)
         shown: tuple[str, ...] = ()
         if rows:
-            alone = self._alone(evidence, schema, (whole or sources)[MAIN])
             shown, linked = self._linked(sources[MAIN], schema)
             strange = not_transformed(self.engine, whole or sources, self.transformations, buckets=self.buckets)
-            evidence = replace(evidence, alone=alone, linked=linked, not_transformed=strange)
+            evidence = replace(evidence, linked=linked, not_transformed=strange)
         evidence = replace(evidence, transformed=bool(self.transformations), compared=self.compared)
         columns = {name: source.columns for name, source in sources.items()}
         appearance = appearance_of(self.schema, columns, self.buckets, pseudonyms=shown if rows else self.pseudonyms)
@@ -216,10 +216,16 @@ class Check:
         wanted = {*layout.schema.quasi, *self.pseudonyms, *(column for key in self.model.keys for column in key)}
         return [column for column in every if column in wanted]
 
-    def _evidence(self, sources: Mapping[str, Source], *, rows: int, coarse: bool) -> tuple[Schema, Evidence]:
-        main = sources[MAIN]
+    def _evidence(
+        self, sources: Mapping[str, Source], whole: Mapping[str, Source], *, rows: int, coarse: bool
+    ) -> tuple[Schema, Evidence]:
+        """Return the roles of the published columns, and what was counted; `whole` tables have every column."""
         if self.buckets is not None:
-            return self._bucket_evidence(sources, self.buckets, rows=rows, coarse=coarse)
+            return self.schema, self._bucket_evidence(sources, self.buckets, rows=rows, coarse=coarse)
+        schema, evidence = self._class_evidence(sources[MAIN], rows=rows, coarse=coarse)
+        return schema, replace(evidence, alone=self._alone(schema, whole[MAIN])) if rows else evidence
+
+    def _class_evidence(self, main: Source, *, rows: int, coarse: bool) -> tuple[Schema, Evidence]:
         schema = (
             published_schema(self.schema, main.columns) if self.assignment is None else self.assignment.layout.schema
         )
@@ -275,17 +281,13 @@ class Check:
             rows_unknown=rows_are_unknown(self.about.pseudonyms, self.schema.person),
         )
 
-    def _alone(self, evidence: Evidence, schema: Schema, main: Source) -> dict[Key, int]:
+    def _alone(self, schema: Schema, main: Source) -> dict[Key, int]:
         """Return how many rows have a value of their own in what is published as it is."""
-        if evidence.buckets is not None:
-            return evidence.buckets.alone()
         names = [name for name in main.columns if name not in (*schema.quasi, *self.schema.hidden)]
         counted = self.engine.count(main, Request((), alone=names, published=True))
         return {(name,): alone for name, alone in counted.alone.items()}
 
-    def _bucket_evidence(
-        self, sources: Mapping[str, Source], buckets: Buckets, *, rows: int, coarse: bool
-    ) -> tuple[Schema, Evidence]:
+    def _bucket_evidence(self, sources: Mapping[str, Source], buckets: Buckets, *, rows: int, coarse: bool) -> Evidence:
         def count(name: str, request: Request) -> Counted:
             asked = dict.fromkeys([*request.quasi, *(c for k in (*request.keys, *request.groupings) for c in k)])
             if name not in sources:
@@ -295,7 +297,9 @@ class Check:
             return self.engine.count(sources[name], request)
 
         evidence = count_buckets(count, buckets, self.schema, rows=rows, reference=self.reference)
-        return self.schema, Evidence(NOTHING, rows, self.reference, self.assignment, evidence, coarse=coarse)
+        alone = evidence.alone() if rows else {}
+        known = (self.reference, self.assignment)
+        return EvidenceInBuckets(NOTHING, rows, *known, coarse=coarse, alone=alone, by_slice=evidence)
 
     def _orders(self, keys: Sequence[Key]) -> Mapping[str, Hierarchy]:
         return {name: hierarchy for name, hierarchy in self.hierarchies.items() if (name,) in keys}

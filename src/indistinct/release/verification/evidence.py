@@ -13,16 +13,16 @@ from indistinct.figures import plural
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.encode import encode_column, group_rows
 from indistinct.frequencies.population import PopulationByClass
-from indistinct.frequencies.slices import Links
+from indistinct.frequencies.slices import Links, Slice
 from indistinct.frequencies.value import PERSON, POPULATION, Classes, ClassLabels, Histogram, Key
 from indistinct.machine.arrays import Codes, narrowest
 from indistinct.models.base import Judgement, Model
 from indistinct.models.of_population import no_population
 from indistinct.recoding.outputs import ENDS, Assignment, Buckets, Form, OutputColumn
+from indistinct.release.certificate import ModelVerdict
 from indistinct.release.pseudonyms.linked import Linked
 from indistinct.schema import BUCKET, COUNT, Schema, where_is
 from indistinct.tables.domain import Domain
-from indistinct.view.bucket_evidence import BucketEvidence
 
 COMPANIONS = ("_mean", "_missing")
 BOUNDS = (*(end for pair in ENDS for end in pair), "_missing")
@@ -34,7 +34,8 @@ def published_schema(schema: Schema, columns: Sequence[str]) -> Schema:
     >>> published_schema(Schema(identifiers=["name"], quasi=["age"]), ["age_from", "age_to"]).quasi
     ('age_from', 'age_to')
     """
-    free = [name for name in columns if name not in schema.columns]
+    given = set(schema.columns)
+    free = [name for name in columns if name not in given]
     quasi: list[str] = []
     for name in schema.quasi:
         if name in columns:
@@ -91,9 +92,9 @@ def appearance_of(
     Identifiers may be shown as `pseudonyms`.
     """
     columns = [name for names in tables.values() for name in names]
-    added = () if buckets is None else (BUCKET, COUNT)
-    roles = (*published_schema(schema, columns).columns, *added)
+    roles = published_schema(schema, columns).columns
     if buckets is not None:
+        roles += (BUCKET, COUNT)
         roles += tuple(name + end for name in buckets.generalized for end in (*COMPANIONS, *BOUNDS))
     hidden = tuple(name for name in schema.hidden if name in columns)
     leaked = tuple(name for name in hidden if name not in pseudonyms)
@@ -200,7 +201,7 @@ class JudgedClasses:
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """A published release, counted: its classes, and its links where it is in buckets.
+    """A published release, counted; one in buckets is an `EvidenceInBuckets`.
 
     `assignment` is what was meant to be published, where that is known: what a release does not show, such as people,
     is taken from it once the classes agree. `coarse` says that the release is a text file, whose readers may take
@@ -215,7 +216,6 @@ class Evidence:
     rows: int
     reference: Counted | None = None
     assignment: Assignment | None = None
-    buckets: BucketEvidence | None = None
     coarse: bool = False
     alone: Mapping[tuple[str, ...], int] = field(default_factory=dict)
     population: PopulationByClass | None = None
@@ -228,8 +228,8 @@ class Evidence:
 
     @property
     def sizes(self) -> Codes:
-        """Return the rows of each class, or of each bucket."""
-        return self.counted.frequencies.counts if self.buckets is None else self.buckets.sizes
+        """Return the rows of each class."""
+        return self.counted.frequencies.counts
 
     def persons(self, model: Model) -> Histogram | None:
         """Return who has how many rows in each class, where a model counts people."""
@@ -238,17 +238,49 @@ class Evidence:
     @property
     def domains(self) -> Mapping[str, Domain]:
         """Return the domains of the published columns."""
-        return self.counted.known if self.buckets is None else self.buckets.known
+        return self.counted.known
+
+    @property
+    def buckets(self) -> Buckets | None:
+        """Return how the release shows its buckets, None where it is in classes."""
+        return None
 
     @property
     def form(self) -> Form | None:
         """Return how buckets are shown, None where the release is in classes."""
-        return None if self.buckets is None else self.buckets.buckets.form
+        return None
+
+    @property
+    def slices(self) -> tuple[Slice, ...]:
+        """Return the slices of a release in buckets."""
+        return ()
+
+    @property
+    def slice_columns(self) -> tuple[tuple[str, ...], ...]:
+        """Return the attributes of each column of a release in buckets."""
+        return ()
+
+    @property
+    def generalized(self) -> tuple[str, ...]:
+        """Return the attributes of slices whose values were recoded."""
+        return ()
 
     @property
     def links(self) -> Links | None:
         """Return what links people to sensitive values, where the release is in buckets."""
-        return None if self.buckets is None else self.buckets.links
+        return None
+
+    def in_full(self) -> "Evidence":
+        """Return the same evidence with everything counted that was left out at first."""
+        return self
+
+    def verdicts_beside_original(self) -> list[ModelVerdict]:
+        """Return what only the original shows of slices."""
+        return []
+
+    def warnings_on_links(self, verdicts: Sequence[ModelVerdict]) -> list[str]:
+        """Return what a reader must know of links that were not tested."""
+        return []
 
     def is_ambiguous(self, name: str) -> bool:
         """Return whether a lenient reader takes different published values of a column for one."""
@@ -257,8 +289,6 @@ class Evidence:
 
     def classes_for(self, model: Model) -> Classes:
         """Return the classes that a model looks at, with the histograms that it needs."""
-        if self.buckets is not None:
-            return self.buckets.classes_for(model, self.histogram)
         classes = Classes(self.sizes, {key: self.histogram(key) for key in model.table_keys})
         if model.needs_labels and len(classes):
             classes = replace(classes, labels=self.labels)
@@ -328,7 +358,7 @@ class Evidence:
 
     def hidden_warnings(self, keys: Iterable[Key]) -> tuple[str, ...]:
         """Return what a reader must know of columns that a check looks at and that the release does not show."""
-        if not self.rows or self.assignment is None or self.buckets is not None:
+        if not self.rows or self.assignment is None:
             return ()
         published, known = self.counted.frequencies.classes.histograms, self.assignment.classes.histograms
         hidden = [key for key in keys if PERSON not in key and key not in published and key in known]
@@ -351,7 +381,7 @@ class Evidence:
 
     def require_agreement(self, keys: Sequence[Key]) -> None:
         """Raise unless every class has the rows, and the values of each key, that were to be published."""
-        if self.assignment is None or self.buckets is not None:
+        if self.assignment is None:
             return
         matching = self.matching
         for key in keys:

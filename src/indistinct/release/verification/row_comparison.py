@@ -230,7 +230,7 @@ class _Hashing:
     """Hashes rows under a key that nobody knows; `forms` say in which form the cells of each column are compared."""
 
     key: bytes
-    forms: Mapping[str, "_Form"]
+    forms: Mapping[str, "_CommonType"]
 
     def collect(self, side: _Side, part: int, parts: int) -> _Hashes:
         """Return the hashes of rows that have a class and belong to one of several parts."""
@@ -296,7 +296,7 @@ def _bits(chunk: pa.Array) -> Codes:
 
 
 @dataclass(frozen=True, slots=True)
-class _Form:
+class _CommonType:
     """The type in which the cells of a column are compared, the same for both tables.
 
     In a file without types, missing, empty text and NaN are one.
@@ -335,23 +335,23 @@ class _Form:
         return pc.if_else(pc.is_nan(cells), pa.scalar(None, cells.type), cells)
 
 
-def _form(name: str, release: Source, original: Source, *, lenient: bool) -> _Form:
+def _form(name: str, release: Source, original: Source, *, lenient: bool) -> _CommonType:
     """Return the form in which both tables can show a column."""
     raw = _empty(original, name)
     published, kind = (_plain(name, each).type for each in (_empty(release, name), raw))
     if pa.types.is_boolean(raw.type) and kind_of(published) is Kind.NUMBER:  # programs for statistics know 1 and 0
-        return _Form(pa.float64(), lenient)
+        return _CommonType(pa.float64(), lenient)
     if is_text(kind):
-        return _Form(pa.string(), lenient, coarse=lenient and not is_text(published))
+        return _CommonType(pa.string(), lenient, coarse=lenient and not is_text(published))
     if kind == published:
-        return _Form(kind, lenient)
+        return _CommonType(kind, lenient)
     kinds = kind_of(kind), kind_of(published)
     if kinds == (Kind.NUMBER, Kind.NUMBER):
         narrow = pa.types.is_float32(kind) or pa.types.is_float32(published)
-        return _Form(pa.float32() if narrow else pa.float64(), lenient)
+        return _CommonType(pa.float32() if narrow else pa.float64(), lenient)
     if kinds == (Kind.DATE, Kind.DATE):
-        return _Form(pa.timestamp("us"), lenient)
-    return _Form(kind, lenient)
+        return _CommonType(pa.timestamp("us"), lenient)
+    return _CommonType(kind, lenient)
 
 
 def _empty(source: Any, name: str) -> pa.ChunkedArray:

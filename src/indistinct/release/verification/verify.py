@@ -19,8 +19,6 @@ from indistinct.release.certificate import About, Certificate, ModelVerdict, Own
 from indistinct.release.verification.evidence import Appearance, Evidence, JudgedClasses, merged_readings
 from indistinct.schema import Schema
 
-PRESERVED = "columns-preserved"
-BROKEN = "links-broken"
 NO_IDENTIFIER = "no-identifier"
 ROLES_COMPLETE = "every-column-has-a-role"
 OWN_CERTIFICATE = "own-certificate"
@@ -50,7 +48,8 @@ def verify(
     told, shows = about or About(), appearance or Appearance()
     judged = evidence.judged or judge_classes(evidence, model)
     verdicts = [_verdict(part, evidence, each) for part, (each, _) in zip(model.parts(), judged.parts, strict=True)]
-    verdicts += [*_compared(evidence), *_sets_shared(evidence, model), *_transformed(evidence), *_matched(evidence)]
+    verdicts += [*evidence.verdicts_beside_original(), *_sets_shared(evidence, model)]
+    verdicts += [*_transformed(evidence), *_matched(evidence)]
     known = evidence.reference
     added = known is not None and evidence.rows > known.frequencies.rows
     broken = {NO_IDENTIFIER: bool(shows.identifiers), ROLES_COMPLETE: bool(shows.unknown)}
@@ -58,7 +57,6 @@ def verify(
     verdicts += [ModelVerdict(rule, False, {}, 0, evidence.rows) for rule, is_broken in broken.items() if is_broken]
     persons = evidence.persons(model)
     people = None if persons is None else people_of(persons, original=evidence.reference)
-    buckets = None if evidence.buckets is None else evidence.buckets.buckets
     original = None if evidence.reference is None else evidence.reference.frequencies.rows
     shown = evidence.linked is not None and evidence.linked.shared is not None
     about_people = () if persons is None else people_warnings(persons, original=evidence.reference, shown=shown)
@@ -82,9 +80,9 @@ def verify(
         recoding_digest=told.recoding_digest,
         output_digest=told.output_digest,
         other_digests=told.other_digests,
-        form=None if buckets is None else buckets.form,
-        columns=() if buckets is None else buckets.slices,
-        generalized=() if buckets is None else buckets.generalized,
+        form=evidence.form,
+        columns=evidence.slice_columns,
+        generalized=evidence.generalized,
         seeded=told.seeded,
         warnings=tuple(dict.fromkeys(warnings)),
         people=people,
@@ -128,8 +126,9 @@ def _judge(model: Model, evidence: Evidence) -> tuple[Judgement, tuple[str, ...]
     """Return what a model says of a release, and what makes it weaker than the classes alone."""
     linked = model.of_links and evidence.links is not None
     judged = model.judge(Classes(evidence.sizes) if linked else evidence.classes_for(model), evidence.links)
-    if linked and not judged.holds and evidence.buckets is not None and evidence.buckets.light:
-        judged = model.judge(Classes(evidence.sizes), evidence.buckets.full().links)
+    full = evidence.in_full() if linked and not judged.holds else evidence
+    if full is not evidence:
+        judged = model.judge(Classes(full.sizes), full.links)
     judged, warnings = _judge_coarsely(model, evidence, judged)
     if evidence.linked is not None and evidence.linked.counted is not None and not model.needs_population:
         other, more = _judge_linked(model, evidence, evidence.linked.counted)
@@ -279,44 +278,14 @@ def nearly_unique(names: Sequence[str], alone: int, rows: int) -> str:
     return f"{what}, and {rows_of_all(alone, rows)} have a {value} of their own: whoever knows it finds the row"
 
 
-def _compared(evidence: Evidence) -> list[ModelVerdict]:
-    """Return what only the original shows of a release in buckets; generalized values cannot be compared with it."""
-    buckets = evidence.buckets
-    if buckets is None or buckets.reference is None:
-        return []
-    changed = buckets.preserved()
-    verdicts = [
-        ModelVerdict(PRESERVED, changed == 0, {}, violating_classes=0, violating_rows=changed, needs_original=True)
-    ]
-    # Only one table has rows: those of two tables, or of multisets, stand beside each other by our own choice.
-    if buckets.buckets.form == "sliced" and not buckets.buckets.generalized:
-        permuted = buckets.permuted()
-        if permuted is not None:
-            verdicts.append(
-                ModelVerdict(BROKEN, permuted, {}, violating_classes=0, violating_rows=0, needs_original=True)
-            )
-    return verdicts
-
-
 def _warnings(evidence: Evidence, model: Model, verdicts: list[ModelVerdict]) -> list[str]:
-    buckets = evidence.buckets
     told = [part.caution for part in model.parts() if part.caution is not None]
     told += [
         nearly_unique(names, alone, evidence.rows)
         for names, alone in evidence.alone.items()
         if is_nearly_unique(alone, evidence.rows)
     ]
-    if buckets is None or buckets.reference is None or buckets.buckets.form != "sliced":
-        return told
-    if buckets.buckets.generalized:
-        names = ", ".join(map(repr, buckets.buckets.generalized))
-        told.append(f"generalized values, of {names}, were not compared with the original: links were not tested")
-    elif not any(verdict.model == BROKEN for verdict in verdicts):
-        told.append(
-            "there are too few rows, or too few different values, to tell whether links are broken: chance could have "
-            "left them all"
-        )
-    return told
+    return told + evidence.warnings_on_links(verdicts)
 
 
 COUNTED = (

@@ -75,7 +75,7 @@ PROGRAMS = {
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Column:
+class _LabeledColumn:
     """A column for a statistics program: its cells, the labels of its codes, and how its numbers are shown."""
 
     cells: Any
@@ -150,7 +150,7 @@ def _check_names(names: list[str], program: Program) -> None:
         )
 
 
-def _column(name: str, column: pa.ChunkedArray, labels: ColumnLabels | None, program: Program) -> _Column:
+def _column(name: str, column: pa.ChunkedArray, labels: ColumnLabels | None, program: Program) -> _LabeledColumn:
     kind = column.type.value_type if isinstance(column.type, pa.DictionaryType) else column.type
     if is_text(column.type):
         texts = column.cast(pa.string()).to_pylist()
@@ -166,14 +166,14 @@ def _column(name: str, column: pa.ChunkedArray, labels: ColumnLabels | None, pro
         return _numbers(seconds, whole=False)
     if pa.types.is_date(kind) or (pa.types.is_timestamp(kind) and kind.tz is None and _in_seconds(column)):
         plain = column.cast(pa.date32() if pa.types.is_date(kind) else pa.timestamp("us"))
-        return _Column(_objects(plain.to_pylist()))
+        return _LabeledColumn(_objects(plain.to_pylist()))
     if pa.types.is_time(kind) and _in_seconds(column):
-        return _Column(_objects(column.cast(pa.time64("us"), safe=False).to_pylist()))
+        return _LabeledColumn(_objects(column.cast(pa.time64("us"), safe=False).to_pylist()))
     spelled = pa.chunked_array([spell_values(column.combine_chunks())])
     return _text(name, spelled.to_pylist(), program)
 
 
-def _coded(texts: list[str | None], labels: ColumnLabels | None, program: Program) -> _Column | None:
+def _coded(texts: list[str | None], labels: ColumnLabels | None, program: Program) -> _LabeledColumn | None:
     """Return a column of labels as their codes; None unless every text is a label of one."""
     occurring = {text for text in texts if text is not None}
     if labels is None or not program.value_labels or not occurring or not occurring <= set(labels.codes):
@@ -185,10 +185,12 @@ def _coded(texts: list[str | None], labels: ColumnLabels | None, program: Progra
     if any(len(text.encode()) > program.longest_label for text in codes):  # it would be cut, and two may begin alike
         return None
     cells = pa.chunked_array([pa.array([None if text is None else int(codes[text]) for text in texts], pa.int64())])
-    return _Column(_numbers(cells, whole=True).cells, {int(code): text for text, code in codes.items()}, whole=True)
+    return _LabeledColumn(
+        _numbers(cells, whole=True).cells, {int(code): text for text, code in codes.items()}, whole=True
+    )
 
 
-def _text(name: str, texts: list[str | None], program: Program) -> _Column:
+def _text(name: str, texts: list[str | None], program: Program) -> _LabeledColumn:
     present = {text for text in texts if text is not None}
     blank = {text for text in present if not (text.rstrip(" ") if program.trims else text)}
     if blank:
@@ -202,12 +204,12 @@ def _text(name: str, texts: list[str | None], program: Program) -> _Column:
             f"column {name!r} has a text of more than {program.longest_text:,} bytes, which {program.name} cannot hold",
             hint="shorten it, clear the column (clear), or write Parquet",
         )
-    return _Column(_objects(["" if text is None else text for text in texts]))
+    return _LabeledColumn(_objects(["" if text is None else text for text in texts]))
 
 
-def _numbers(column: pa.ChunkedArray, *, whole: bool) -> _Column:
+def _numbers(column: pa.ChunkedArray, *, whole: bool) -> _LabeledColumn:
     exact = column.cast(pa.int64()) if whole and not column.null_count else column.cast(pa.float64())
-    return _Column(exact.to_numpy(), whole=whole)
+    return _LabeledColumn(exact.to_numpy(), whole=whole)
 
 
 def _objects(cells: list[Any]) -> Any:

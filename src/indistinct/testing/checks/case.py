@@ -11,7 +11,6 @@ from indistinct.algorithms.base import Algorithm
 from indistinct.engines import open_source
 from indistinct.frequencies.count import Counted, Request
 from indistinct.hierarchy import Hierarchy
-from indistinct.hierarchy.explicit import Explicit
 from indistinct.job.publishing import anonymize
 from indistinct.models import Model
 from indistinct.release.release import Release
@@ -153,12 +152,12 @@ def scale_model(model: Model, factor: int) -> Model:
 
 def paths_of(case: Case) -> dict[str, dict[Any, Path]]:
     """Return every explicit hierarchy as value -> ancestors; missing hangs below the root."""
-    return {name: tree_paths(h) for name, h in case.hierarchies.items() if isinstance(h, Explicit)}
+    return {name: _tree_paths(each.listed) for name, each in case.hierarchies.items() if each.listed}
 
 
-def tree_paths(hierarchy: Explicit) -> dict[Any, Path]:
+def _tree_paths(rows: Sequence[Path]) -> dict[Any, Path]:
     """Return the ancestors of each value of an explicit hierarchy, level 1 to the top."""
-    paths: dict[Any, Path] = {row[0]: row[1:] for row in hierarchy.rows}
+    paths: dict[Any, Path] = {row[0]: row[1:] for row in rows}
     *inner, top = next(iter(paths.values()))
     return {**paths, None: ("", *[""] * len(inner), top)[-len(inner) - 1 :]}
 

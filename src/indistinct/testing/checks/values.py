@@ -18,7 +18,7 @@ from indistinct.hierarchy import Hierarchy
 from indistinct.hierarchy.builders import declared_order
 from indistinct.job.publishing import apply
 from indistinct.models import KAnonymity
-from indistinct.recoding.kinds import ByColumn, Recoding
+from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import PublishedColumn
 from indistinct.release.release import Release
 from indistinct.testing.checks.case import Case, Publish, Row, expect, project_rows, publish_case
@@ -79,7 +79,7 @@ def _check_covered(case: Case, again: Release, recoding: Recoding, name: str, st
     """Raise if an unknown value, in the last row, is published raw where the column is recoded, or untruly."""
     (column,) = [column for column in again.assignment.columns if column.column == name]
     outputs = [output for output, _ in column.outputs]
-    raw = isinstance(recoding, ByColumn) and (recoding.levels or {}).get(name) == 0
+    raw = recoding.level_of(name) == 0
     shown = {spell_value(value) for output in outputs for value in again.table[output].to_pylist()}
     expect(raw or strange is None or spell_value(strange) not in shown, f"an unknown value of {name!r} was published")
     key = case.rows[-1][case.key]
@@ -97,13 +97,14 @@ def _reader(case: Case, name: str, recoding: Recoding) -> Callable[[list[Any], A
     A node of the lattice shows the levels of hierarchies, whichever algorithm chose it.
     """
     hierarchy, kind = case.hierarchies.get(name), case.table[name].type
-    of_a_node = isinstance(recoding, ByColumn) and recoding.levels is not None
-    if hierarchy is None and of_a_node:
+    if hierarchy is None and recoding.node is not None:
         hierarchy = Hierarchy.suppression()
     order = declared_order(hierarchy)
     textual = pa.types.is_string(kind) or pa.types.is_boolean(kind)
     through_tree = hierarchy is not None and (
-        of_a_node or case.algorithm.traits.hierarchies or (order is None and (hierarchy.categorical or textual))
+        recoding.node is not None
+        or case.algorithm.traits.hierarchies
+        or (order is None and (hierarchy.categorical or textual))
     )
     paths = _paths(hierarchy, case.table[name]) if hierarchy is not None and through_tree else None
     return lambda values, original: stands_for(values[0], original, paths=paths, order=order)

@@ -178,7 +178,9 @@ def classify(
         table, declared = release.require_original("classify"), {**declared, **release.used_hierarchies}
     data = open_table(table).data
     schema.check(data.column_names)
-    study = _Study(data, schema, target, encoded_original(data, schema, hierarchies=declared), declared, representation)
+    study = _LearningTask(
+        data, schema, target, encoded_original(data, schema, hierarchies=declared), declared, representation
+    )
     study.check(folds)
     how = {"model": model, "algorithm": algorithm, "suppression": suppression}
     done = _Results({(spell(each), trained): [] for each in chosen for trained in TRAINED_ON}, [], [], [])
@@ -222,7 +224,7 @@ class _Results:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Study:
+class _LearningTask:
     """A table in codes, what is to be learned of it, and how labels become features."""
 
     data: pa.Table
@@ -313,7 +315,9 @@ def _renumber_cover(cover: Cover, codes: Codes) -> Cover:
     return cover_of_codes(starts_of(cover.lengths), theirs[order])
 
 
-def _run(study: _Study, fold: _Fold, chosen: Sequence[Classifier], published: TrainingRows, done: _Results) -> None:
+def _run(
+    study: _LearningTask, fold: _Fold, chosen: Sequence[Classifier], published: TrainingRows, done: _Results
+) -> None:
     """Let every classifier learn from the release, the original and what is left without quasi-identifiers."""
     truth = study.truth
     raw = training_rows(unmodified(study.columns), seed=fold.seed)
@@ -337,7 +341,14 @@ def _run(study: _Study, fold: _Fold, chosen: Sequence[Classifier], published: Tr
 
 
 def _summary(
-    study: _Study, chosen: Sequence[Classifier], done: _Results, *, folds: int, repeats: int, seed: int, finished: bool
+    study: _LearningTask,
+    chosen: Sequence[Classifier],
+    done: _Results,
+    *,
+    folds: int,
+    repeats: int,
+    seed: int,
+    finished: bool,
 ) -> Classification:
     def over(values: Sequence[float]) -> Estimate:
         return estimate(values, folds=folds)
@@ -372,7 +383,7 @@ def _summary(
     )
 
 
-def _metric(release: Any, study: _Study) -> float | None:
+def _metric(release: Any, study: _LearningTask) -> float | None:
     """Return Iyengar's metric of a release, None where it is not defined."""
     if study.target in study.schema.quasi:
         return None

@@ -1,0 +1,107 @@
+"""Evidence of a release in buckets: what its slices show, and what only the original shows of them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from indistinct.frequencies.slices import Links, Slice
+from indistinct.frequencies.value import Classes, Key
+from indistinct.machine.arrays import Codes
+from indistinct.models.base import Model
+from indistinct.recoding.outputs import Buckets, Form
+from indistinct.release.certificate import ModelVerdict
+from indistinct.release.verification.evidence import Evidence
+from indistinct.tables.domain import Domain
+from indistinct.view.bucket_evidence import BucketEvidence
+
+PRESERVED = "columns-preserved"
+BROKEN = "links-broken"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class EvidenceInBuckets(Evidence):
+    """A release in buckets, counted: its classes are buckets, inside which nothing links one slice to another."""
+
+    by_slice: BucketEvidence
+
+    @property
+    def sizes(self) -> Codes:
+        """Return the rows of each bucket."""
+        return self.by_slice.sizes
+
+    @property
+    def domains(self) -> Mapping[str, Domain]:
+        """Return the domains of the published columns."""
+        return self.by_slice.known
+
+    @property
+    def buckets(self) -> Buckets:
+        """Return how the release shows its buckets."""
+        return self.by_slice.buckets
+
+    @property
+    def form(self) -> Form:
+        """Return how buckets are shown."""
+        return self.buckets.form
+
+    @property
+    def slices(self) -> tuple[Slice, ...]:
+        """Return the columns whose values stay together."""
+        return self.by_slice.slices
+
+    @property
+    def slice_columns(self) -> tuple[tuple[str, ...], ...]:
+        """Return the attributes of each column of the release."""
+        return self.buckets.slices
+
+    @property
+    def generalized(self) -> tuple[str, ...]:
+        """Return the attributes whose values were recoded before links were broken."""
+        return self.buckets.generalized
+
+    @property
+    def links(self) -> Links:
+        """Return what links people to sensitive values."""
+        return self.by_slice.links
+
+    def in_full(self) -> Evidence:
+        """Return the same evidence with everything counted."""
+        return replace(self, by_slice=self.by_slice.full()) if self.by_slice.light else self
+
+    def classes_for(self, model: Model) -> Classes:
+        """Return the classes that a model looks at: buckets, or rows of a bucket that agree on what is known."""
+        return self.by_slice.classes_for(model, self.histogram)
+
+    def hidden_warnings(self, keys: Iterable[Key]) -> tuple[str, ...]:
+        """Return nothing: buckets are not compared with an assignment."""
+        return ()
+
+    def require_agreement(self, keys: Sequence[Key]) -> None:
+        """Do nothing: slices are compared with the original, by verdicts of their own."""
+
+    def verdicts_beside_original(self) -> list[ModelVerdict]:
+        """Return what only the original shows; generalized values cannot be compared with it."""
+        if self.by_slice.reference is None:
+            return []
+        changed = self.by_slice.preserved()
+        verdicts = [_beside_original(PRESERVED, holds=changed == 0, rows=changed)]
+        # Only one table has rows: those of two tables, or of multisets, stand beside each other by our own choice.
+        permuted = self.by_slice.permuted() if self.form == "sliced" and not self.generalized else None
+        return verdicts if permuted is None else [*verdicts, _beside_original(BROKEN, holds=permuted, rows=0)]
+
+    def warnings_on_links(self, verdicts: Sequence[ModelVerdict]) -> list[str]:
+        """Return what a reader must know where links were not tested."""
+        if self.by_slice.reference is None or self.form != "sliced":
+            return []
+        if self.generalized:
+            names = ", ".join(map(repr, self.generalized))
+            return [f"generalized values, of {names}, were not compared with the original: links were not tested"]
+        if any(verdict.model == BROKEN for verdict in verdicts):
+            return []
+        return [
+            "there are too few rows, or too few different values, to tell whether links are broken: chance could have "
+            "left them all"
+        ]
+
+
+def _beside_original(rule: str, *, holds: bool, rows: int) -> ModelVerdict:
+    return ModelVerdict(rule, holds, {}, violating_classes=0, violating_rows=rows, needs_original=True)
