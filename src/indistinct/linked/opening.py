@@ -275,6 +275,13 @@ def _offsets(
         raise SchemaError(f"table {table.name!r} has no time")
     days = _days_of(table, data, table.time.column, needed=True)
     first, last = window_days(policy, table.name)
+    absent = int((np.maximum(birth, first) > np.minimum(death, last)).sum())
+    if absent:
+        raise InputError(
+            f"{absent:,} of {len(birth):,} people died before the window of table {table.name!r} begins, or were born "
+            "after it ends",
+            hint="a reader who knows that excludes whoever has rows there: remove these people, or correct the window",
+        )
     wrong = {
         f"before the window of table {table.name!r} begins": days < first,
         f"after the window of table {table.name!r} ends": days > last,

@@ -337,6 +337,7 @@ BAD_TABLES = {
         "patients",
         lambda table: set_column(table, "birth_date", pa.array([day("2024-12-30")] * 600)),
     ),
+    "were born after it ends": ("patients", set_first("birth_date", day("2025-06-01"))),
     "person IDs are numbers": ("labs", lambda table: set_column(table, "patient", pa.array(np.arange(table.num_rows)))),
     "no role for column": ("labs", lambda table: table.append_column("more", table["value"])),
     "k = 3 but": ("patients", lambda table: table.slice(0, 2)),

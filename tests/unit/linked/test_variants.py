@@ -107,6 +107,17 @@ def test_a_table_without_rows_is_published(clinic):
     assert release.certificate.holds
 
 
+def test_a_death_that_is_not_published_goes_with_a_time_that_is_not(clinic):
+    """One class of all people: births and deaths are stars, so every known offset must be one."""
+    text = BASE
+    for name, value in (DEFAULTS | VARIANTS["death"] | {"MODEL": "linked-anonymity:k=200"}).items():
+        text = text.replace(name, value)
+    policy = linked_policy_from_toml(text + '[algorithm]\nuse = "datafly"\n', base=Path())
+    release = publish_linked(policy, sources=clinic)
+    assert set(release.tables["patients"]["death_date"].to_pylist()) == {"*"}
+    assert set(release.tables["diagnoses"]["date"].to_pylist()) == {"*"}
+
+
 def test_no_row_is_deleted_where_none_may_be(clinic):
     text = BASE
     for name, value in (DEFAULTS | {"KNOWS": "2"}).items():
