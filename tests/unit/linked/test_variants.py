@@ -7,7 +7,9 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.errors import ParameterError
+from indistinct.errors import ParameterError, SchemaError
+from indistinct.linked.declared import LinkedPolicy, LinkedTable, TimeRules
+from indistinct.linked.guarantee import LinkedAnonymity
 from indistinct.linked.opening import open_linked
 from indistinct.linked.originals import compare_with_originals
 from indistinct.linked.policy import linked_policy_from_toml
@@ -153,3 +155,21 @@ def test_unknown_tables_are_named():
         ind.anonymize_tables(
             {"patients": patients, "rows": rows}, schemas, people="patients", knows={}, model="linked-anonymity:k=2"
         )
+
+
+def test_a_window_and_what_dates_tell_are_checked():
+    with pytest.raises(ParameterError, match="two days"):
+        TimeRules("first", {"visits": ("2010-01-01", "2024-12-31")})
+    patients = LinkedTable("p", ind.Schema(quasi=["b"], person=["id"]), people=True, tells={"b": "born"})
+    with pytest.raises(SchemaError, match="birth or death"):
+        LinkedPolicy((patients,), LinkedAnonymity(2))
+
+
+def test_person_ids_are_numbers_however_they_are_stored():
+    patients = pa.table({"id": pa.array([1, 2, 3, 4], pa.int64()), "sex": ["f", "f", "m", "m"]})
+    stays = pa.table({"id": pa.array([1.0, 2.0, 3.0, 4.0]), "ward": ["a", "a", "b", "b"]})
+    schemas = {"p": ind.Schema(quasi=["sex"], person=["id"]), "s": ind.Schema(quasi=["ward"], person=["id"])}
+    made = ind.anonymize_tables(
+        {"p": patients, "s": stays}, schemas, people="p", knows={"s": 1}, model="linked-anonymity:k=2"
+    )
+    assert made.tables["s"].num_rows == 4
