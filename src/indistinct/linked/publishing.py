@@ -266,8 +266,7 @@ def _write(
                 files[name] = stage_table(table, targets[name])
                 staged.append(files[name])
             written = {
-                name: read_released(each.temporary, each.target, tables[name].column_names)
-                for name, each in files.items()
+                name: read_released(each.temporary, each.target, tables[name].schema) for name, each in files.items()
             }
             certificate = _certify(
                 opened, solution, written, {name: (e.target.name, e.digest) for name, e in files.items()}

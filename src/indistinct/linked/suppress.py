@@ -19,6 +19,9 @@ from indistinct.machine.arrays import Codes, run_entries, starts_of
 SETS_AT_ONCE = 8_000_000
 """Sets that are listed together, whole classes up to this many."""
 
+CELLS_PER_CHOICE = 8
+"""Cells of a class of which one is suppressed at a time where a table is known whole."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelRows:
@@ -315,7 +318,10 @@ def _judge_groups(group: Codes, person: Codes, lists: _ValueLists, model: Linked
 
 
 def _choose(cells: LabelCells, alive: Codes, known: Sequence[object], found: Violations) -> Codes:
-    """Return the cells to suppress: all that meet the violations of a class, or one a class with tables known whole."""
+    """Return the cells to suppress: all that meet the violations of a class, with tables known whole the best of them.
+
+    What a deleted label of such a table does to the groups is counted again before many more follow.
+    """
     if ALL not in known:
         return _meet(cells, alive, found)
     chosen = np.zeros(len(alive), dtype=bool)
@@ -331,8 +337,9 @@ def _choose(cells: LabelCells, alive: Codes, known: Sequence[object], found: Vio
     votes[~alive] = 0
     voted = np.flatnonzero(votes)
     order = voted[np.lexsort((voted, -(votes[voted] / cells.rows[voted]), cells.cell_class[voted]))]
-    first = np.diff(cells.cell_class[order], prepend=-1) != 0
-    chosen[order[first]] = True
+    counts = np.bincount(cells.cell_class[order])
+    rank = run_entries(np.zeros(len(counts), dtype=np.int64), counts)
+    chosen[order[rank * CELLS_PER_CHOICE < np.maximum(counts[cells.cell_class[order]], 1)]] = True
     return chosen
 
 

@@ -8,13 +8,15 @@ import pytest
 
 import indistinct as ind
 from indistinct.errors import ParameterError, SchemaError
+from indistinct.linked.checking import check_release
 from indistinct.linked.declared import LinkedPolicy, LinkedTable, TimeRules
 from indistinct.linked.guarantee import LinkedAnonymity
 from indistinct.linked.opening import open_linked
 from indistinct.linked.originals import compare_with_originals
-from indistinct.linked.policy import linked_policy_from_toml
+from indistinct.linked.policy import linked_policy_from_toml, read_linked_policy
 from indistinct.linked.publishing import publish_linked
 from indistinct.linked.verify import verify_tables
+from indistinct.release.writing.files import write_table
 from indistinct.samples.clinic import generate_clinic
 
 BASE = """
@@ -173,3 +175,45 @@ def test_person_ids_are_numbers_however_they_are_stored():
         {"p": patients, "s": stays}, schemas, people="p", knows={"s": 1}, model="linked-anonymity:k=2"
     )
     assert made.tables["s"].num_rows == 4
+
+
+@pytest.mark.parametrize("suffix", [".tsv", ".feather", ".arrow", ".pq", ".xlsx"])
+def test_a_table_comes_in_the_format_of_its_input_and_tells_no_more(suffix, tmp_path):
+    """The values of a person who is suppressed, and original IDs, are nowhere in the files."""
+    people = [f"SECRET{i:02}" for i in range(31)]
+    tests = pa.array(["ALONE", *(["x", "y"] * 15)]).dictionary_encode()
+    write_table(pa.table({"id": people, "sex": ["ALONE", *("fm" * 15)]}), tmp_path / "people.csv")
+    write_table(
+        pa.table({"id": people, "test": tests, "value": [i / 4 for i in range(31)]}), tmp_path / f"labs{suffix}"
+    )
+    (tmp_path / "policy.toml").write_text(
+        f"""
+        [tables.people]
+        path = "people.csv"
+        people = true
+        columns = {{ id = "person", sex = "quasi" }}
+        [tables.labs]
+        path = "labs{suffix}"
+        columns = {{ id = "person", test = "insensitive", value = "insensitive" }}
+        [privacy]
+        models = ["linked-anonymity:k=15"]
+        suppression = "1 person"
+        [algorithm]
+        use = "datafly"
+        [output]
+        folder = "release"
+        """,
+        encoding="utf-8",
+    )
+    release = ind.run(tmp_path / "policy.toml")
+    policy = read_linked_policy(tmp_path / "policy.toml")
+    assert check_release(tmp_path / "release", policy, originals=True).holds
+    read = ind.open(tmp_path / "release" / f"labs{suffix}").data
+    assert read.num_rows == release.tables["labs"].num_rows == 30
+    assert sorted(read["test"].to_pylist()) == ["x"] * 15 + ["y"] * 15
+    for path in (tmp_path / "release").iterdir():
+        content = path.read_bytes()
+        assert not any(secret in content for secret in (b"SECRET", b"ALONE", str(tmp_path).encode()))
+    columns = [each for table in release.tables.values() for each in table.columns]
+    dictionaries = [each.chunk(0).dictionary.to_pylist() for each in columns if pa.types.is_dictionary(each.type)]
+    assert all("ALONE" not in values for values in dictionaries)
