@@ -1,9 +1,9 @@
-"""Numba kernels that list the sets of tokens of each person, and choose labels that meet all violated sets.
+"""Numba kernels that list the sets of tokens of each person, and choose labels that meet all violations.
 
 Tokens are sorted by person: those of person p are `starts[p]:starts[p + 1]`, each with a dense number (`token`), the
 cell of its label (`cell`), how many rows it stands for (`weight`) and its table. A set of at most three tokens of
-different cells is packed into one word, `BITS` bits a token, the last one lowest. The plain twins are
-combinations and dictionaries in `tests/unit/linked/test_sets.py`.
+different cells is packed into one word, `BITS` bits a token, the last one lowest. What they lead to is compared with
+the definition in `tests/unit/linked/test_suppress.py`.
 """
 
 import numpy as np
@@ -67,43 +67,66 @@ def list_sets(starts, token, cell, weight, table, limits, rows, size, words, own
 
 
 @jit
-def meet_sets(sets, class_starts, class_of_cell, rows, chosen):
-    """Mark in `chosen` cells that together meet every set: in each class, time and again the one in most sets a row.
+def meet_violations(sets, value, class_starts, rows, carrier_starts, carriers, value_starts, values, chosen):
+    """Mark in `chosen` cells that together meet every violation: in each class, time and again the one in most a row.
 
-    `sets` (n × 3) holds cells of one class each, -1 where there are fewer; those of class c are
-    `class_starts[c]:class_starts[c + 1]`. Of equal cells the first is chosen.
+    Violations are sorted by class; those of class c are `class_starts[c]:class_starts[c + 1]`. `sets` (n × 3) holds
+    their cells, -1 where there are fewer, and `value` the number of a frequent value, -1 without one. Value v is
+    carried by the cells `carriers[carrier_starts[v]:carrier_starts[v + 1]]`, and cell c carries
+    `values[value_starts[c]:value_starts[c + 1]]`. A violation is met by a cell of its set, and by one that carries its
+    value, which need not be enough. Of equal cells the first is chosen.
     """
     votes = np.zeros(len(rows), dtype=np.int64)
+    still = np.zeros(len(carrier_starts), dtype=np.int64)
+    carried = np.zeros(len(carrier_starts), dtype=np.bool_)
     for number in range(len(class_starts) - 1):
         first, last = class_starts[number], class_starts[number + 1]
+        low, high = len(rows), -1
+        named = np.unique(value[first:last])
         for i in range(first, last):
+            if value[i] >= 0:
+                still[value[i]] += 1
             for j in range(sets.shape[1]):
                 if sets[i, j] >= 0:
                     votes[sets[i, j]] += 1
-        left = last - first
-        open_sets = np.ones(left, dtype=np.bool_)
-        low, high = len(rows), -1
-        for i in range(first, last):
-            for j in range(sets.shape[1]):
-                if sets[i, j] >= 0:
                     low, high = min(low, sets[i, j]), max(high, sets[i, j])
+        for v in named:
+            if v >= 0:
+                for cell in carriers[carrier_starts[v] : carrier_starts[v + 1]]:
+                    votes[cell] += still[v]
+                    low, high = min(low, cell), max(high, cell)
+        open_ones = np.ones(last - first, dtype=np.bool_)
+        left = last - first
         while left > 0:
             best = -1
             for cell in range(low, high + 1):
                 if votes[cell] > 0 and (best < 0 or votes[cell] * rows[best] > votes[best] * rows[cell]):
                     best = cell
+            if best < 0:
+                break
             chosen[best] = True
+            for v in values[value_starts[best] : value_starts[best + 1]]:
+                carried[v] = True
             for i in range(first, last):
-                if not open_sets[i - first]:
+                if not open_ones[i - first]:
                     continue
-                met = False
+                met = value[i] >= 0 and carried[value[i]]
                 for j in range(sets.shape[1]):
                     met |= sets[i, j] == best
                 if met:
-                    open_sets[i - first] = False
+                    open_ones[i - first] = False
                     left -= 1
+                    if value[i] >= 0:
+                        still[value[i]] -= 1
+                        for cell in carriers[carrier_starts[value[i]] : carrier_starts[value[i] + 1]]:
+                            votes[cell] -= 1
                     for j in range(sets.shape[1]):
                         if sets[i, j] >= 0:
                             votes[sets[i, j]] -= 1
+            for v in values[value_starts[best] : value_starts[best + 1]]:
+                carried[v] = False
+        for v in named:
+            if v >= 0:
+                still[v] = 0
         for cell in range(low, high + 1):
             votes[cell] = 0

@@ -143,9 +143,17 @@ def _first_cell_after(days: Codes, width: int, unit: Unit) -> Codes:
 
 
 def misfits(low: Codes, high: Codes, classes: Codes, limits: tuple[Codes, Codes], unit: Unit) -> Codes:
-    """Return which published offsets are impossible for an anchor, a birth or a death that their class allows."""
+    """Return which published offsets are impossible for an anchor, a birth or a death that their class allows.
+
+    An open end is possible for all of them.
+
+    >>> limits = (np.array([-OPEN]), np.array([-OPEN]))
+    >>> misfits(np.array([-OPEN, 3]), np.array([OPEN, 9]), np.zeros(2, dtype=int), limits, "days").tolist()
+    [False, True]
+    """
     low_limit, high_limit = (each[classes] for each in limits)
-    return (first_day(low, unit) > high_limit) | (last_day(high, unit) < low_limit)
+    late = (low > -OPEN) & (first_day(low, unit) > high_limit)
+    return late | ((high < OPEN) & (last_day(high, unit) < low_limit))
 
 
 def overlapping(low: Codes, high: Codes, classes: Codes) -> int:

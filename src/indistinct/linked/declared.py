@@ -17,6 +17,7 @@ from indistinct.schema import Schema, did_you_mean
 from indistinct.tables.value import Reading
 
 Tells = Literal["birth", "death"]
+TELLS: tuple[Tells, ...] = ("birth", "death")
 MANY_ROWS_DELETED = 0.3
 """The share of deleted rows of an event table above which a release warns."""
 DEFAULT_NODES = 64
@@ -94,6 +95,11 @@ class TimeRules:
                 f"`as` must be one of {', '.join(UNITS)}; got {self.unit!r}", hint=did_you_mean(str(self.unit), UNITS)
             )
         for name, (first, last) in self.windows.items():
+            if type(first) is not date or type(last) is not date:
+                raise ParameterError(
+                    f"the window of table {name!r} must be two days (datetime.date)",
+                    hint="write (date(2010, 1, 1), date(2024, 12, 31))",
+                )
             if first > last:
                 raise ParameterError(f"the window of table {name!r} ends before it begins", hint="write [first, last]")
 
@@ -176,6 +182,7 @@ def _check_tables(policy: LinkedPolicy) -> None:
             f"exactly one table has one row a person; marked: {', '.join(marked) or 'none'}",
             hint="write people = true in that table",
         )
+    _check_names(policy)
     for table in policy.tables:
         if len(table.schema.person) != 1:
             raise SchemaError(
@@ -199,12 +206,33 @@ def _check_tables(policy: LinkedPolicy) -> None:
             )
         if table.tells and not table.people:
             raise SchemaError(f"`tells` belongs to the people table, not to {table.name!r}", hint="drop the column")
-        for column in table.tells:
+        for column, what in table.tells.items():
+            if what not in TELLS:
+                raise SchemaError(
+                    f"column {column!r} of table {table.name!r} must tell of birth or death; got {what!r}",
+                    hint=did_you_mean(str(what), TELLS) or 'write "birth" or "death"',
+                )
             if column not in table.schema.quasi:
                 raise SchemaError(
                     f"column {column!r} of table {table.name!r} tells of birth or death and is no quasi-identifier",
                     hint='dates of people are quasi-identifiers: role = "quasi"; or drop it: role = "identifier"',
                 )
+
+
+def _check_names(policy: LinkedPolicy) -> None:
+    """Raise for a table that cannot be a file of its own: one with a path for a name, or the name of another one."""
+    names = [table.name for table in policy.tables]
+    lists = [list_name(policy.people.name, column.column) for column in policy.people.lists]
+    for place, name in enumerate(names):
+        if not name or name.startswith(".") or set(name) & set("/\\\0"):
+            raise SchemaError(
+                f"a table cannot be called {name!r}: its file is named after it", hint="choose a name without / and \\"
+            )
+        if name.casefold() in (other.casefold() for other in (*names[:place], *lists)):
+            raise SchemaError(
+                f"two tables are called {name!r}; small and capital letters are the same in names of files",
+                hint="a list column counts as a table called PEOPLE.COLUMN; choose another name",
+            )
 
 
 def _check_time(policy: LinkedPolicy) -> None:

@@ -76,17 +76,21 @@ def open_folder(folder: Path, policy: LinkedPolicy) -> ReleaseFolder:
     return ReleaseFolder(folder, certificate, files)
 
 
-def read_released(file: Path, target: Path, names: Sequence[str] = ()) -> pa.Table:
-    """Return a released table as it was written; text files without types, so that no value is read as another."""
+def read_released(file: Path, target: Path, schema: pa.Schema | None = None) -> pa.Table:
+    """Return a released table as it was written; text files without types, so that no value is read as another.
+
+    A staged file has a name that does not say its format: `target` does, and `schema` has the types that were written.
+    """
     if is_text_file(target):
-        columns = list(names) or list(columns_in(file))
+        columns = list(columns_in(file)) if schema is None else schema.names
         return read_as_written(file, target, columns, pa.schema([(name, pa.string()) for name in columns])).data
     if target.suffix.lower() in (".parquet", ".pq"):
         import pyarrow.parquet as pq
 
         schema = pq.read_schema(file)
-        return read_as_written(file, target, schema.names, schema).data
-    return open_table(file, published=True).data
+    if schema is None:
+        return open_table(file, published=True).data
+    return read_as_written(file, target, schema.names, schema).data
 
 
 def check_folder(folder: Path, policy: LinkedPolicy, *, overwrite: bool) -> None:

@@ -1,6 +1,7 @@
 """The original tables, opened and checked: whose each row is, when it was, and the codes of its quasi-identifiers."""
 
 from collections.abc import Hashable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ from indistinct.machine.arrays import Codes
 from indistinct.schema import where_is
 from indistinct.tables import open_table
 from indistinct.tables.domain import Domain, Kind, kind_of, plain_column
+from indistinct.tables.inference import are_dates
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,12 +138,18 @@ def _person_ids(table: LinkedTable, data: pa.Table) -> pa.ChunkedArray:
     ids = plain_column(table.person, data[table.person])
     if isinstance(ids.type, pa.DictionaryType):
         ids = ids.cast(ids.type.value_type)
-    if ids.null_count:
+    missing = ids.null_count
+    if pa.types.is_string(ids.type):
+        missing += pc.sum(pc.equal(pc.utf8_trim_whitespace(ids), "")).as_py() or 0
+    if missing:
         raise InputError(
-            f"{ids.null_count:,} row(s) of table {table.name!r} have no person ID in column {table.person!r}",
+            f"{missing:,} row(s) of table {table.name!r} have no person ID in column {table.person!r}",
             hint="remove these rows, or find out whose they are",
         )
-    return ids.cast(pa.int64()) if pa.types.is_integer(ids.type) else ids
+    if pa.types.is_integer(ids.type) or pa.types.is_floating(ids.type):
+        with suppress(pa.ArrowInvalid):  # a fraction, or a number that is too large, stays what it is
+            return ids.cast(pa.int64())
+    return ids
 
 
 def _people_of_rows(table: LinkedTable, data: pa.Table, known: pa.ChunkedArray) -> Codes:
@@ -150,7 +158,7 @@ def _people_of_rows(table: LinkedTable, data: pa.Table, known: pa.ChunkedArray) 
     if len(ids) and ids.type != known.type:
         raise InputError(
             f"person IDs are {_kind_words(ids.type)} in table {table.name!r}, and {_kind_words(known.type)} in the "
-            "people table",
+            f"people table (types {ids.type} and {known.type})",
             hint=f'read them alike, for example text = ["{table.person}"] in both tables',
         )
     places = pc.index_in(ids.cast(known.type), value_set=known.combine_chunks())
@@ -169,7 +177,7 @@ def _kind_words(kind: pa.DataType) -> str:
 
 def _refuse_dates(table: LinkedTable, data: pa.Table, names: tuple[str, ...]) -> None:
     for name in names:
-        if kind_of(data.schema.field(name).type) is Kind.DATE and not pa.types.is_time(data.schema.field(name).type):
+        if _holds_dates(data[name]):
             what = "is no quasi-identifier" if table.people else "does not have the role time"
             raise SchemaError(
                 f"column {name!r} of table {table.name!r} holds dates and {what}",
@@ -177,6 +185,17 @@ def _refuse_dates(table: LinkedTable, data: pa.Table, names: tuple[str, ...]) ->
                 if table.people
                 else 'a table has one date, with the role time; drop others: role = "identifier"',
             )
+
+
+def _holds_dates(column: pa.ChunkedArray) -> bool:
+    """Return whether a column has dates, or texts that all are dates in the notation of ISO 8601."""
+    if kind_of(column.type) is Kind.DATE:
+        return not pa.types.is_time(column.type)
+    if kind_of(column.type) is not Kind.TEXT or pa.types.is_boolean(column.type):
+        return False
+    texts = pc.utf8_trim_whitespace(pc.unique(column).drop_null().cast(pa.string()))
+    texts = texts.filter(pc.not_equal(texts, ""))
+    return len(texts) > 0 and bool(pc.all(are_dates(texts)).as_py())
 
 
 def _days_of(table: LinkedTable, data: pa.Table, name: str, *, needed: bool, beyond: int = OPEN) -> Codes:
@@ -275,6 +294,13 @@ def _offsets(
         raise SchemaError(f"table {table.name!r} has no time")
     days = _days_of(table, data, table.time.column, needed=True)
     first, last = window_days(policy, table.name)
+    absent = int((np.maximum(birth, first) > np.minimum(death, last)).sum())
+    if absent:
+        raise InputError(
+            f"{absent:,} of {len(birth):,} people died before the window of table {table.name!r} begins, or were born "
+            "after it ends",
+            hint="a reader who knows that excludes whoever has rows there: remove these people, or correct the window",
+        )
     wrong = {
         f"before the window of table {table.name!r} begins": days < first,
         f"after the window of table {table.name!r} ends": days > last,

@@ -17,7 +17,7 @@ from indistinct.job.policy.reading import (
     policy_from_document,
 )
 from indistinct.linked.calendar import UNITS
-from indistinct.linked.declared import LinkedPolicy, LinkedTable, ListColumn, TimeColumn, TimeRules
+from indistinct.linked.declared import TELLS, LinkedPolicy, LinkedTable, ListColumn, TimeColumn, TimeRules
 from indistinct.linked.guarantee import parse_linked_model
 from indistinct.schema import did_you_mean
 from indistinct.settings import LIMIT, NUMBER, TABLE, TEXT, TEXTS, WHOLE, ValueKind, settings_of
@@ -168,7 +168,7 @@ def _column(place: str, name: str, given: Any) -> tuple[Any, dict[str, Any]]:
         raise PolicyError(f"{where}: `unknown` belongs to a column with the role time", hint="leave it out")
     if "knows" in own and "list" not in own:
         raise PolicyError(f"{where}: `knows` belongs to a table or to a list column", hint="leave it out here")
-    if "tells" in own and own["tells"] not in ("birth", "death"):
+    if "tells" in own and own["tells"] not in TELLS:
         raise PolicyError(f'{where}: `tells` must be "birth" or "death"', hint=f'{name} = {{ …, tells = "birth" }}')
     if "list" not in own:
         return rest, own
@@ -235,7 +235,7 @@ def _time(given: Mapping[str, Any], tables: tuple[LinkedTable, ...]) -> TimeRule
 
 def _days(given: Any) -> tuple[date, date]:
     try:
-        first, last = (each if isinstance(each, date) else date.fromisoformat(each) for each in given)
+        first, last = (each if type(each) is date else date.fromisoformat(each) for each in given)
     except (ValueError, TypeError):
         raise ParameterError(
             "a window has two days, as year-month-day", hint='window = ["2010-01-01", "2024-12-31"]'

@@ -36,6 +36,9 @@ from indistinct.release.writing.places import Place
 from indistinct.release.writing.staging import Staged, filled, publish, stage, staging
 from indistinct.schema import Schema, did_you_mean
 
+LOSS_DIGITS = 2
+"""Digits of the loss in a certificate: all of them would tell how many rows are deleted where that is hidden."""
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LinkedRelease:
@@ -266,8 +269,7 @@ def _write(
                 files[name] = stage_table(table, targets[name])
                 staged.append(files[name])
             written = {
-                name: read_released(each.temporary, each.target, tables[name].column_names)
-                for name, each in files.items()
+                name: read_released(each.temporary, each.target, tables[name].schema) for name, each in files.items()
             }
             certificate = _certify(
                 opened, solution, written, {name: (e.target.name, e.digest) for name, e in files.items()}
@@ -339,7 +341,7 @@ def _certificate(
         bounds=bounds_of(policy, labels, anchors_inside=anchors_inside(opened)),
         assumptions=assumptions_of(policy),
         warnings=(*opened.warnings, *_deletion_warnings(opened, solution)),
-        loss=solution.loss,
+        loss=round(solution.loss, LOSS_DIGITS),
     )
 
 

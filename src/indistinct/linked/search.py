@@ -164,6 +164,7 @@ def _best_of(search: _LinkedSearch, classes: PeopleClasses) -> LinkedSolution | 
     whole = _parts(search.opened, classes, None)
     sampled = _sampled_classes(classes, whole)
     sample = whole if sampled is None else _parts(search.opened, classes, sampled)
+    sample = [part for part in sample if _is_judged(search.opened, part.events)]
     counted = [part for part in sample if _is_counted(part.events)]
     tops: Node = tuple(tuple(height - 1 for height in _heights(part)) for part in counted)
     best = tops
@@ -233,6 +234,11 @@ def _is_counted(events: OpenEvents) -> bool:
     return events.table.is_counted if isinstance(events.table, LinkedTable) else True
 
 
+def _is_judged(opened: OpenTables, events: OpenEvents) -> bool:
+    """Return whether rows of a table are ever deleted: for their labels, or with l for their sensitive values."""
+    return _is_counted(events) or (opened.policy.model.l is not None and bool(events.sensitive))
+
+
 def _heights(part: _Part) -> list[int]:
     """Return the number of levels of each column of a table, of a known time last."""
     heights = [column.taxonomy.height + 1 for column in part.events.quasi]
@@ -292,6 +298,7 @@ def _solve(search: _LinkedSearch, classes: PeopleClasses, parts: Sequence[_Part]
     tables = {
         name: LabelRows(part.person, label, tuple(codes[part.rows] for codes in part.events.sensitive))
         for name, (part, label, _, _, _) in labelled.items()
+        if _is_judged(opened, part.events)
     }
     own_values = [codes[classes.kept] for codes in opened.sensitive]
     known = opened.policy.knowledge
@@ -300,7 +307,7 @@ def _solve(search: _LinkedSearch, classes: PeopleClasses, parts: Sequence[_Part]
         return None
     rows = {}
     for name, (part, _, offsets, own, loss) in labelled.items():
-        kept = np.flatnonzero(~gone[name])
+        kept = np.flatnonzero(~gone[name]) if name in gone else np.arange(len(part.rows))
         shown = None if offsets is None else OffsetLabels(offsets.low[kept], offsets.high[kept])
         size = len(part.rows) + part.lost
         mean = (float(loss[kept].sum()) + (size - len(kept))) / size if size else 0.0

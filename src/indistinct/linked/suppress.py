@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from indistinct.errors import ParameterError
-from indistinct.linked._set_kernels import BITS, list_sets, meet_sets
+from indistinct.linked._set_kernels import BITS, list_sets, meet_violations
 from indistinct.linked.guarantee import ALL, KnownRows, LinkedAnonymity
 from indistinct.linked.judge import MOST_GROUP_ENTRIES, multiset_numbers, subset_bound
 from indistinct.linked.view import number_rows
@@ -18,6 +18,9 @@ from indistinct.machine.arrays import Codes, run_entries, starts_of
 
 SETS_AT_ONCE = 8_000_000
 """Sets that are listed together, whole classes up to this many."""
+
+CELLS_PER_CHOICE = 8
+"""Cells of a class of which one is suppressed at a time where a table is known whole."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,53 +76,21 @@ def suppressed_rows(
     cells = _cells(classes, tables, own_values if model.l is not None else (), model)
     known = [knowledge.tables[name] for name in tables]
     alive = np.ones(len(cells.cell_class), dtype=bool)
-    for size in range(knowledge.rows + 1):
-        while True:
-            found = _violations(cells, alive, known, knowledge, model, size)
-            if not len(found):
-                break
-            chosen = _choose(cells, alive, known, found, model)
-            if not chosen.any():
-                return None
-            alive &= ~chosen
-            if size > 0 and (model.l is not None or ALL in known):
-                size_below = _first_broken(cells, alive, known, knowledge, model, size)
-                if size_below is not None:
-                    return _start_again(cells, alive, known, knowledge, model, tables)
-    return _rows_of(cells, alive, tables)
-
-
-def _start_again(
-    cells: LabelCells,
-    alive: Codes,
-    known: Sequence[object],
-    knowledge: KnownRows,
-    model: LinkedAnonymity,
-    tables: Mapping[str, LabelRows],
-) -> dict[str, Codes] | None:
-    """Go through all sizes until none is violated: with l, or tables known whole, one size can break another."""
     size = 0
     while size <= knowledge.rows:
         found = _violations(cells, alive, known, knowledge, model, size)
         if not len(found):
             size += 1
             continue
-        chosen = _choose(cells, alive, known, found, model)
+        chosen = _choose(cells, alive, known, found)
         if not chosen.any():
             return None
         alive &= ~chosen
-        size = 0
+        if ALL in known:
+            size = 0  # people who were told apart by a deleted label are one group from now on
+        elif model.l is None:
+            size += 1  # every violated set lost a label, and no other set has fewer people than before
     return _rows_of(cells, alive, tables)
-
-
-def _first_broken(
-    cells: LabelCells, alive: Codes, known: Sequence[object], knowledge: KnownRows, model: LinkedAnonymity, size: int
-) -> int | None:
-    """Return the smallest set size below `size` at which a group violates the model."""
-    for smaller in range(size):
-        if len(_violations(cells, alive, known, knowledge, model, smaller)):
-            return smaller
-    return None
 
 
 def _rows_of(cells: LabelCells, alive: Codes, tables: Mapping[str, LabelRows]) -> dict[str, Codes]:
@@ -346,39 +317,72 @@ def _judge_groups(group: Codes, person: Codes, lists: _ValueLists, model: Linked
     return np.concatenate([small, wrong // width]), np.concatenate([np.full(len(small), -1), wrong % width])
 
 
-def _choose(
-    cells: LabelCells, alive: Codes, known: Sequence[object], found: Violations, model: LinkedAnonymity
-) -> Codes:
-    """Return the cells to suppress: all that meet the small groups of a class, or one a class where more can help."""
+def _choose(cells: LabelCells, alive: Codes, known: Sequence[object], found: Violations) -> Codes:
+    """Return the cells to suppress: all that meet the violations of a class, with tables known whole the best of them.
+
+    What a deleted label of such a table does to the groups is counted again before many more follow.
+    """
+    if ALL not in known:
+        return _meet(cells, alive, found)
     chosen = np.zeros(len(alive), dtype=bool)
-    if ALL not in known and (found.value < 0).all() and len(found.sets) and (found.sets[:, 0] >= 0).all():
-        order = np.argsort(found.classes, kind="stable")
-        starts = np.flatnonzero(np.diff(found.classes[order], prepend=-1))
-        meet_sets(found.sets[order], np.append(starts, len(order)), found.classes[order], cells.rows, chosen)
-        return chosen
     votes = np.zeros(len(alive), dtype=np.int64)
     for column in range(found.sets.shape[1]):
         named = found.sets[:, column]
         np.add.at(votes, named[named >= 0], 1)
     groups = np.bincount(found.classes, minlength=int(cells.classes.max(initial=0)) + 1)
-    if ALL in known:
-        differing = _differing(cells, alive, known)
-        votes[differing] += groups[cells.cell_class[differing]]
-    cell, _, value = cells.carriers
-    frequent = found.value >= 0
-    if frequent.any():
-        width = int(value.max()) + 1
-        wanted, times = np.unique(found.classes[frequent] * width + found.value[frequent], return_counts=True)
-        carried = np.unique(np.column_stack([cell, value])[cell >= 0], axis=0)
-        words = cells.cell_class[carried[:, 0]] * width + carried[:, 1]
-        at = np.searchsorted(wanted, words).clip(max=len(wanted) - 1)
-        match = wanted[at] == words
-        np.add.at(votes, carried[match, 0], times[at[match]])
+    differing = _differing(cells, alive, known)
+    votes[differing] += groups[cells.cell_class[differing]]
+    value, cell, times = _carriers_of_frequent(cells, alive, found)[:3]
+    np.add.at(votes, cell, times[value])
     votes[~alive] = 0
     voted = np.flatnonzero(votes)
     order = voted[np.lexsort((voted, -(votes[voted] / cells.rows[voted]), cells.cell_class[voted]))]
-    first = np.diff(cells.cell_class[order], prepend=-1) != 0
-    chosen[order[first]] = True
+    counts = np.bincount(cells.cell_class[order])
+    rank = run_entries(np.zeros(len(counts), dtype=np.int64), counts)
+    chosen[order[rank * CELLS_PER_CHOICE < np.maximum(counts[cells.cell_class[order]], 1)]] = True
+    return chosen
+
+
+def _carriers_of_frequent(cells: LabelCells, alive: Codes, found: Violations) -> tuple[Codes, Codes, Codes, Codes]:
+    """Return pairs of a frequent value and a cell that carries it, violations by value, and each violation's value.
+
+    A frequent value is one of a class, and has a number of its own; a violation without one has -1.
+    """
+    cell, _, value = cells.carriers
+    frequent = found.value >= 0
+    width = int(value.max(initial=0)) + 1
+    wanted, number, times = np.unique(
+        found.classes[frequent] * width + found.value[frequent], return_inverse=True, return_counts=True
+    )
+    own = np.full(len(found), -1, dtype=np.int64)
+    own[frequent] = number
+    live = (cell >= 0) & alive[cell]
+    words = cells.cell_class[cell[live]] * width + value[live]
+    at = np.searchsorted(wanted, words)
+    match = at < len(wanted)
+    match[match] = wanted[at[match]] == words[match]
+    pairs = np.unique(at[match] * len(alive) + cell[live][match])
+    return pairs // len(alive), pairs % len(alive), times, own
+
+
+def _meet(cells: LabelCells, alive: Codes, found: Violations) -> Codes:
+    """Return cells that meet all violations of each class."""
+    chosen = np.zeros(len(alive), dtype=bool)
+    value, cell, times, own = _carriers_of_frequent(cells, alive, found)
+    order = np.argsort(found.classes, kind="stable")
+    starts = np.append(np.flatnonzero(np.diff(found.classes[order], prepend=-1)), len(order))
+    by_cell = np.argsort(cell, kind="stable")
+    meet_violations(
+        found.sets[order],
+        own[order],
+        starts,
+        cells.rows,
+        starts_of(np.bincount(value, minlength=len(times))),
+        cell,
+        starts_of(np.bincount(cell, minlength=len(alive))),
+        value[by_cell],
+        chosen,
+    )
     return chosen
 
 

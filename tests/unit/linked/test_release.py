@@ -293,6 +293,9 @@ BAD_POLICIES = {
     "must be 0, 1, 2, 3": [("knows = 2", "knows = 4")],
     "at most 3 are counted": [("knows = 1", "knows = 3")],
     "linked-anonymity": [("linked-anonymity:k=3", "k-anonymity:k=3")],
+    "its file is named after it": [("[tables.labs", '[tables."../labs"')],
+    "two tables are called 'Diagnoses'": [("[tables.labs", "[tables.Diagnoses")],
+    "two days": [('window = ["2010-01-01", "2024-12-31"]', "window = [2010-01-01T00:00:00, 2024-12-31]")],
     "ascending": [("days = [7, 30, 365]", "days = [30, 7]")],
 }
 
@@ -325,10 +328,16 @@ def day(text):
     return np.datetime64(text).item()
 
 
+def set_all(name, value):
+    return lambda table: set_column(table, name, pa.array([value] * table.num_rows))
+
+
 BAD_TABLES = {
     "who are not in the people table": ("diagnoses", set_first("patient", "P9999999")),
     "more rows than people": ("patients", lambda table: pa.concat_tables([table, table.slice(0, 1)])),
     "have no person ID": ("labs", set_first("patient", None)),
+    "1 row.* have no person ID": ("patients", set_first("patient", " ")),
+    "column 'value' of table 'labs' holds dates": ("labs", set_all("value", "2020-02-01")),
     "have no date in column 'date'": ("diagnoses", set_first("date", None)),
     "before the window": ("diagnoses", set_first("date", day("2009-12-31"))),
     "after the window": ("diagnoses", set_first("date", day("2025-01-01"))),
@@ -337,7 +346,9 @@ BAD_TABLES = {
         "patients",
         lambda table: set_column(table, "birth_date", pa.array([day("2024-12-30")] * 600)),
     ),
+    "were born after it ends": ("patients", set_first("birth_date", day("2025-06-01"))),
     "person IDs are numbers": ("labs", lambda table: set_column(table, "patient", pa.array(np.arange(table.num_rows)))),
+    "types uint64 and string": ("labs", set_all("patient", pa.scalar(2**63, pa.uint64()))),
     "no role for column": ("labs", lambda table: table.append_column("more", table["value"])),
     "k = 3 but": ("patients", lambda table: table.slice(0, 2)),
 }
