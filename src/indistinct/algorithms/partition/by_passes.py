@@ -21,7 +21,6 @@ from indistinct.frequencies.passes import (
     KeyRanges,
     KeySets,
     KeyTree,
-    SampledRows,
     Scale,
     Segmented,
     Segments,
@@ -50,9 +49,6 @@ class Passes(Protocol):
 
     def segments(self, tree: KeyTree, segments: Segments) -> Segmented:
         """Return the rows, and the values that a model looks at, of segments of each part."""
-
-    def sample(self, limit: int) -> SampledRows:
-        """Return the rows whose content hashes to no more than a limit below 2^64."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,6 +8,7 @@ which a part breaks the model are taken back, and parts that do not fit are cut 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from indistinct.algorithms.partition.by_passes import Judge, Passes, Top, cut_la
 from indistinct.algorithms.partition.finish_parts import PartCells
 from indistinct.algorithms.partition.keyed_columns import KeyedColumn, local_layout
 from indistinct.algorithms.partition.weighed_cuts import WeighedCuts
-from indistinct.frequencies.passes import KeySets, KeyTree, Segments
+from indistinct.frequencies.passes import KeySets, KeyTree, SampledRows, Segments
 from indistinct.frequencies.value import Classes
 from indistinct.machine.arrays import Codes
 from indistinct.models.base import Model
@@ -25,8 +26,15 @@ from indistinct.recoding.kinds import Cuts
 NEARLY = 0.8
 
 
+class SamplingPasses(Passes, Protocol):
+    """Passes that can also draw a sample."""
+
+    def sample(self, limit: int) -> SampledRows:
+        """Return the rows whose content hashes to no more than a limit below 2^64."""
+
+
 def cut_by_sample(
-    passes: Passes, columns: Sequence[KeyedColumn], judge: Judge, choice: WeighedCuts, *, counters: Counter[str]
+    passes: SamplingPasses, columns: Sequence[KeyedColumn], judge: Judge, choice: WeighedCuts, *, counters: Counter[str]
 ) -> tuple[Top, Judge]:
     """Return the upper cuts of a table, down to parts of at most `judge.fits` rows, and the judge of its parts."""
     rows = judge.whole.rows
