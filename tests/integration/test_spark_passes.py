@@ -104,7 +104,8 @@ def test_cuts_from_a_sample_are_those_of_duckdb(file, form, monkeypatch):
     monkeypatch.setattr("indistinct.engines.duckdb.DuckDB", lambda *_: DuckDB(room=ROOM))
     mine, theirs = (publish(file, f"mondrian:{form}", BOTH, engine=engine) for engine in ("spark", "duckdb"))
     assert mine.certificate.holds
-    require_equal(mine, theirs)
+    assert rows_of(mine.table) == rows_of(theirs.table)
+    assert mine.certificate.verdicts == theirs.certificate.verdicts
 
 
 @needs_java
