@@ -126,6 +126,12 @@ def test_what_passes_over_rows_cannot_count_is_refused_by_name(source, algorithm
         publish(source, algorithm=algorithm)
 
 
+def test_a_release_that_came_back_to_memory_is_verified_there(table):
+    release = publish(table.drop_columns(["person"]))
+    assert ind.verify(release).holds
+    assert ind.verify(release).classes == release.certificate.classes
+
+
 @pytest.mark.usefixtures("small")
 def test_metrics_are_those_of_memory_but_for_two_that_need_every_value(source):
     """Of a class only the ends are kept, so that most values of a column are the end of none."""
