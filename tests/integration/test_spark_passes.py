@@ -6,6 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import indistinct as ind
+from indistinct.engines.duckdb import DuckDB
 from indistinct.engines.passes import Room
 from indistinct.engines.spark import Spark, passes, source
 from indistinct.engines.spark.estimating import KEPT, Smallest, join_words, merge_smallest, smallest_words, words_of
@@ -94,6 +95,17 @@ def test_files_go_level_by_level_with_the_answer_of_memory(file, algorithm, mode
 def test_a_frame_goes_level_by_level_too_and_answers_are_added_up_on_workers(file):
     frame = spark().createDataFrame(measured()).repartition(7)
     require_equal(publish(frame, model=BOTH), publish(file, model=BOTH, engine="memory"))
+
+
+@needs_java
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("form", ["choose=loss", "choose=information-gain,target=disease"])
+def test_cuts_from_a_sample_are_those_of_duckdb(file, form, monkeypatch):
+    monkeypatch.setattr("indistinct.engines.duckdb.DuckDB", lambda *_: DuckDB(room=ROOM))
+    mine, theirs = (publish(file, f"mondrian:{form}", BOTH, engine=engine) for engine in ("spark", "duckdb"))
+    assert mine.certificate.holds
+    assert rows_of(mine.table) == rows_of(theirs.table)
+    assert mine.certificate.verdicts == theirs.certificate.verdicts
 
 
 @needs_java

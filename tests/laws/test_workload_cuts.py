@@ -63,8 +63,11 @@ def test_a_cut_weighs_what_its_definition_says(drawn, k, trees, in_order):
     _, counted, columns, boxes = drawn
     frequencies = counted.frequencies
     ranks, counts = ranks_of(columns, frequencies.vectors), frequencies.counts
+    whole = by_workload.WholeTable(int(counts.sum()), by_workload.count_queries(ranks, counts, boxes, columns))
+    by_rank = by_workload._by_rank(boxes, columns)
+    ranks = np.ascontiguousarray(ranks)
     search = by_workload._Search.of(
-        ranks, counts, columns, layout_of(columns), boxes, trees=trees, in_order=in_order, model=KAnonymity(k)
+        ranks, counts, columns, layout_of(columns), by_rank, whole, trees=trees, in_order=in_order, model=KAnonymity(k)
     )
     everything = np.arange(len(ranks))
     parts = DepthParts(

@@ -9,7 +9,7 @@ import pytest
 from indistinct.hierarchy import Hierarchy
 from indistinct_papers import local_recoding
 from indistinct_papers._adult_taxonomy import UNKNOWN, table_rows, taxonomy_rows
-from indistinct_papers.local_recoding import ALGORITHMS, LOCAL, _picture, claims
+from indistinct_papers.local_recoding import ALGORITHMS, LOCAL, OWN, _picture, claims
 
 DATA = Path(os.environ.get("INDISTINCT_DATA") or Path(__file__).parents[3] / "shared" / "data")
 
@@ -48,8 +48,11 @@ def test_claims_are_judged_in_the_settings_that_they_are_about() -> None:
     assert (less.verdict, less.held, less.tested) == ("depends", 2 + 3, 4 + 6)
     assert less.figures.startswith(
         "k = 2 and 5: whole classes merge, as printed: 0.90 to 1.10 of kaca (so in 1 of 2), 0.90 to 1.10 of top-down "
-        "(so in 1 of 2) (depends); our own rule 1.000 to 1.000 of kaca (so in 0 of 2)"
+        "(so in 1 of 2) (depends); with stubs, as its source has them: "
     )
+    own = found[DISTORTS.replace("two-level clustering", OWN)]
+    assert (own.own, own.held, own.tested) == (True, 1, 10)  # 1.11 of TopDown-KACA as printed, at k = 10
+    assert own.figures.startswith("k = 2 and 5: whole classes merge, as printed: 1.000 to 1.000 of kaca (so in 0 of 2)")
     assert "k = 10: whole classes merge, as printed: 1.20 to 1.30 of kaca (so in 1 of 2)" in less.figures
     assert found["two-level clustering takes less time than KACA and TopDown-KACA"].verdict == "confirmed"
     half = found["two-level clustering takes almost half the time of KACA and TopDown-KACA"]
@@ -81,9 +84,9 @@ def test_with_whole_classes_the_thesis_has_the_lower_discernibility(monkeypatch)
     rows = [row for setting in settings for size in (3, 4) for row in local_recoding.measure_algorithms(setting, size)]
     found = {claim.text: claim for claim in claims(rows)}
     small, _, large = found[LOWER].figures.partition("; k = 10, few: ")
-    assert "of kaca (so in 8 of 8)" in small.partition("; our own rule")[0]
-    assert "of kaca (so in 0 of 8)" in small.partition("with stubs")[2].partition("; our own rule")[0]
-    assert "of kaca (so in 4 of 4)" in large.partition("; our own rule")[0]
+    assert "of kaca (so in 8 of 8)" in small.partition("with stubs")[0]
+    assert "of kaca (so in 0 of 8)" in small.partition("with stubs")[2]
+    assert "of kaca (so in 4 of 4)" in large.partition("with stubs")[0]
 
 
 def test_every_chart_of_every_setting_has_its_lines() -> None:
@@ -102,7 +105,9 @@ def test_every_chart_of_every_setting_has_its_lines() -> None:
 
 def test_every_sentence_of_the_thesis_has_a_claim() -> None:
     found = claims(rows_of(3, 2))
-    assert len(found) == len({claim.text for claim in found}) == 9
+    assert len([claim for claim in found if not claim.own]) == 9
+    assert len({claim.text for claim in found}) == len(found) == 9 + 5
+    assert all(claim.own == claim.text.startswith(OWN) and claim.differs for claim in found)
     assert {claim.verdict for claim in found} == {"not confirmed", "confirmed"}  # equal is no more distortion
     assert {claim.source for claim in found} == {"Verma (2013)"}
 

@@ -210,6 +210,7 @@ def _claim(text: str, tested: Sequence[Measured], failures: Sequence[Measured]) 
         "place": "Sonawane and Rahinj, membership disclosure protection",
         "setting": "Adult, random buckets, curves without numbers",
         "ours": "Adult or a census, random buckets of 5 to 100 rows",
+        "differs": "which attributes the paper uses is not known for certain; columns are found on our table",
     }
     held = len(tested) - len(failures)
     if not tested:

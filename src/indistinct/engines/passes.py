@@ -23,6 +23,7 @@ from indistinct.frequencies.passes import (
     KeyRanges,
     KeyTree,
     KnownValues,
+    SampledRows,
     Scale,
     Segmented,
     Segments,
@@ -34,6 +35,7 @@ from indistinct.frequencies.passes import (
     plain_type,
     rows_by_segment,
     rows_within,
+    sample_rows,
     survey_rows,
     values_of,
 )
@@ -193,6 +195,15 @@ class KeyPasses:
 
         needed = _columns_of_tree(tree, segments.column)
         return self._added("segments", look, Segmented.merged, needed=needed, coded=True)
+
+    def sample(self, limit: int) -> SampledRows:
+        """Return the rows whose content hashes to no more than a limit below 2^64."""
+        every = range(len(self.columns))
+
+        def look(keys: Codes, codes: Mapping[Key, Codes]) -> SampledRows:
+            return sample_rows(keys, codes, limit)
+
+        return self._added("a sample", look, SampledRows.merged, needed=every, coded=True)
 
     def behind(self, cuts: Sequence[Codes]) -> list[Codes]:
         """Return, by column, the smallest key of all rows behind each of some ascending cuts."""

@@ -89,7 +89,7 @@ def verify(
     if wanted is None:
         raise ParameterError("no model is given", hint="say what must hold, for example model=KAnonymity(5)")
     if given.release is not None and given.raw is None and given.model is given.release.check.model:
-        return given.release.check.certify(given.tables.sources)
+        return given.release.check.where_tables_are(given.tables.sources).certify(given.tables.sources)
     return _verify(given, wanted)
 
 

@@ -88,6 +88,8 @@ def drop_absent_values(domains: Sequence[Domain], cells: FrequencySet) -> tuple[
     >>> domain.values.to_pylist(), cells.vectors.tolist()
     ([20, 40], [[0], [1]])
     """
+    if cells.of_classes:
+        return tuple(domains), cells
     vectors, kept = cells.vectors.copy(), []
     for index, domain in enumerate(domains):
         occurring = np.flatnonzero(np.bincount(cells.vectors[:, index], minlength=len(domain)))

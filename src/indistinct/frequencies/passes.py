@@ -24,16 +24,47 @@ NOBODY = -1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class KeySets:
+    """Sets of keys at which nodes of a tree are cut: keys of the set go to the left child, all others to the right.
+
+    `of_node` is the set of each node, -1 for none; `members` has the keys of set `i` from `starts[i]` on, ascending.
+    """
+
+    of_node: Codes
+    starts: Codes
+    members: Codes
+
+    @classmethod
+    def of(cls, sets: Mapping[int, Codes], nodes: int) -> "KeySets | None":
+        """Return the sets of some of so many nodes, None if there are none."""
+        if not sets:
+            return None
+        of_node = np.full(nodes, -1, dtype=np.int64)
+        of_node[list(sets)] = np.arange(len(sets))
+        own = [each.astype(np.uint64) for each in sets.values()]
+        return cls(of_node, starts_of([len(each) for each in own]), np.concatenate(own))
+
+    def hold(self, nodes: Codes, keys: Codes) -> Codes:
+        """Return whether each key is in the set of its node, which has one."""
+        size = np.uint64(1 + max(int(self.members.max(initial=0)), int(keys.max(initial=0))))
+        owners = np.repeat(np.arange(len(self.starts) - 1, dtype=np.uint64), np.diff(self.starts))
+        known, wanted = owners * size + self.members, self.of_node[nodes].astype(np.uint64) * size + keys
+        return known[np.minimum(np.searchsorted(known, wanted), len(known) - 1)] == wanted
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class KeyTree:
     """A tree of cuts over keys: an inner node sends keys up to `cut` to its left child, others to its right one.
 
-    A leaf has axis -1 and in `left` the number of its part, or `NOBODY`.
+    A node that has one of the `sets` sends the keys of that set to its left child. A leaf has axis -1 and in `left` the
+    number of its part, or `NOBODY`.
     """
 
     axis: Codes
     cut: Codes
     left: Codes
     right: Codes
+    sets: KeySets | None = None
 
     def parts_of(self, keys: Codes) -> Codes:
         """Return the part of every row of a matrix of keys, all rows one step down the tree at a time."""
@@ -41,7 +72,10 @@ class KeyTree:
         moving = moving[self.axis[nodes] >= 0]
         while len(moving):
             here = nodes[moving]
-            goes_left = keys[moving, self.axis[here]] <= self.cut[here]
+            own = keys[moving, self.axis[here]]
+            goes_left = own <= self.cut[here]
+            if self.sets is not None and (by_set := self.sets.of_node[here] >= 0).any():
+                goes_left[by_set] = self.sets.hold(here[by_set], own[by_set])
             below = np.where(goes_left, self.left[here], self.right[here])
             nodes[moving] = below
             moving = moving[self.axis[below] >= 0]
@@ -218,6 +252,54 @@ def rows_by_segment(keys: Codes, tree: KeyTree, segments: Segments, codes: Mappi
         own[run] = firsts[part] + np.searchsorted(ends, some[run])
     sizes = np.bincount(own, minlength=int(firsts[-1]))
     return Segmented(sizes, {key: ValueTally.of(own, each[order].astype(np.uint64)) for key, each in codes.items()})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SampledRows:
+    """Some rows of a table as keys and codes, equal ones once, with their number."""
+
+    keys: Codes
+    codes: Mapping[Key, Codes]
+    counts: Codes
+
+    @classmethod
+    def of(cls, keys: Codes, codes: Mapping[Key, Codes], counts: Codes) -> "SampledRows":
+        """Return rows with equal ones united."""
+        rows = np.column_stack([keys, *(each.astype(np.uint64) for each in codes.values())])
+        rows, owners = np.unique(rows, axis=0, return_inverse=True)
+        counts = np.bincount(np.asarray(owners).ravel(), weights=counts, minlength=len(rows)).astype(np.int64)
+        width = keys.shape[1]
+        own = {key: rows[:, width + place].astype(np.int64) for place, key in enumerate(codes)}
+        return cls(np.ascontiguousarray(rows[:, :width]), own, counts)
+
+    @staticmethod
+    def merged(several: Sequence["SampledRows"]) -> "SampledRows":
+        """Return what several batches tell together."""
+        codes = {key: np.concatenate([each.codes[key] for each in several]) for key in several[0].codes}
+        keys, counts = (np.concatenate([getattr(each, name) for each in several]) for name in ("keys", "counts"))
+        return SampledRows.of(keys, codes, counts)
+
+
+def sample_rows(keys: Codes, codes: Mapping[Key, Codes], limit: int) -> SampledRows:
+    """Return the rows of a batch whose content hashes to no more than a limit below 2^64.
+
+    Who is in the sample depends neither on the order of rows nor on where they lie, so every engine draws the same one.
+    Equal rows are in it together.
+    """
+    words = np.zeros(len(keys), dtype=np.uint64)
+    for column in [*keys.T, *codes.values()]:
+        words = _mix(words ^ column.astype(np.uint64))
+    chosen = np.flatnonzero(words <= np.uint64(limit))
+    some = {key: each[chosen] for key, each in codes.items()}
+    return SampledRows.of(keys[chosen], some, np.ones(len(chosen), dtype=np.int64))
+
+
+def _mix(words: Codes) -> Codes:
+    """Return words in which every bit depends on every bit of before (splitmix64)."""
+    words = words + np.uint64(0x9E3779B97F4A7C15)
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))
 
 
 def keys_behind(keys: Codes, cuts: Sequence[Codes]) -> list[Codes]:

@@ -176,13 +176,15 @@ class Joint:
 class FrequencySet:
     """Distinct quasi-identifier vectors in canonical order, with what a model needs to know of their rows.
 
-    `vectors` is m × d of codes, ascending lexicographically, so a cell's place is its rank in canonical order.
+    `vectors` is m × d of codes, ascending lexicographically, so a cell's place is its rank in canonical order. Where
+    cells are `of_classes`, each stands for a class, whose rows may have further values.
     """
 
     names: Key
     vectors: Codes
     classes: Classes
     joint: Joint | None = None
+    of_classes: bool = False
 
     def __len__(self) -> int:
         return len(self.vectors)

@@ -15,6 +15,7 @@ import pyarrow as pa
 from indistinct.algorithms.base import Algorithm, Problem, Progress
 from indistinct.algorithms.explanation import Explanation
 from indistinct.algorithms.partition.by_passes import Judge, Top, TopsBreakError, cut_by_passes
+from indistinct.algorithms.partition.by_sample import cut_by_sample
 from indistinct.algorithms.partition.finish_parts import (
     Assembled,
     FinishedPart,
@@ -25,6 +26,7 @@ from indistinct.algorithms.partition.finish_parts import (
 )
 from indistinct.algorithms.partition.keyed_columns import KeyedColumn
 from indistinct.algorithms.partition.mondrian import Mondrian
+from indistinct.algorithms.partition.weighed_cuts import WeighedCuts
 from indistinct.algorithms.within_levels import ColumnWithin, bounded_columns
 from indistinct.budget import Budget
 from indistinct.engines.base import COARSER, BeyondMemory
@@ -107,7 +109,7 @@ class CutTable:
     @property
     def style(self) -> Style:
         """Return how classes are summarized."""
-        return Style(self.mondrian.extent, self.mondrian.numeric)
+        return Style(self.mondrian.extent, self.mondrian.numeric, self.mondrian.trees)
 
     @property
     def goes_by_part(self) -> bool:
@@ -154,6 +156,12 @@ def cut_table(beyond: BeyondMemory, request: Request, search: Search) -> CutTabl
     mondrian.require(replace(problem, columns=tuple(column.original for column in columns)))
     require_rooted(columns)
     wanted.check(whole)
+    if mondrian.chooses:
+        known_targets = {key[0]: domain for key, domain in domains.items()}
+        choice = WeighedCuts(mondrian, whole.rows, known_targets, in_order=plan.goes_by_part)
+        top, judge = cut_by_sample(key_passes, columns, judge, choice, counters=counters)
+        search.progress(CUT)
+        return replace(plan, top=top, judge=judge)
     try:
         top = cut_by_passes(key_passes, columns, judge, counters=counters)
     except TopsBreakError as error:
@@ -189,15 +197,14 @@ def _required(beyond: BeyondMemory, request: Request, search: Search) -> tuple[T
     found: Any = search.algorithm.by_passes()
     if found is None:
         raise beyond.error(hint=f"{COARSER}; {MONDRIAN}")
-    by_cell = "it weighs combinations of values, which do not fit in memory"
+    by_top = "cuts are weighed below one top node of each hierarchy"
     population = request.population is not None or search.model.needs_population
     refused = {
         "relaxed=true": (found.relaxed, "it deals rows with equal values to several classes"),
-        f"choose={found.choose}": (found.choose != "width", by_cell),
         "missing=pattern": (found.missing == "pattern", "it searches the rows of each pattern on their own"),
-        "a workload": (found.workload is not None, by_cell),
         f"numeric={found.numeric}": (found.numeric.has_means, "a mean needs every value of a class"),
         "extent=region and most levels": (found.extent == "region" and search.levels.has_most, ""),
+        f"choose={found.choose} and most levels": (found.chooses and search.levels.has_most, by_top),
         "people (role person)": (
             any(PERSON in key for key in request.keys),
             "the rows of a person may lie in several parts, and numbers of people do not add up",

@@ -8,7 +8,7 @@ import pytest
 import indistinct as ind
 from indistinct.engines.duckdb import DuckDB
 from indistinct.engines.passes import Room
-from indistinct.errors import InfeasibleError, InputError, OutOfMemoryError
+from indistinct.errors import InfeasibleError, InputError, OutOfMemoryError, ParameterError
 from indistinct.frequencies.count import Request
 from indistinct.frequencies.passes import KeyColumn, KnownValues
 from indistinct.tables import Reading
@@ -117,13 +117,32 @@ def test_another_algorithm_says_how_many_cells_there_are_and_what_to_coarsen(sou
     ("algorithm", "words"),
     [
         ("mondrian:relaxed=true", "relaxed=true"),
-        ("mondrian:choose=loss", "choose=loss"),
+        ("mondrian:missing=pattern", "missing=pattern"),
         ("mondrian:numeric=mean", "numeric=mean"),
     ],
 )
 def test_what_passes_over_rows_cannot_count_is_refused_by_name(source, algorithm, words):
     with pytest.raises(OutOfMemoryError, match=f"not with {words}"):
         publish(source, algorithm=algorithm)
+
+
+def test_a_release_that_came_back_to_memory_is_verified_there(table):
+    release = publish(table.drop_columns(["person"]))
+    assert ind.verify(release).holds
+    assert ind.verify(release).classes == release.certificate.classes
+
+
+@pytest.mark.usefixtures("small")
+def test_metrics_are_those_of_memory_but_for_two_that_need_every_value(source):
+    """Of a class only the ends are kept, so that most values of a column are the end of none."""
+    release = publish(source)
+    memory = ind.anonymize(source, SCHEMA, model=MODEL, algorithm="mondrian", engine="memory")
+    mine, theirs = ind.measure(release), dict(ind.measure(memory).items())
+    left_out = [name for name, _ in mine.not_measured]
+    assert left_out == ["iloss", "entropy"]
+    assert dict(mine.items()) == pytest.approx({name: theirs[name] for name in theirs if name not in left_out})
+    with pytest.raises(ParameterError, match="entropy cannot be measured on a release that was made round by round"):
+        ind.measure(release, ["entropy"])
 
 
 @pytest.mark.usefixtures("small")

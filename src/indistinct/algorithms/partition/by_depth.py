@@ -82,15 +82,29 @@ class DepthSearch(Protocol):
 
 
 def partition_by_depth(
-    search: DepthSearch, ranks: Codes, classes: Classes, *, layout: KernelLayout, model: Model, counters: Counter[str]
+    search: DepthSearch,
+    ranks: Codes,
+    classes: Classes,
+    *,
+    layout: KernelLayout,
+    model: Model,
+    counters: Counter[str],
+    fits: int = 0,
 ) -> Partition:
-    """Return the partition in which every part is cut at its lightest candidate; cells of a class stand together."""
+    """Return the partition in which every part is cut at its lightest candidate; cells of a class stand together.
+
+    Parts of at most `fits` rows are not cut.
+    """
     tree = _Tree()
     everything = np.arange(len(ranks))
     final, ends = np.empty_like(everything), []
     parts = DepthParts(everything, layout.pack(ranks, classes.sizes), np.array([0, len(ranks)]), np.zeros(1, np.int64))
     while len(parts):
-        chosen = _chosen(search, parts, model=model, classes=classes, counters=counters)
+        large = _larger(parts, classes.sizes, fits)
+        chosen = np.full(len(parts), -1)
+        if large.any():
+            some = parts.select(large)
+            chosen[large] = _chosen(search, some, model=model, classes=classes, counters=counters)
         cut = chosen >= 0
         done, parts = parts.select(~cut), parts.select(cut)
         ends.append(done.offsets)
@@ -103,6 +117,13 @@ def partition_by_depth(
     starts = np.sort(np.concatenate(ends))
     class_ids = np.repeat(np.arange(len(starts), dtype=np.int32), np.diff(starts, append=len(ranks)))
     return Partition(tree.cuts(), ranks[final], class_ids, classes.sizes[final])
+
+
+def _larger(parts: DepthParts, sizes: Codes, fits: int) -> Codes:
+    """Return which parts have more rows than that."""
+    if not fits:
+        return np.ones(len(parts), dtype=bool)
+    return np.asarray(np.add.reduceat(sizes[parts.items], parts.starts[:-1]) > fits)
 
 
 def _chosen(search: DepthSearch, parts: DepthParts, *, model: Model, classes: Classes, counters: Counter[str]) -> Codes:

@@ -54,7 +54,8 @@ class Costs:
             kind = LINE if column.ranged else SET
             if column.tree and trees == "node":
                 kind = NODE
-            own = _charges(column, kind) * (layout.weights[place] / layout.weights.max())
+            own = _charges(column, kind, layout.span[place] * layout.weights[place])
+            own *= layout.weights[place] / layout.weights.max()
             at = layout.line_offset[place]
             charges[at : at + len(own)] = np.rint(own * scale)
             order = {LINE: BY_RANK, SET: BY_FREQUENCY}.get(kind, BY_CHILD)
@@ -65,13 +66,11 @@ class Costs:
         return cls(np.concatenate([layout.fields, more], axis=1), charges, layout.trees)
 
 
-def _charges(column: QuasiColumn, kind: int) -> Codes:
-    """Return places on a line, or the charge of one, two, three … values, or that of each rank's ancestors."""
+def _charges(column: QuasiColumn, kind: int, span: float) -> Codes:
+    """Return places on a line of length `span`, or what one, two, three … values cost, or each rank's ancestors."""
     if kind == LINE:
         # From the first place on: far from zero, charges would be too large for whole numbers.
-        return (
-            (column.positions - column.positions.min()) / column.span if column.span else np.zeros(len(column.domain))
-        )
+        return (column.positions - column.positions.min()) / span if span else np.zeros(len(column.domain))
     if kind == SET or column.taxonomy is None:
         count = np.arange(1, len(column.domain) + 1)
         return np.where(count == 1, 0.0, count / max(column.size, 1))

@@ -14,7 +14,19 @@ import numpy as np
 
 from indistinct.algorithms.partition.keyed_columns import KeyedColumn, local_layout, ranks_among
 from indistinct.algorithms.partition.strict_any_model import GrowingTree, widths
-from indistinct.frequencies.passes import LAST, NOBODY, KeyRanges, KeyTree, Scale, Segmented, Segments, Survey, Within
+from indistinct.algorithms.partition.weighed_cuts import WeighedCuts
+from indistinct.frequencies.passes import (
+    LAST,
+    NOBODY,
+    KeyRanges,
+    KeySets,
+    KeyTree,
+    Scale,
+    Segmented,
+    Segments,
+    Survey,
+    Within,
+)
 from indistinct.frequencies.value import Classes, Histogram, Key
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.models.base import Model
@@ -41,11 +53,15 @@ class Passes(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Judge:
-    """A model, and the histograms of the whole table that it compares with; `fits` rows are searched in memory."""
+    """A model, and the histograms of the whole table that it compares with; `fits` rows are searched in memory.
+
+    Parts that fit are cut by a `choice` where cuts are weighed, and otherwise at medians.
+    """
 
     model: Model
     whole: Classes
     fits: int
+    choice: WeighedCuts | None = None
 
     def classes(self, segmented: Segmented) -> Classes:
         """Return segments as classes."""
@@ -65,12 +81,14 @@ class Judge:
 class Top:
     """The upper part of a tree of cuts: its leaves are classes, or parts that fit in memory.
 
-    `rows` has the rows of each leaf, and `whole` the leaves that cannot be cut, though they may not fit.
+    `rows` has the rows of each leaf, and `whole` the leaves that cannot be cut, though they may not fit. `sets` has the
+    keys on the left side of nodes that are cut at a set of keys.
     """
 
     tree: GrowingTree = field(default_factory=GrowingTree)
     rows: dict[int, int] = field(default_factory=dict)
     whole: set[int] = field(default_factory=set)
+    sets: dict[int, Codes] = field(default_factory=dict)
 
     def leaves(self) -> list[int]:
         """Return the nodes of leaves from left to right."""
@@ -89,7 +107,8 @@ class Top:
         left[axis < 0] = NOBODY
         left[np.array(parts, dtype=np.int64)] = np.arange(len(parts))
         cut = np.array([int(each) for each in self.tree.cut], dtype=np.uint64)
-        return KeyTree(axis, cut, left, np.array(self.tree.right, dtype=np.int64))
+        sets = KeySets.of(self.sets, len(axis))
+        return KeyTree(axis, cut, left, np.array(self.tree.right, dtype=np.int64), sets)
 
 
 class TopsBreakError(Exception):
@@ -125,6 +144,14 @@ def cut_by_passes(passes: Passes, columns: Sequence[KeyedColumn], judge: Judge, 
     The first cuts part the top nodes of hierarchies that were cut off below their root.
     """
     top = _cut_at_tops(passes, columns, judge)
+    cut_large_parts(top, passes, columns, judge, counters=counters)
+    return top
+
+
+def cut_large_parts(
+    top: Top, passes: Passes, columns: Sequence[KeyedColumn], judge: Judge, *, counters: Counter[str]
+) -> None:
+    """Cut the leaves that do not fit, along the widest column at the median, until they fit or cannot be cut."""
     nodes = [node for node, rows in top.rows.items() if rows > judge.fits]
     low, high = (np.array([[getattr(each, end) for each in columns]], dtype=np.uint64) for end in ("low", "high"))
     parts = _Open(nodes, np.repeat(low, len(nodes), axis=0), np.repeat(high, len(nodes), axis=0))
@@ -135,7 +162,6 @@ def cut_by_passes(passes: Passes, columns: Sequence[KeyedColumn], judge: Judge, 
         survey = passes.survey(tree, scale)
         round_ = _Round(passes, columns, judge, tree, survey, scale, counters)
         parts = _children(top, parts.nodes, survey, round_.choose(), judge)
-    return top
 
 
 def _cut_at_tops(passes: Passes, columns: Sequence[KeyedColumn], judge: Judge) -> Top:

@@ -30,7 +30,10 @@ LAST = np.int64(1) << 61
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TargetCodes:
-    """A target: its code in each cell as compressed sparse rows with numbers of rows, and the domain of the codes."""
+    """A target: its code in each cell as compressed sparse rows with numbers of rows, and the domain of the codes.
+
+    `whole` counts the codes in the whole table, None where the cells are all that is known of it.
+    """
 
     name: str
     starts: Codes
@@ -38,6 +41,7 @@ class TargetCodes:
     counts: Codes
     size: int
     domain: Domain | None
+    whole: Codes | None = None
 
     @property
     def owners(self) -> Codes:
@@ -65,6 +69,7 @@ def _from_histogram(name: str, classes: Classes, known: Mapping[str, Domain]) ->
         histogram.counts.astype(np.int64),
         len(histogram.reference),
         known.get(name),
+        histogram.reference.astype(np.int64),
     )
 
 
@@ -137,14 +142,13 @@ class Variance:
         known, total = np.zeros((2, cells, len(targets)), dtype=np.int64)
         scale = np.zeros(len(targets))
         for place, target in enumerate(targets):
-            values, there = _whole_numbers(target)
+            values = _whole_numbers(target)
+            missing = int(target.domain is not None and target.domain.missing)
+            there = target.codes >= missing
             owners, counts = target.owners[there], target.counts[there]
             np.add.at(known[:, place], owners, counts)
-            np.add.at(total[:, place], owners, counts * values[there])
-            rows = max(int(counts.sum()), 1)
-            own = values[there].astype(np.float64)
-            deviation = float(counts @ (own - (counts @ own) / rows) ** 2)
-            scale[place] = rows / deviation if deviation > 0 else 0.0
+            np.add.at(total[:, place], owners, counts * values[target.codes[there]])
+            scale[place] = _inverse_variance(target, values, missing)
         return cls(_kernels.Moments(known, total, scale))
 
     def weigh(self, parts: DepthParts, starts: Codes, losses: LossSearch, weights: Codes) -> None:
@@ -155,8 +159,8 @@ class Variance:
         _kernels.weigh_by_variance(*where, self.moments, losses.orders(starts), work, weights)
 
 
-def _whole_numbers(target: TargetCodes) -> tuple[Codes, Codes]:
-    """Return the value of every entry as a whole number, and which entries have one.
+def _whole_numbers(target: TargetCodes) -> Codes:
+    """Return the value of every code as a whole number.
 
     Raises `ParameterError` for a target that is neither numbers nor dates.
     """
@@ -171,8 +175,17 @@ def _whole_numbers(target: TargetCodes) -> tuple[Codes, Codes]:
     line = domain.positions()
     span, rows = float(line.max() - line.min()), int(target.counts.sum())
     scale = 2.0 ** min(BITS_OF_VALUE, BITS_OF_SUM - rows.bit_length()) / span if span else 0.0
-    values = np.rint((line - line.min()) * scale).astype(np.int64)
-    return values[target.codes], target.codes >= int(domain.missing)
+    return np.rint((line - line.min()) * scale).astype(np.int64)
+
+
+def _inverse_variance(target: TargetCodes, values: Codes, missing: int) -> float:
+    """Return one divided by the variance of a target in the whole table, 0 where all its values are the same."""
+    whole = target.whole
+    counts = np.bincount(target.codes, weights=target.counts, minlength=target.size) if whole is None else whole
+    own, known = values[missing:].astype(np.float64), counts[missing : len(values)].astype(np.float64)
+    rows = max(float(known.sum()), 1.0)
+    deviation = float(known @ (own - (known @ own) / rows) ** 2)
+    return rows / deviation if deviation > 0 else 0.0
 
 
 def _most_between(starts: Codes, counts: Codes) -> int:

@@ -45,10 +45,34 @@ def partition_by_workload(
     in_order: bool,
     model: Model,
     counters: Counter[str],
+    whole: "WholeTable | None" = None,
 ) -> Partition:
-    """Return the partition after which queries err least; `in_order` cuts every column along its ranks."""
-    search = _Search.of(ranks, classes.sizes, columns, layout, boxes, trees=trees, in_order=in_order, model=model)
-    return partition_by_depth(search, ranks, classes, layout=layout, model=model, counters=counters)
+    """Return the partition after which queries err least; `in_order` cuts every column along its ranks.
+
+    The cells are those of the whole table, or of a part of the one that is given.
+    """
+    ranks = np.ascontiguousarray(ranks, dtype=np.uint32)
+    boxes = _by_rank(boxes, columns)
+    whole = whole or WholeTable(int(classes.sizes.sum()), _truths(boxes, ranks, classes.sizes))
+    search = _Search.of(
+        ranks, classes.sizes, columns, layout, boxes, whole, trees=trees, in_order=in_order, model=model
+    )
+    rules: Any = {"layout": layout, "model": model, "counters": counters}
+    return partition_by_depth(search, ranks, classes, **rules, fits=whole.fits)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WholeTable:
+    """The rows of a table, and how many each query counts there; parts of at most `fits` rows are not cut."""
+
+    rows: int
+    truths: Codes
+    fits: int = 0
+
+
+def count_queries(ranks: Codes, counts: Codes, boxes: Boxes, columns: Sequence[QuasiColumn]) -> Codes:
+    """Return how many rows each query counts."""
+    return _truths(_by_rank(boxes, columns), np.ascontiguousarray(ranks, dtype=np.uint32), counts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,19 +99,18 @@ class _Search:
         columns: Sequence[QuasiColumn],
         layout: KernelLayout,
         boxes: Boxes,
+        whole: WholeTable,
         *,
         trees: TreeForm,
         in_order: bool,
         model: Model,
     ) -> "_Search":
-        ranks = np.ascontiguousarray(ranks, dtype=np.uint32)
-        boxes = _by_rank(boxes, columns)
         asked = _queries_of_cells(boxes, ranks)
-        weights = _weights(boxes, asked, counts)
+        weights = _weights(boxes, whole.truths)
         kinds = [_kind(column, trees) for column in columns]
         described = _columns(columns, kinds)
         candidates, ends = _candidates(columns, kinds, boxes, in_order=in_order)
-        tie = TIE / max(int(counts.sum()), 1)
+        tie = TIE / max(whole.rows, 1)
         queries = _queries(boxes, kinds, weights)
         return cls(ranks, counts, asked, described, queries, candidates, ends, fewest_rows(model), tie)
 
@@ -168,15 +191,20 @@ def _queries_of_cells(boxes: Boxes, ranks: Codes) -> Codes:
     return found
 
 
-def _weights(boxes: Boxes, asked: Codes, counts: Codes) -> Codes:
-    """Return what a row of error weighs in each box: its share of what the query counts in the whole table."""
+def _truths(boxes: Boxes, ranks: Codes, counts: Codes) -> Codes:
+    """Return how many rows each query counts, given boxes of ranks."""
+    asked = _queries_of_cells(boxes, ranks)
     truth = np.zeros(64 * asked.shape[1], dtype=np.int64)
     for word in range(asked.shape[1]):
         for bit in range(64):
             truth[64 * word + bit] = counts[(asked[:, word] >> np.uint64(bit)) & np.uint64(1) == 1].sum()
-    by_query = np.bincount(boxes.owners, weights=truth[: len(boxes)])[boxes.owners]
+    return np.bincount(boxes.owners, weights=truth[: len(boxes)])
+
+
+def _weights(boxes: Boxes, truths: Codes) -> Codes:
+    """Return what a row of error weighs in each box: its share of what the query counts in the whole table."""
     first = np.unique(boxes.owners, return_index=True)[1]
-    return np.asarray(boxes.weights / boxes.weights[first].sum() / np.maximum(by_query, 1))
+    return np.asarray(boxes.weights / boxes.weights[first].sum() / np.maximum(truths[boxes.owners], 1))
 
 
 def _kind(column: QuasiColumn, trees: TreeForm) -> int:

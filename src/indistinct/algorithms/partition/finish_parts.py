@@ -54,52 +54,94 @@ class Ends:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FinishedPart:
-    """A part cut into classes: the tree with cuts as keys, the classes, and how far each reaches."""
+    """A part cut into classes: the tree with cuts as keys, the classes, and how far each reaches.
+
+    A negative number in `sets` names the set at which a node is cut, as in `Cuts`; `members` has the sets.
+    """
 
     axis: Codes
     cut: Codes
     left: Codes
     classes: Classes
     ends: Ends
+    sets: Codes | None = None
+    members: tuple[Codes, Codes] | None = None
 
 
 def finish_part(
     columns: Sequence[KeyedColumn], keys: Codes, codes: Mapping[Key, Codes], judge: Judge, *, counters: Counter[str]
 ) -> tuple[FinishedPart, Codes]:
     """Partition the rows of one part, and return the class of each; `codes` has the values that the model looks at."""
-    some, ranks = [], []
-    for index, column in enumerate(columns):
-        every = np.arange(len(column.quasi.domain), dtype=np.uint64)
-        own = (every, keys[:, index]) if column.has_domain else distinct_with_places(keys[:, index])
-        some.append(own[0])
-        ranks.append(own[1].astype(np.uint32))
-    grouping = group_rows(ranks, [len(each) for each in some])
-    first = grouping.first
-    cells = np.stack([each[first] for each in ranks], axis=1)
-    owners = grouping.group_ids()
-    histograms = {key: _by_cell(judge.whole.histograms[key], own, owners, len(first)) for key, own in codes.items()}
-    classes = Classes(grouping.counts, histograms)
-    layout = local_layout(columns, some)
-    found = partition_strictly(cells, classes, layout=layout, model=judge.model, counters=counters).cuts
-    class_ids = found.locate(cells)
-    cut = np.zeros(len(found.axis), dtype=np.uint64)
-    for index, values in enumerate(some):
-        along = found.axis == index
-        cut[along] = values[found.cut[along]]
+    cells = PartCells.of(columns, keys, codes, judge.whole)
+    layout, model = local_layout(columns, cells.some), judge.model
+    if judge.choice is None:
+        partition = partition_strictly(cells.ranks, cells.classes, layout=layout, model=model, counters=counters)
+    else:
+        quasi = [column.among(own) for column, own in zip(columns, cells.some, strict=True)]
+        partition = judge.choice.partition(quasi, layout, cells.ranks, cells.classes, model, counters=counters)
+    found = partition.cuts
+    class_ids = found.locate(cells.ranks)
     part = FinishedPart(
         found.axis,
-        cut,
+        cells.keys_of_cuts(found),
         found.left,
-        classes.regroup(class_ids, found.classes),
-        ends_of(columns, keys[first], class_ids, found.classes),
+        cells.classes.regroup(class_ids, found.classes),
+        ends_of(columns, keys[cells.first], class_ids, found.classes, judge),
+        np.minimum(found.cut, 0),
+        found.members,
     )
-    return part, class_ids[owners]
+    return part, class_ids[cells.owners]
 
 
-def whole_part(columns: Sequence[KeyedColumn], ends: Sequence[Ends], classes: Classes) -> FinishedPart:
+@dataclass(frozen=True, slots=True, eq=False)
+class PartCells:
+    """The cells of some rows: ranks among the keys that occur (`some`), the first row of each, and each row's cell."""
+
+    some: tuple[Codes, ...]
+    ranks: Codes
+    classes: Classes
+    first: Codes
+    owners: Codes
+
+    @classmethod
+    def of(
+        cls,
+        columns: Sequence[KeyedColumn],
+        keys: Codes,
+        codes: Mapping[Key, Codes],
+        whole: Classes,
+        counts: Codes | None = None,
+    ) -> "PartCells":
+        """Return the cells of rows, each of which counts as several where that is said."""
+        counts = np.ones(len(keys), dtype=np.int64) if counts is None else counts
+        some, ranks = [], []
+        for index, column in enumerate(columns):
+            every = np.arange(len(column.quasi.domain), dtype=np.uint64)
+            own = (every, keys[:, index]) if column.has_domain else distinct_with_places(keys[:, index])
+            some.append(own[0])
+            ranks.append(own[1].astype(np.uint32))
+        grouping = group_rows(ranks, [len(each) for each in some])
+        first, owners = grouping.first, grouping.group_ids()
+        cells = np.stack([each[first] for each in ranks], axis=1)
+        histograms = {
+            key: _by_cell(whole.histograms[key], own, counts, owners, len(first)) for key, own in codes.items()
+        }
+        sizes = np.bincount(owners, weights=counts, minlength=len(first)).astype(np.int64)
+        return cls(tuple(some), cells, Classes(sizes, histograms), first, owners)
+
+    def keys_of_cuts(self, cuts: Cuts) -> Codes:
+        """Return the key at which every node is cut along its column; 0 where it is cut at a set, and at leaves."""
+        found = np.zeros(len(cuts.axis), dtype=np.uint64)
+        for index, values in enumerate(self.some):
+            along = (cuts.axis == index) & (cuts.cut >= 0)
+            found[along] = values[cuts.cut[along]]
+        return found
+
+
+def whole_part(columns: Sequence[KeyedColumn], ends: Sequence[Ends], classes: Classes, judge: Judge) -> FinishedPart:
     """Return a part that is one class, from the ends of some of its rows at a time."""
     keys = np.concatenate([each.keys for each in ends])
-    own = ends_of(columns, keys, np.zeros(len(keys), dtype=np.int32), 1)
+    own = ends_of(columns, keys, np.zeros(len(keys), dtype=np.int32), 1, judge)
     leaf = np.array([-1], dtype=np.int16)
     return FinishedPart(leaf, np.zeros(1, dtype=np.uint64), np.zeros(1, dtype=np.int32), classes, own)
 
@@ -133,7 +175,7 @@ def _one_class(rows: PartRows, file: int, columns: Sequence[KeyedColumn], judge:
     ends, size = [], 0
     counts = {key: np.zeros(len(whole.reference), dtype=np.int64) for key, whole in judge.whole.histograms.items()}
     for keys, codes in rows.read(file):
-        ends.append(ends_of(columns, keys, np.zeros(len(keys), dtype=np.int32), 1))
+        ends.append(ends_of(columns, keys, np.zeros(len(keys), dtype=np.int32), 1, judge))
         size += len(keys)
         for key, own in codes.items():
             counts[key] += np.bincount(own, minlength=len(counts[key]))
@@ -144,24 +186,26 @@ def _one_class(rows: PartRows, file: int, columns: Sequence[KeyedColumn], judge:
         histograms[key] = replace(
             judge.whole.histograms[key], indptr=indptr, codes=codes_of.astype(np.int32), counts=own[codes_of]
         )
-    return whole_part(columns, ends, Classes(np.array([size]), histograms))
+    return whole_part(columns, ends, Classes(np.array([size]), histograms), judge)
 
 
-def _by_cell(whole: Histogram, codes: Codes, cells: Codes, size: int) -> Histogram:
-    """Return how often each value occurs in each cell, given the value and the cell of every row."""
+def _by_cell(whole: Histogram, codes: Codes, counts: Codes, cells: Codes, size: int) -> Histogram:
+    """Return how often each value occurs in each cell, given the value, the weight and the cell of every row."""
     one = np.arange(len(codes) + 1, dtype=np.int64)
-    rows = replace(whole, indptr=one, codes=codes.astype(np.int32), counts=np.ones(len(codes), dtype=np.int64))
+    rows = replace(whole, indptr=one, codes=codes.astype(np.int32), counts=counts)
     return rows.regroup(cells, size)
 
 
-def ends_of(columns: Sequence[KeyedColumn], keys: Codes, class_ids: Codes, classes: int) -> Ends:
+def ends_of(columns: Sequence[KeyedColumn], keys: Codes, class_ids: Codes, classes: int, judge: Judge) -> Ends:
     """Return how far classes reach: the smallest and largest key of each, whether some are missing, all of a set."""
+    set_trees = judge.choice is not None and judge.choice.mondrian.trees == "set"
     order = np.argsort(class_ids, kind="stable")
     starts = np.searchsorted(class_ids[order], np.arange(classes))
     lists = []
     for index, column in enumerate(columns):
         own = keys[order, index]
-        lists.append(_members(own, class_ids[order], classes) if column.in_sets else _reach(column, own, starts))
+        in_sets = column.in_sets or (set_trees and column.quasi.tree)
+        lists.append(_members(own, class_ids[order], classes) if in_sets else _reach(column, own, starts))
     sizes = np.maximum.reduce([np.diff(indptr) for indptr, _ in lists])
     bounds = starts_of(sizes)
     owners = np.repeat(np.arange(classes), sizes)
@@ -258,7 +302,8 @@ def assemble_parts(
     cells = np.empty(len(order), dtype=np.int64)
     cells[order] = np.arange(len(order))
     names = tuple(column.name for column in quasi)
-    frequencies = FrequencySet(names, vectors[order], _join_classes([part.classes for part in parts]).take(order))
+    classes = _join_classes([part.classes for part in parts]).take(order)
+    frequencies = FrequencySet(names, vectors[order], classes, of_classes=True)
     return Assembled(recoding, frequencies, tuple(some), cells)
 
 
@@ -297,26 +342,30 @@ def _cuts(top: Top, parts: Sequence[FinishedPart], some: Sequence[Codes]) -> Cut
     axis, cut = np.array(top.tree.axis, dtype=np.int16), np.array([int(each) for each in top.tree.cut], dtype=np.uint64)
     left, leaves = np.array(top.tree.left, dtype=np.int32), top.leaves()
     left[leaves] = np.arange(len(leaves))
-    above = CutTree(axis, _ranks_of_cuts(axis, cut, some), left, np.arange(1, len(leaves) + 1))
-    below = {
-        leaf: CutTree(
-            part.axis.astype(np.int16),
-            _ranks_of_cuts(part.axis, part.cut, some),
-            part.left.astype(np.int32),
-            np.arange(1, len(part.classes) + 1),
-        )
-        for leaf, part in enumerate(parts)
-    }
+    sets = [keys.astype(np.int32) for keys in top.sets.values()]
+    by_set = np.zeros(len(axis), dtype=np.int32)
+    by_set[list(top.sets)] = -1 - np.arange(len(sets))
+    above = CutTree(axis, _ranks_of_cuts(axis, cut, by_set, some), left, np.arange(1, len(leaves) + 1))
+    below = {}
+    for leaf, part in enumerate(parts):
+        own = np.zeros(len(part.axis), dtype=np.int32) if part.sets is None else part.sets.astype(np.int32)
+        numbers = np.where(own < 0, own - np.int32(len(sets)), np.int32(0))
+        cuts = _ranks_of_cuts(part.axis, part.cut, numbers, some)
+        stops = np.arange(1, len(part.classes) + 1)
+        below[leaf] = CutTree(part.axis.astype(np.int16), cuts, part.left.astype(np.int32), stops)
+        if part.members is not None:
+            sets += np.split(part.members[1], part.members[0][1:-1])
     tree = graft_subtrees(above, below)
     right = np.where(tree.axis < 0, np.int32(-1), tree.left + np.int32(1))
-    return Cuts(tree.axis, tree.cut, tree.left, right)
+    members = (starts_of([len(each) for each in sets]), np.concatenate(sets)) if sets else None
+    return Cuts(tree.axis, tree.cut, tree.left, right, members)
 
 
-def _ranks_of_cuts(axis: Codes, cut: Codes, some: Sequence[Codes]) -> Codes:
-    """Return cuts as ranks among the keys that are known."""
-    ranks = np.zeros(len(axis), dtype=np.int32)
+def _ranks_of_cuts(axis: Codes, cut: Codes, sets: Codes, some: Sequence[Codes]) -> Codes:
+    """Return cuts as ranks among the keys that are known; nodes that are cut at sets keep the numbers of these."""
+    ranks = sets.copy()
     for index, values in enumerate(some):
-        along = axis == index
+        along = (axis == index) & (sets == 0)
         ranks[along] = np.searchsorted(values, cut[along])
         if not np.array_equal(values[ranks[along]], cut[along]):
             raise AssertionError("every cut is an end of some class")

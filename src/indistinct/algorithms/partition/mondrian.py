@@ -16,7 +16,7 @@ from indistinct.algorithms.partition.by_depth import DepthSearch, partition_by_d
 from indistinct.algorithms.partition.by_loss import Costs, LossSearch
 from indistinct.algorithms.partition.by_pattern import partition_by_pattern
 from indistinct.algorithms.partition.by_target import search_by_target
-from indistinct.algorithms.partition.by_workload import partition_by_workload
+from indistinct.algorithms.partition.by_workload import WholeTable, partition_by_workload
 from indistinct.algorithms.partition.layout import KernelLayout, layout_of, ranks_of, summarize
 from indistinct.algorithms.partition.relaxed import halve_by_rounds, halve_by_size
 from indistinct.algorithms.partition.strict import Partition, partition_strictly
@@ -160,7 +160,7 @@ class Mondrian(Algorithm):
                 f"is not looked at where choose={self.choose}",
                 hint="add choose=information-gain, or choose=variance for numbers",
             )
-        if self.trees == "set" and (not self._chooses or self.extent == "region"):
+        if self.trees == "set" and (not self.chooses or self.extent == "region"):
             raise ParameterError.of(
                 "Mondrian",
                 "trees",
@@ -228,7 +228,7 @@ class Mondrian(Algorithm):
 
     def _strict(self, problem: Problem) -> Recoding:
         layout = layout_of(problem.columns, problem.importance)
-        order: Literal["C", "F"] = "C" if self._chooses else "F"
+        order: Literal["C", "F"] = "C" if self.chooses else "F"
         ranks, classes = (
             ranks_of(problem.columns, problem.frequencies.vectors, order=order),
             problem.frequencies.classes,
@@ -254,27 +254,55 @@ class Mondrian(Algorithm):
         return ByRegion(columns, found.cuts, values)
 
     @property
-    def _chooses(self) -> bool:
+    def chooses(self) -> bool:
         """Whether every cut is weighed."""
         return self.choose != "width" or self.workload is not None
 
     def _partition(self, problem: Problem, layout: KernelLayout, ranks: Codes, classes: Classes) -> Partition:
         """Return the cuts of some cells."""
-        model, counters, in_order = problem.model, problem.counters, self.extent == "region"
+        if not self.chooses:
+            return partition_strictly(ranks, classes, layout=layout, model=problem.model, counters=problem.counters)
+        return self.partition_cells(problem, layout, ranks, classes, rows=problem.frequencies.rows)
+
+    def partition_cells(
+        self,
+        problem: Problem,
+        layout: KernelLayout,
+        ranks: Codes,
+        classes: Classes,
+        *,
+        rows: int,
+        fits: int = 0,
+        in_order: bool = False,
+        whole: WholeTable | None = None,
+    ) -> Partition:
+        """Return the cuts that are weighed on some cells of a table with so many rows.
+
+        Parts of at most `fits` rows are not cut. `in_order` cuts every column along its ranks, as regions need it, and
+        `whole` is what the workload counts in the table, None if the cells are all of it.
+        """
+        in_order |= self.extent == "region"
         if self.workload is not None:
-            return self._by_workload(problem, layout, ranks, classes, self.workload)
-        if self.choose != "width":
-            rows = problem.frequencies.rows
-            costs = Costs.of(problem.columns, layout, rows=rows, trees=self.trees, in_order=in_order)
-            losses = LossSearch(costs, layout, fewest_rows(model), self.positions)
-            search: DepthSearch = losses
-            if self.choose != "loss":
-                search = search_by_target(self.choose, self.target, problem, ranks, classes, losses)
-            return partition_by_depth(search, ranks, classes, layout=layout, model=model, counters=counters)
-        return partition_strictly(ranks, classes, layout=layout, model=model, counters=counters)
+            return self._by_workload(problem, layout, ranks, classes, self.workload, in_order=in_order, whole=whole)
+        costs = Costs.of(problem.columns, layout, rows=rows, trees=self.trees, in_order=in_order)
+        losses = LossSearch(costs, layout, fewest_rows(problem.model), self.positions)
+        search: DepthSearch = losses
+        if self.choose in ("information-gain", "variance"):
+            search = search_by_target(self.choose, self.target, problem, ranks, classes, losses)
+        return partition_by_depth(
+            search, ranks, classes, layout=layout, model=problem.model, counters=problem.counters, fits=fits
+        )
 
     def _by_workload(
-        self, problem: Problem, layout: KernelLayout, ranks: Codes, classes: Classes, workload: Workload
+        self,
+        problem: Problem,
+        layout: KernelLayout,
+        ranks: Codes,
+        classes: Classes,
+        workload: Workload,
+        *,
+        in_order: bool,
+        whole: WholeTable | None,
     ) -> Partition:
         names = [column.name for column in problem.columns]
         if not any(name in names for name in workload.columns):
@@ -289,9 +317,10 @@ class Mondrian(Algorithm):
             layout=layout,
             boxes=boxes_of_workload(workload, [column.domain for column in problem.columns]),
             trees=self.trees,
-            in_order=self.extent == "region",
+            in_order=in_order,
             model=problem.model,
             counters=problem.counters,
+            whole=whole,
         )
 
     def _relaxed(self, problem: Problem) -> Recoding:

@@ -164,15 +164,19 @@ class GrowingTree:
         for place, (top, dimension) in enumerate(zip(nodes.tolist(), axis.tolist(), strict=True)):
             node = top
             for child in range(int(bases[place]), int(bases[place + 1]) - 1):
-                left = len(self.axis)
-                for column, value in ((self.axis, -1), (self.cut, 0), (self.left, 0), (self.right, 0)):
-                    column.extend((value, value))
-                self.axis[node], self.left[node], self.right[node] = dimension, left, left + 1
-                self.cut[node] = int(ends[child])
+                left = self.add_children(node, dimension, int(ends[child]))
                 found.append(left)
                 node = left + 1
             found.append(node)
         return np.array(found, dtype=np.int64)
+
+    def add_children(self, node: int, axis: int, cut: int) -> int:
+        """Cut a leaf in two and return its left child; the right one comes after it."""
+        left = len(self.axis)
+        for column, value in ((self.axis, -1), (self.cut, 0), (self.left, 0), (self.right, 0)):
+            column.extend((value, value))
+        self.axis[node], self.cut[node], self.left[node], self.right[node] = axis, cut, left, left + 1
+        return left
 
     def cuts(self) -> Cuts:
         """Return the tree as it is now."""

@@ -36,6 +36,7 @@ from indistinct.frequencies.passes import (
     KeyRanges,
     KeyTree,
     KnownValues,
+    SampledRows,
     Scale,
     Segmented,
     Segments,
@@ -270,6 +271,11 @@ class SparkKeyPasses:
     def segments(self, tree: KeyTree, segments: Segments) -> Segmented:
         """Return the rows, and the values that a model looks at, of segments of each part."""
         found: Segmented = self._ask("segments", (tree, segments), Segmented.merged)
+        return found
+
+    def sample(self, limit: int) -> SampledRows:
+        """Return the rows whose content hashes to no more than a limit below 2^64."""
+        found: SampledRows = self._ask("sample", (limit,), SampledRows.merged)
         return found
 
     def behind(self, cuts: Sequence[Codes]) -> list[Codes]:

@@ -16,7 +16,16 @@ from indistinct.machine.arguments import with_checked_arguments
 from indistinct.machine.arrays import Codes
 from indistinct.machine.memory import needs_memory
 from indistinct.machine.stages import Progress
-from indistinct.metrics import AverageClassSize, Loss, Measurements, Metric, measure_all, metric_of, standard_metrics
+from indistinct.metrics import (
+    AverageClassSize,
+    ILoss,
+    Loss,
+    Measurements,
+    Metric,
+    measure_all,
+    metric_of,
+    standard_metrics,
+)
 from indistinct.metrics.buckets import measure_buckets
 from indistinct.models import KAnonymity
 from indistinct.recoding.columns import QuasiColumn, columns_of
@@ -29,6 +38,7 @@ from indistinct.schema import Schema
 from indistinct.view.read_back import measure_column, output_names, read_back, read_column
 
 NOT_TOLD = "it does not tell where each row came from"
+NOT_COUNTED = "values were counted by class, and not by row"
 
 
 @with_checked_arguments
@@ -114,7 +124,7 @@ def _measure(
         return measure_buckets(published.tables.in_buckets(published.schema).links, k=unit)
     chosen = standard_metrics(k=unit, target=target) if metrics is None else _parse_metrics(metrics, k=unit)
     if published.release is not None:
-        return measure_all(assignment_of(published), chosen)
+        return _measure_release(assignment_of(published), chosen, given=metrics is not None)
     left_out = [metric.name for metric in chosen if metric.compares_cells]
     if left_out and metrics is not None:
         raise ParameterError(
@@ -125,6 +135,20 @@ def _measure(
     keys = tuple(dict.fromkeys(key for metric in chosen for key in metric.keys))
     measured = measure_all(assignment_of(published, keys=keys), chosen)
     return replace(measured, not_measured=tuple((name, NOT_TOLD) for name in left_out))
+
+
+def _measure_release(assignment: Assignment, chosen: Sequence[Metric], *, given: bool) -> Measurements:
+    """Return metrics of a release in classes, whose cells were counted or were too many for that."""
+    if not assignment.frequencies.of_classes:
+        return measure_all(assignment, chosen)
+    left_out = [metric for metric in chosen if metric.compares_cells or isinstance(metric, ILoss)]
+    if left_out and given:
+        raise ParameterError(
+            f"{left_out[0].name} cannot be measured on a release that was made round by round: {NOT_COUNTED}",
+            hint="leave it out, or allow more `memory`",
+        )
+    measured = measure_all(assignment, [metric for metric in chosen if metric not in left_out])
+    return replace(measured, not_measured=tuple((metric.name, NOT_COUNTED) for metric in left_out))
 
 
 def _measure_by_part(published: Published, metrics: Sequence[Metric | str] | None) -> Measurements:

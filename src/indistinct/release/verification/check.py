@@ -163,6 +163,11 @@ class Check:
         """Return the certificate of a release in memory."""
         return self.certify_sources(memory_engine(), {name: Table(table) for name, table in tables.items()})
 
+    def where_tables_are(self, sources: Mapping[str, Source]) -> "Check":
+        """Return the check that counts tables in memory if they are all there, by whichever engine they were made."""
+        here = all(source.in_memory is not None for source in sources.values())
+        return replace(self, engine=memory_engine()) if here else self
+
     def certify_sources(self, engine: Engine, sources: Mapping[str, Source]) -> Certificate:
         """Return the certificate of a release that lies in an engine, whichever made it: it is counted there."""
         about = self.about if self.later is None else self.later()
@@ -178,8 +183,7 @@ class Check:
         about = replace(told, output_digest=digests[MAIN], other_digests=others, warnings=warnings)
         sources = {name: self._read_back(staged, name) for name in files}
         enter("verifying")
-        here = all(source.in_memory is not None for source in sources.values())
-        judge = replace(self, engine=memory_engine()) if here else self
+        judge = self.where_tables_are(sources)
         coarse = is_text_file(staged.path)
         whole = {name: Table(table) for name, table in staged.tables.items()} or None
         certificate, found = both(
