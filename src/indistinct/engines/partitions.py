@@ -15,7 +15,7 @@ from indistinct.engines.base import Sink
 from indistinct.engines.finding import CellFinder, Finder, finder_of
 from indistinct.engines.memory._kernels import scatter_rows
 from indistinct.engines.memory.publish import FIRST_SLICE, MIXING, Run, Stock, content_words, publish_classes
-from indistinct.engines.stored_rows import CELL, GROUP, Partitions, Words
+from indistinct.engines.stored_rows import CELL, GROUP, Partitions, Words, take_rows
 from indistinct.frequencies.count import RowIndex
 from indistinct.machine.arrays import Codes, row_numbers, starts_of
 from indistinct.machine.randomness import Secret, mix_words, random_words
@@ -183,8 +183,7 @@ def _chosen(table: pa.Table, classes: Codes, cells: Codes | None) -> tuple[pa.Ta
     chosen = np.flatnonzero(classes >= 0)
     if len(chosen) == len(classes):
         return table, classes, cells
-    rows = table.take(pa.array(chosen))
-    return rows, classes[chosen], None if cells is None else cells[chosen]
+    return take_rows(table, chosen), classes[chosen], None if cells is None else cells[chosen]
 
 
 def _dealt(partitions: Partitions, assignment: Assignment, secret: Secret) -> Located:

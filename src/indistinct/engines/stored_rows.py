@@ -25,6 +25,11 @@ Words = Callable[[pa.Table], Codes]
 """What gives every row of a table 32 bits, by which the rows of one large group are dealt to several partitions."""
 
 
+def take_rows(table: pa.Table, places: Codes) -> pa.Table:
+    """Return some rows of a table; Arrow's own `take` forgets their number where the table has no columns."""
+    return table.take(pa.array(places)) if table.num_columns else table.slice(0, len(places))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class PartitionBounds:
     """Where partitions begin and end: run `i` has the groups from `ends[i]` to before `ends[i + 1]`.
@@ -93,7 +98,7 @@ class Partitions:
         numbers = cuts.firsts[runs].astype(narrowest(len(cuts)))
         dealt = np.flatnonzero(cuts.parts[runs] > 1)
         if len(dealt) and self.words is not None:
-            words = self.words(table if len(dealt) == len(table) else table.take(pa.array(dealt))).astype(np.uint64)
+            words = self.words(table if len(dealt) == len(table) else take_rows(table, dealt)).astype(np.uint64)
             numbers[dealt] += (words * cuts.parts[runs[dealt]].astype(np.uint64) >> np.uint64(32)).astype(numbers.dtype)
         self.numbers.append(numbers)
         rows, size = sum(map(len, self.waiting)), sum(each.nbytes for each in self.waiting)

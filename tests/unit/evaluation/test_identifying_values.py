@@ -47,6 +47,7 @@ def test_another_number_of_each_person_is_an_identifier():
         [f"06.12.34.{10 + i}.78" for i in range(30)],
         [f"06 12 34 {10 + i} 78" for i in range(30)],
         [f"03-{1234 + i}-5678" for i in range(30)],
+        [f"{('Hauptstraße', 'Lindenweg')[i % 2]} {i}" for i in range(1, 31)],
         [f"spoke with Mr Smith on day {i}" for i in range(30)],
     ],
 )

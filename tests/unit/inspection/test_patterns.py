@@ -241,6 +241,41 @@ def test_addresses_of_houses_and_what_only_ends_in_a_number():
     assert first([f"Klinik Köln {place}" for place in range(30)], rows=900) is None
 
 
+@pytest.mark.parametrize(
+    "streets",
+    [
+        ["Hauptstraße", "Lindenweg", "Am Markt"],
+        ["HAUPTSTR.", "Lange Gasse"],
+        ["Via Roma", "Piazza della Repubblica"],
+        ["ul. Długa", "Kerkstraat"],
+    ],
+)
+def test_addresses_in_few_streets(streets):
+    assert first([f"{one} {place}" for one in streets for place in range(1, 30)], rows=2000) == "street-address"
+    inside = [f"{one} {place}, 2nd floor" for one in streets for place in range(1, 10)]
+    texts = pa.array([*inside, *(f"ward {place}" for place in range(40))])
+    found = patterns_of_texts(texts, np.ones(len(texts), int), rows=2000)
+    assert [(each.name, each.holds) for each in found] == [("street-address", False)]
+
+
+def test_addresses_with_the_number_in_front():
+    for streets in (["Oak Street", "Mill Hill Road"], ["rue de la Paix", "avenue Foch"]):
+        assert first([f"{place} {one}" for one in streets for place in range(1, 30)], rows=2000) == "street-address"
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        [f"Arbeitsplatz {place}" for place in range(30)],
+        [f"came via phone {place} times" for place in range(15)],
+        [f"{place} weeks on the road" for place in range(15)],
+        [f"Platz {place} of Weg {place}" for place in range(15)],
+    ],
+)
+def test_what_only_looks_like_addresses(texts):
+    assert first(texts, rows=2000) is None
+
+
 def test_free_text_in_any_language():
     assert first([f"Patient klagt über Schmerzen am Tag {place}" for place in range(30)]) == "free-text"
     assert first([f"пациент жалуется на боль, день {place}" for place in range(30)]) == "free-text"

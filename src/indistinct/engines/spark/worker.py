@@ -187,7 +187,7 @@ class Dealing:
                 raise changed_error()
             classes = self.class_ids[np.searchsorted(self.ends, self.firsts[groups] + offsets, side="right")]
             chosen = np.flatnonzero(classes >= 0)
-            rows = table.drop_columns([KEY]).take(pa.array(chosen))
+            rows = table.take(pa.array(chosen)).drop_columns([KEY])  # `take` needs a column to know rows
             contents = rows[CONTENT].to_numpy().view(np.uint64) if CONTENT in rows.column_names else None
             parts, keys = sort_keys_of(
                 self.places, self.words, classes[chosen], contents, partition=partition, batch=number

@@ -1,4 +1,4 @@
-"""Names of people, telephone numbers, addresses and national numbers inside texts of several words.
+"""Names of people, telephone numbers, addresses, houses and national numbers inside texts of several words.
 
 The patterns are those of whole cells. A text is parted into words, runs of digits and pairs of words; a pattern counts
 where enough of these parts have its shape and pass its check.
@@ -23,6 +23,20 @@ FEWEST_NAMES = 5
 """Distinct names from which pairs of capitalised words are taken for names of people."""
 DIGIT_RUN = re.compile(r"[+(]?[0-9][0-9() ./-]{6,}[0-9]")
 MARKS = ".,;:!?\"'()[]<>"
+FEWEST_HOUSES, FEWEST_STREETS, HOUSE_SHARE = 5, 2, 0.5
+"""Distinct addresses and streets from which houses are taken for those of people; share of a column of addresses."""
+NAME = r"[A-ZÀ-ÖØ-Þ][^\W\d_]*"
+NUMBER = r"[0-9]{1,4}(?: ?[a-zA-Z])?(?![\w.])"
+# A street with its number: Hauptstraße 5, rue de la Paix 12 or 12 rue de la Paix, 12 Oak Street.
+HOUSES = (
+    r"(?i)\b([^\W\d_]{2,}[- ]?(?:stra(?:ß|ss)e|str\.|weg|gasse|allee|platz|damm|ufer|straat|laan|gatan|vägen|katu))"
+    rf" {NUMBER}",
+    rf"\b((?:[Vv]ia|[Vv]iale|[Pp]iazza|[Cc]alle|[Aa]venida|[Pp]laza|[Rr]ua|[Uu]l\.|[Uu]lica)"
+    rf" (?:(?:d[aeiou]s?|del|della|la|las|los) )*{NAME}(?: {NAME}){{0,2}}),? {NUMBER}",
+    rf"\b[0-9]{{1,4}},? ((?:bis |ter )?(?:[Rr]ue|[Aa]venue|[Bb]oulevard|[Cc]hemin) (?:d[eu]s? |de la |de l')?{NAME})",
+    rf"\b[0-9]{{1,5}}[a-zA-Z]? ({NAME}(?: {NAME}){{0,2}} (?:Street|STREET|St|ST|Road|ROAD|Rd|RD|Avenue|AVENUE|Ave|AVE"
+    rf"|Lane|LANE|Ln|LN|Drive|DRIVE|Boulevard|BOULEVARD|Blvd|BLVD))(?!\w)",
+)
 
 
 def pattern_inside(texts: Sequence[str]) -> PatternShare | None:
@@ -42,11 +56,36 @@ def pattern_inside(texts: Sequence[str]) -> PatternShare | None:
         if _holds(pattern, {piece for several in pieces.values() for piece in several}):
             own = [text for text, several in pieces.items() if _count(pattern, several)]
             return _inside(pattern.name, pattern.meaning, len(own) / len(texts), len(texts), pattern.safe_harbor)
+    houses = houses_in(texts)
+    if houses is not None:
+        return houses
     pairs = {text: [" ".join(pair) for pair in pairwise(several)] for text, several in words.items()}
     names = {text: [pair for pair in several if _is_full_name(pair)] for text, several in pairs.items()}
     if len({name for several in names.values() for name in several}) < FEWEST_NAMES:
         return None
     return _inside("name", "names of people", sum(map(bool, names.values())) / len(texts), len(texts), "A")
+
+
+def houses_in(texts: Sequence[str]) -> PatternShare | None:
+    """Return the share of texts that hold the address of a house; None where too few do.
+
+    >>> houses_in(["Hauptstraße 5", "Lindenweg 1", "Lindenweg 12 b", "Am Ufer", "Lindenweg 3", "Hauptstraße 1"]).meaning
+    'addresses of houses'
+    """
+    found = {text: match for text in texts for shape in HOUSES if (match := re.search(shape, text))}
+    addresses = {match[0].lower() for match in found.values()}
+    if len(addresses) < FEWEST_HOUSES or len({match[1].lower() for match in found.values()}) < FEWEST_STREETS:
+        return None
+    return PatternShare(
+        "street-address",
+        "addresses of houses",
+        Role.IDENTIFIER,
+        len(found) / len(texts),
+        len(texts),
+        certain=False,
+        safe_harbor="B",
+        threshold=HOUSE_SHARE,
+    )
 
 
 def _inside(name: str, meaning: str, share: float, judged: int, letter: str | None) -> PatternShare:
