@@ -79,7 +79,13 @@ def find_in_columns(policy: Policy, looked: Inspected, starter: Policy) -> list[
     unprotected = find_unprotected(policy)
     for column in looked["columns"]:
         name, rows = column["name"], looked["rows"]
-        if policy.schema.role(name) not in (Role.SENSITIVE, Role.INSENSITIVE) or name in policy.transformations:
+        role = policy.schema.role(name)
+        pointing = column["points_at"]["quasi" if role is Role.QUASI else "other"]
+        if pointing and role not in (Role.IDENTIFIER, Role.PERSON) and name not in policy.transformations:
+            words = f"{name} holds {pointing}. Published values may name people."
+            found.append(PageFinding(words, "bad", tuple(_drop_columns(policy, [name], looked, starter))))
+            continue
+        if role not in (Role.SENSITIVE, Role.INSENSITIVE) or name in policy.transformations:
             continue
         alone = round(column["unique_share"] * rows)
         if is_nearly_unique(alone, rows):
