@@ -9,7 +9,7 @@ from indistinct.figures import percent, plural
 if TYPE_CHECKING:
     import altair as alt
 
-WIDTH, HEIGHT = 520, 110
+WIDTH, HEIGHT = 420, 110
 # Edges of bars: whole sizes while they are small, then about three bars each doubling.
 STEPS = (10, 13, 16, 20, 25, 32, 40, 50, 64, 80)
 EDGES = (1, 2, 3, 4, 5, 6, 8, *(step * 10**power for power in range(9) for step in STEPS))

@@ -22,13 +22,12 @@ from indistinct.schema import Role
 from indistinct.tables import open_table
 from indistinct.tables.domain import Domain, Kind
 from indistinct.tables.value import ColumnLabels
-from indistinct.view.cover import Cover
-from indistinct.view.value import View, unmodified
+from indistinct.view.value import ShownColumn, View, unmodified
 
 MOST_BARS = 12
 """Of a column with more values, close or rare ones share a bar."""
-MOST_CLASSES = 20
-"""Ranges that a column is published in, side by side without overlap, which are its bars."""
+MOST_CLASSES, MOST_LABELS = 20, 5_000
+"""Labels without overlap that a column is published in, which are its bars, and labels that are looked at for them."""
 MISSING = "missing"
 AS_IT_IS = "unmodified"
 UNKNOWN = "cannot be told without the original"
@@ -236,7 +235,7 @@ def shares_of(columns: Mapping[str, Encoded], shown: View) -> dict[str, ColumnSh
     for name, column in columns.items():
         size, cover = len(column.domain), shown.columns[name].cover
         before, after = marginal(whole, name, size), marginal(shown, name, size)
-        grouped = _group_values(column.domain, before, cover)
+        grouped = _group_values(column.domain, before, shown.columns[name])
         sums = [np.bincount(grouped.of, weights=each, minlength=len(grouped.labels)) for each in (before, after)]
         few = cover.exact and size <= MOST_BARS
         counts = np.stack([before * whole.rows, after * shown.rows], axis=1).round().astype(int).tolist()
@@ -267,16 +266,17 @@ class _Groups:
     edges: tuple[float, ...] = ()
 
 
-def _group_values(domain: Domain, shares: Codes, cover: Cover) -> _Groups:
-    """Return the groups of a column: its values where they are few, the ranges that are published, or bars."""
+def _group_values(domain: Domain, shares: Codes, shown: ShownColumn) -> _Groups:
+    """Return the groups of a column: its values where they are few, the labels that are published, or bars."""
     texts = texts_of(domain)
     size, missing = len(texts), int(domain.missing)
     if size <= MOST_BARS:
         return _Groups(np.arange(size), texts)
+    published = _published_labels(shown, size)
+    if published is not None:
+        groups, labels = published
+        return _Groups(groups, _range_labels(texts, groups) if domain.ordered else labels)
     if domain.ordered:
-        published = _published_ranges(cover, size)
-        if published is not None:
-            return _Groups(published, _range_labels(texts, published))
         if domain.declared:
             ranks = np.concatenate([np.full(missing, -1), np.arange(size - missing) * MOST_BARS // (size - missing)])
             _, groups = np.unique(ranks, return_inverse=True)
@@ -288,17 +288,31 @@ def _group_values(domain: Domain, shares: Codes, cover: Cover) -> _Groups:
     return _Groups(groups, (*(texts[place] for place in order), f"{size - MOST_BARS + 1:,} others"))
 
 
-def _published_ranges(cover: Cover, size: int) -> Codes | None:
-    """Return the published range of each value where few ranges without overlap hold all values, else None.
+def _published_labels(shown: ShownColumn, size: int) -> tuple[Codes, tuple[str, ...]] | None:
+    """Return the published label of each value, where few labels without overlap hold all values; else None.
 
-    A label for the whole column, as that of a suppressed row, is no range.
+    Of a label inside another one the larger counts, but one for the whole column, as that of a suppressed row, is none.
     """
-    low, high = cover.ends()
-    ranges = np.unique(np.stack([low, high], axis=1)[(high - low + 1 < size) & (high >= low)], axis=0)
-    together = bool(len(ranges)) and ranges[0, 0] == 0 and ranges[-1, 1] == size - 1
-    if not together or len(ranges) > MOST_CLASSES or (ranges[1:, 0] != ranges[:-1, 1] + 1).any():
+    cover = shown.cover
+    if cover.exact or len(cover) > MOST_LABELS:
         return None
-    return np.repeat(np.arange(len(ranges)), ranges[:, 1] - ranges[:, 0] + 1)
+    lengths = cover.lengths
+    groups, names = np.full(size, -1), list[str]()
+    for entry in np.argsort(-lengths, kind="stable").tolist():
+        if not 0 < lengths[entry] < size:
+            continue
+        _, codes = cover.take(np.array([entry])).written_out()
+        owners = np.unique(groups[codes])
+        if len(owners) > 1 or len(names) > MOST_CLASSES:
+            return None
+        if owners[0] < 0:
+            groups[codes] = len(names)
+            names.append((shown.texts[entry] if entry < len(shown.texts) else None) or f"{lengths[entry]:,} values")
+    if (groups < 0).any() or not 1 < len(names) <= MOST_CLASSES:
+        return None
+    first = np.unique(groups, return_index=True)[1]
+    order = np.argsort(first)
+    return np.argsort(order)[groups], tuple(names[place] for place in order)
 
 
 def _range_labels(texts: tuple[str, ...], groups: Codes) -> tuple[str, ...]:

@@ -90,7 +90,7 @@ def found_again(facts: Facts) -> Section:
         blocks.append(Notice(facts.why_not("before")))
     if found.at("journalist") is None or found.at("journalist", "basis") == NO_POPULATION:
         blocks.append(Notice(facts.why_not("population")))
-    blocks += pictures_of_risk(facts)
+    blocks += [*_column_sets(facts), *_class_sizes(facts, found)]
     blocks += [Paragraph(sentence(note)) for note in found.at("notes") or ()]
     return Section("risk", "Risk of re-identification", tuple(blocks))
 
@@ -100,18 +100,17 @@ def pictures_of_risk(facts: Facts) -> list[Block]:
     found = facts.json("assess")
     if found is None:
         return []
-    if not _sizes(found.at("class_sizes", "histogram")):
-        return [Notice("No row is published, so there is nothing to draw.")]
-    return [*_risk_bars(facts, found), *_class_sizes(facts, found), *_column_sets(facts)]
+    return [*risk_bars(facts), *_column_sets(facts), *_class_sizes(facts, found)]
 
 
 RUNNING = "Running share of"
 RISKS_DRAWN = {"highest": "highest risk of anybody", "average": "average risk"}
 
 
-def _risk_bars(facts: Facts, found: JsonValues) -> list[Block]:
+def risk_bars(facts: Facts) -> list[Block]:
     """Draw the highest and the average risk, but in buckets, where quasi-identifiers are unmodified."""
-    if found.at("form") is not None or found.at("prosecutor", "highest") is None:
+    found = facts.json("assess")
+    if found is None or found.at("form") is not None or found.at("prosecutor", "highest") is None:
         return []
     bars = [
         (name, found.at("before", "prosecutor", key), found.at("prosecutor", key)) for key, name in RISKS_DRAWN.items()
@@ -156,6 +155,8 @@ def _column_sets(facts: Facts) -> list[Block]:
 
 def _class_sizes(facts: Facts, found: JsonValues) -> list[Block]:
     """Draw how large classes are, and who is in small ones."""
+    if not _sizes(found.at("class_sizes", "histogram")):
+        return [Notice("No row is published, so there is nothing to draw.")]
     sides = {}
     if found.at("before") is not None:
         sides["before"] = _sizes(found.at("before", "class_sizes", "histogram"))

@@ -17,6 +17,8 @@ OWN = (
 OTHER = '<circle class="mark" r="7"/>'
 # From so many times the smallest on, risks are laid out by their logarithm.
 WIDE = 20
+# Below so many times the smallest, an axis of powers of ten alone would have hardly any marks.
+FEW_POWERS = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,12 +122,14 @@ def ticks(low: float, high: float, *, log: bool = False) -> list[float]:
 
     >>> ticks(0.0, 1.0)
     [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
-    >>> ticks(0.001, 0.5, log=True)
-    [0.001, 0.01, 0.1]
+    >>> ticks(0.001, 0.5, log=True), ticks(0.01, 0.3, log=True)
+    ([0.001, 0.01, 0.1], [0.01, 0.02, 0.05, 0.1, 0.2])
     """
     if log:
-        powers = range(math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9) + 1)
-        return [10.0**power for power in powers]
+        powers = range(math.floor(math.log10(low)), math.floor(math.log10(high) + 1e-9) + 1)
+        digits = (1, 2, 5) if high < FEW_POWERS * low else (1,)
+        found = [digit * 10.0**power for power in powers for digit in digits]
+        return [each for each in found if low * (1 - 1e-9) <= each <= high * (1 + 1e-9)]
     if high <= low:
         return [low]
     rough = (high - low) / 5

@@ -26,9 +26,9 @@ DRAWN = 3
 DISTANCES = "distances"
 """Under this name a session keeps how far a release is from the original."""
 ORDERS = {
-    "release": "all groups, as they are published",
-    "smallest": "the smallest groups first",
-    "suppressed": "only rows that are left out",
+    "release": "all classes, as they are published",
+    "smallest": "the smallest classes first",
+    "suppressed": "only suppressed rows",
 }
 
 
@@ -61,22 +61,22 @@ async def draw_rows(screen: Screen) -> None:
     if shown["of"] and not shown["rows"]:  # there are fewer rows than in the release of before
         screen.choices[FIRST] = first_of(screen, FIRST, of=shown["of"], step=ROWS)
         shown = await screen.session.ask(class_page, *found, by=order, first=screen.choices[FIRST])
-    word = "bucket" if shown["buckets"] else "group"
+    word = "bucket" if shown["buckets"] else "class"
     least = f"{number(shown['smallest'])} people" if shown["people"] else plural(shown["smallest"], "row")
-    parts.say(
-        f"{plural(shown['classes'], word)}; the smallest has {least}; {plural(shown['suppressed'], 'row')} left out."
-    )
+    words = (word, "buckets" if shown["buckets"] else "classes")
+    gone = plural(shown["suppressed"], "row")
+    parts.say(f"{plural(shown['classes'], *words)}; the smallest has {least}; {gone} suppressed.")
     if shown["buckets"]:
         parts.say("Values are published by bucket. Which of them belong together inside a bucket is hidden.")
     if not shown["rows"]:
-        parts.say("No row is left out.")
+        parts.say("No row is suppressed.")
         return
     parts.html(rows_html(shown, word=word), classes="cells")
     pages(screen, FIRST, of=shown["of"], step=ROWS)
 
 
 def rows_html(shown: dict[str, Any], *, word: str) -> str:
-    """Return a page of rows as a table: groups are shaded in turn, and what is left out says so.
+    """Return a page of rows as a table: classes are shaded in turn, and a suppressed row says so.
 
     A column that is published under its name has one cell a row, with what becomes of it.
     """
@@ -96,7 +96,7 @@ def rows_html(shown: dict[str, Any], *, word: str) -> str:
             before if left_out or name not in after_of else fold_set(arrow(before, row["after"][after_of[name]]))
             for name, before in zip(shown["before"], row["before"], strict=True)
         ]
-        group = "left out" if left_out else number(row["class"])
+        group = "suppressed" if left_out else number(row["class"])
         size = "–" if left_out else number(row["size"])
         rows.append([group, size, *people, *cells, *(row["after"][place] for place in apart)])
     caption = f"Published rows by {word}" if shown["buckets"] else f"Rows before → after, by {word}"
@@ -128,16 +128,12 @@ def draw_most_changed(screen: Screen, made: dict[str, Any]) -> None:
 
 
 def _fill(screen: Screen, place: Element, task: Any, *arguments: Any) -> None:
-    """Draw a picture, or sentences, in their place once the worker has them."""
+    """Draw a picture, or sentences, in their place: at once if they were there before, else once the worker has them."""
+    _, files, *column = arguments
+    about = (task.__name__, str(files["table"]), *column)
+    kept: dict[Any, str | list[str]] = screen.choices.setdefault("filled", {})
 
-    async def fill() -> None:
-        found: str | list[str] | TaskError
-        try:
-            found = await screen.session.ask(task, *arguments)
-        except TaskError as error:
-            found = error
-        if place.is_deleted:  # the step was drawn anew meanwhile
-            return
+    def show(found: str | list[str] | TaskError) -> None:
         place.clear()
         with place:
             match found:
@@ -148,6 +144,18 @@ def _fill(screen: Screen, place: Element, task: Any, *arguments: Any) -> None:
                 case _:
                     draw_list(found)
 
+    async def fill() -> None:
+        found: str | list[str] | TaskError
+        try:
+            found = kept[about] = await screen.session.ask(task, *arguments)
+        except TaskError as error:
+            found = error
+        if not place.is_deleted:  # the step may be drawn anew meanwhile
+            show(found)
+
+    if about in kept:
+        show(kept[about])
+        return
     with place:
         parts.say("drawing …", kind="hint")
     ui.timer(0.01, fill, once=True)

@@ -86,7 +86,7 @@ def _draw_sentences(figures: Any) -> None:
 
 
 def _draw_pictures(pictures: Sequence[Picture]) -> None:
-    with parts.tag("div", classes="pictures", id="risk-pictures"):
+    with parts.tag("div", classes="pictures risks", id="risk-pictures"):
         for place, each in enumerate(pictures):
             parts.picture(inline_svg(each, name=f"risk-{place}"), caption=each.caption)
 

@@ -68,7 +68,15 @@ def _draw_column(desk: Desk, policy: Policy, files: Files, column: str) -> str:
     shown = view_of(given.tables, schema, domains=domains, hierarchies=hierarchies)
     shares = shares_of(original, shown)[column]
     notes = [] if shares.exact else [SPREAD]
-    return draw_shares(column, shares.labels, before=shares.before, after=shares.after, notes=notes)
+    return draw_shares(
+        column,
+        shares.labels,
+        before=shares.before,
+        after=shares.after,
+        notes=notes,
+        edges=shares.edges,
+        dates=shares.dates,
+    )
 
 
 def all_distances(desk: Desk, policy: Policy, files: dict[str, Any]) -> dict[str, Any]:

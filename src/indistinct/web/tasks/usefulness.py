@@ -1,6 +1,7 @@
 """What a release can still answer: how wide its values are on average, one query, and the analyses of the policy."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from indistinct.tables import open_table
 from indistinct.tables.domain import Kind, kind_of
 from indistinct.view.value import ShownColumn, View
 from indistinct.web.tasks.published import Files, published_files
+from indistinct.web.tasks.tables import stamp_of
 from indistinct.web.worker import Desk
 
 MONTH, YEAR = 30.44, 365.25
@@ -27,7 +29,13 @@ MONTH, YEAR = 30.44, 365.25
 
 
 def answerable(desk: Desk, policy: Policy, files: Files) -> list[str]:
-    """Return in sentences what the release can still answer."""
+    """Return in sentences what the release can still answer; it is found once for a release."""
+    about = ("answerable", stamp_of(Path(files["table"]), policy.input.reading), repr(policy.analysis))
+    said: list[str] = desk.keep(about, lambda: _answerable(desk, policy, files), most=1)
+    return said
+
+
+def _answerable(desk: Desk, policy: Policy, files: Files) -> list[str]:
     given = published_files(desk, policy, files)
     said = []
     if given.buckets is None:
