@@ -1,5 +1,6 @@
 """The step explore of the page: its points are those of the lattice, and its rows those of the published file."""
 
+import re
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +28,7 @@ from indistinct.web.tasks.classes import class_page
 from indistinct.web.tasks.exploring import compare_grid, explore_all, explored_job, plain_trials, scope_style
 from indistinct.web.tasks.published import all_distances, column_picture
 from indistinct.web.tasks.searching import search
+from indistinct.web.tasks.usefulness import answerable
 from indistinct.web.worker import Desk, TaskError
 
 QUASI = ("age", "sex", "zipcode")
@@ -178,6 +180,19 @@ def test_columns_and_distances_are_drawn_for_classes_and_buckets(policy, tmp_pat
     found = all_distances(Desk(), job, files)
     assert [each["column"] for each in found["columns"]] == [*QUASI, "disease"]
     assert found["picture"].startswith("<svg")
+
+
+@pytest.mark.parametrize("algorithm", ["mondrian", "anatomy:l=2"])
+def test_what_can_still_be_answered_is_said_in_sentences(policy, tmp_path, algorithm):
+    job, files = released(policy, algorithm, tmp_path)
+    said = answerable(Desk(), job, files)
+    assert said
+    assert all(each.endswith((".", "?")) for each in said)
+    asked = [each for each in said if each.startswith("How many rows")]
+    for each in asked:
+        numbers = [int(n.replace(",", "")) for n in re.findall(r"[0-9][0-9,]*", each.partition("?")[2])]
+        assert numbers[0] <= numbers[-1] <= numbers[min(1, len(numbers) - 2)], "the bounds contain the truth"
+    assert bool(asked) or algorithm != "mondrian"
 
 
 def test_a_grid_says_what_each_release_would_be(policy):

@@ -128,7 +128,7 @@ def draw_most_changed(screen: Screen, made: dict[str, Any]) -> None:
 
 
 def _fill(screen: Screen, place: Element, task: Any, *arguments: Any) -> None:
-    """Draw a picture, or sentences, in their place: at once if they were there before, else once the worker has them."""
+    """Draw a picture, or sentences, in their place: at once if they were found before, else once they are."""
     _, files, *column = arguments
     about = (task.__name__, str(files["table"]), *column)
     kept: dict[Any, str | list[str]] = screen.choices.setdefault("filled", {})
