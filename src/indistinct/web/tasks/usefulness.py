@@ -1,5 +1,6 @@
 """What a release can still answer: how wide its values are on average, one query, and the analyses of the policy."""
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -54,10 +55,10 @@ def width_in_words(view: View, name: str) -> str:
     if column.positions is None:
         mean = float(np.average(column.sizes[codes], weights=counts))
         return f"as one of {number(float(f'{mean:.2g}'))} of {plural(len(column.domain), 'value')}"
-    mean = _mean_width(column, codes, counts)
-    if mean is None:
+    width = _mean_width(column, codes, counts)
+    if width is None:
         return ""
-    return f"within {_days_in_words(mean) if column.kind is Kind.DATE else number(_rounded(mean))}"
+    return f"within {_days_in_words(width) if column.kind is Kind.DATE else number(_rounded(width))}"
 
 
 def _mean_width(column: ShownColumn, codes: Codes, counts: Codes) -> float | None:
@@ -97,11 +98,12 @@ def _example(given: Published, quasi: Sequence[str]) -> list[str]:
         (truth,) = [answer(rows_of_original(data, given.schema, [parsed]), parsed) for parsed in [parse_query(sql)]]
     except (IndistinctError, MissingExtraError):
         return []
-    if told.value is None or told.low is None or told.high is None or truth.value is None:
+    counts = told.value, told.low, told.high, truth.value
+    value, low, high, true = (float(each) if isinstance(each, int | float) else math.nan for each in counts)
+    if not math.isfinite(value + low + high + true):
         return []
-    between = f"between {number(told.low)} and {number(told.high)}, about {number(round(float(told.value)))}"
-    found = number(told.low) if told.exact else between
-    return [f"How many rows have {words}? The release says {found}; the table has {number(truth.value)}."]
+    found = number(low) if told.exact else f"between {number(low)} and {number(high)}, about {number(round(value))}"
+    return [f"How many rows have {words}? The release says {found}; the table has {number(true)}."]
 
 
 def _analyses(given: Published, policy: Policy) -> list[str]:
