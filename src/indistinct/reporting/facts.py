@@ -216,9 +216,9 @@ def _add_distances(found: _Gathering) -> tuple[Distributions | None, Mapping[str
 def _add_column_sets(found: _Gathering) -> None:
     """Add how many rows are unique on sets of columns before and after."""
     given = found.subject.published
-    sets = found.attempt("column_sets", lambda: column_set_facts(given), needs=_needs_original(found))
+    sets = found.attempt("unique_on_columns", lambda: column_set_facts(given), needs=_needs_original(found))
     if sets is not None:
-        found.add("column_sets", sets)
+        found.add("unique_on_columns", sets)
 
 
 def _needs_original(found: _Gathering) -> str | None:

@@ -134,7 +134,7 @@ def _before_after(before: float | None, after: float) -> str:
 
 def _column_sets(facts: Facts) -> list[Block]:
     """Draw how many rows are unique on sets of columns, where the original is known."""
-    found = facts.json("column_sets")
+    found = facts.json("unique_on_columns")
     sets = [] if found is None else found.at("sets")
     if found is None or not sets:
         return []

@@ -139,5 +139,5 @@ def test_the_report_says_the_verdict_and_the_risk_first_and_its_digests_last(pat
         assert anchors[0] == "verdict"
         assert anchors[-2:] == ["identity", "glossary"]
         assert any(block.__class__.__name__ == "Picture" for block in report.content.sections[0].blocks)
-        assert ("column_sets" in report.content.documents) == (edition == "internal" and "distributions" in
+        assert ("unique_on_columns" in report.content.documents) == (edition == "internal" and "distributions" in
                                                                report.content.documents)  # fmt: skip

@@ -54,7 +54,7 @@ def assess_release(desk: Desk, policy: Policy, files: Files, *, population_size:
         documents["membership"] = JsonValues("membership", found_members)
     reasons = {"population": NO_POPULATION, "membership": why}
     with suppress(IndistinctError):
-        documents["column_sets"] = JsonValues("column_sets", column_set_facts(given))
+        documents["unique_on_columns"] = JsonValues("unique_on_columns", column_set_facts(given))
     facts = Facts(Subject(given, policy), documents, reasons, membership=members)
     return {
         "found": found,
