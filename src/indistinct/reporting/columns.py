@@ -1,6 +1,6 @@
 """What became of each column: its role, how it was recoded, how many values it had and has, and its distribution."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -272,7 +272,7 @@ def _group_values(domain: Domain, shares: Codes, shown: ShownColumn) -> _Groups:
     size, missing = len(texts), int(domain.missing)
     if size <= MOST_BARS:
         return _Groups(np.arange(size), texts)
-    published = _published_labels(shown, size)
+    published = _published_labels(shown, texts)
     if published is not None:
         groups, labels = published
         return _Groups(groups, _range_labels(texts, groups) if domain.ordered else labels)
@@ -288,12 +288,12 @@ def _group_values(domain: Domain, shares: Codes, shown: ShownColumn) -> _Groups:
     return _Groups(groups, (*(texts[place] for place in order), f"{size - MOST_BARS + 1:,} others"))
 
 
-def _published_labels(shown: ShownColumn, size: int) -> tuple[Codes, tuple[str, ...]] | None:
+def _published_labels(shown: ShownColumn, texts: Sequence[str]) -> tuple[Codes, tuple[str, ...]] | None:
     """Return the published label of each value, where few labels without overlap hold all values; else None.
 
     Of a label inside another one the larger counts, but one for the whole column, as that of a suppressed row, is none.
     """
-    cover = shown.cover
+    cover, size = shown.cover, len(texts)
     if cover.exact or len(cover) > MOST_LABELS:
         return None
     lengths = cover.lengths
@@ -307,12 +307,26 @@ def _published_labels(shown: ShownColumn, size: int) -> tuple[Codes, tuple[str, 
             return None
         if owners[0] < 0:
             groups[codes] = len(names)
-            names.append((shown.texts[entry] if entry < len(shown.texts) else None) or f"{lengths[entry]:,} values")
+            names.append(_label_of([texts[code] for code in codes.tolist()]))
     if (groups < 0).any() or not 1 < len(names) <= MOST_CLASSES:
         return None
     first = np.unique(groups, return_index=True)[1]
     order = np.argsort(first)
     return np.argsort(order)[groups], tuple(names[place] for place in order)
+
+
+def _label_of(members: Sequence[str]) -> str:
+    """Return what values of a label are called: by what all begin with, or by the first of them.
+
+    >>> _label_of(["17135", "17184"]), _label_of(["flu", "cold", "HIV"]), _label_of(["flu"])
+    ('171… (2 values)', 'flu and 2 others', 'flu')
+    """
+    if len(members) == 1:
+        return members[0]
+    low, high = min(members), max(members)  # what these two begin with, all others do
+    same = [one == other for one, other in zip(low, high, strict=False)]
+    start = low[: [*same, False].index(False)]
+    return f"{start}… ({len(members):,} values)" if start else f"{members[0]} and {len(members) - 1:,} others"
 
 
 def _range_labels(texts: tuple[str, ...], groups: Codes) -> tuple[str, ...]:

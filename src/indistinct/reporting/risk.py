@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 
 from indistinct.document.blocks import Block, JsonValues, Notice, Paragraph, Picture, Section, grid, sentence
-from indistinct.drawing.class_sizes import draw_class_sizes, draw_cumulative
-from indistinct.drawing.risks import draw_column_sets, draw_risks
+from indistinct.drawing.class_sizes import draw_class_sizes, draw_column_sets, draw_cumulative, draw_risks
 from indistinct.evaluation.assess.assess_document import (
     compatible_blocks,
     membership_grid,

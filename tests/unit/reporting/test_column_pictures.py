@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.drawing.risks import draw_column_sets, draw_risks
+from indistinct.drawing.class_sizes import draw_column_sets, draw_risks
 from indistinct.drawing.shares import draw_shares
 from indistinct.frequencies.encode import encode_column
 from indistinct.reporting.column_sets import column_set_facts

@@ -25,6 +25,7 @@ from indistinct.web.steps.verdict_box import draw_verdict, link_to_release, rele
 from indistinct.web.tasks.exploring import LEFT_OUT, ShownSolution, Solutions, arrow, key_of_solutions
 
 PLACE, EXPERT = "solution-place", "expert"
+TITLE = "From safer to finer"
 NOTHING_BETWEEN = "There is nothing between safer and finer for this release: change what must hold, or search anew."
 SPEAK = "it.setAttribute('aria-valuetext', JSON.parse(it.dataset.words)[it.value]);"
 MOVED = f"(e) => {{ const it = e.target; {SPEAK} emit(it.value); }}"
@@ -46,7 +47,7 @@ async def draw(screen: Screen) -> None:
                 panel = _draw_solutions(screen, found)
             else:
                 panel = None
-                parts.heading("From safer to finer")
+                parts.heading(TITLE)
                 parts.say(NOTHING_BETWEEN if fresh else "Other solutions are being found.")
         with parts.tag("div", id="columns"):
             parts.heading("Your release, column by column")
@@ -84,7 +85,7 @@ async def _draw_expert(screen: Screen) -> None:
 
 def _draw_solutions(screen: Screen, found: Solutions) -> Callable[[], None]:
     """Draw the picture with a slider under it; return what draws the solution that is looked at, which follows them."""
-    of, title = len(found.solutions), "From safer to finer"
+    of, title = len(found.solutions), TITLE
     place = place_looked_at(screen.choices, found)
     parts.heading(title)
     parts.say("Each point is a release that was already found. Move the slider, or pick a point, and look below.",

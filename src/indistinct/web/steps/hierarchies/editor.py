@@ -1,6 +1,7 @@
 """The editor of a tree: on each level, members are ticked or dragged into groups; groups are renamed and removed."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from nicegui.element import Element
 
@@ -117,7 +118,7 @@ class _Editor:
         for place, group in enumerate(groups):
             name, label = f"group-{place}", group.label
             with parts.tag("fieldset", classes="group") as box:
-                self._take_dropped(box, lambda one, to=label: put(rows, [one], level=level, group=to))
+                self._take_dropped(box, partial(self._put_one, label))
                 parts.tag("legend", f"{_spell_label(label)} ({len(group.members):,})")
                 with parts.tag("div", classes="group-name"):
                     self.screen.field(
@@ -136,6 +137,9 @@ class _Editor:
                         label=f"Remove group {_spell_label(label)}",
                     )
                 self._draw_members(group.members, name=f"member-{place}")
+
+    def _put_one(self, group: str, member: str) -> Rows:
+        return put(self.rows, [member], level=self.level, group=group)
 
     def _take_dropped(self, box: Element, edit: Callable[[str], Rows]) -> None:
         """Let a member be dragged into a box; ticks and buttons do the same from the keyboard."""
