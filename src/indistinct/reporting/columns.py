@@ -308,7 +308,10 @@ def _published_labels(shown: ShownColumn, texts: Sequence[str]) -> tuple[Codes, 
         if owners[0] < 0:
             groups[codes] = len(names)
             names.append(_label_of([texts[code] for code in codes.tolist()]))
-    if (groups < 0).any() or not 1 < len(names) <= MOST_CLASSES:
+    if (groups < 0).any():  # values whose rows are all suppressed
+        names.append(_label_of([texts[code] for code in np.flatnonzero(groups < 0).tolist()]))
+        groups[groups < 0] = len(names) - 1
+    if not 1 < len(names) <= MOST_CLASSES:
         return None
     first = np.unique(groups, return_index=True)[1]
     order = np.argsort(first)

@@ -76,6 +76,21 @@ def test_labels_that_do_not_overlap_are_the_bars(patients):
     assert found.after == pytest.approx(found.before), "every row is published"
 
 
+def test_values_whose_rows_are_all_suppressed_have_a_bar_beside_published_labels():
+    zips = [f"0{place % 9}{place % 7}" for place in range(120)] + [f"1{place % 9}{place % 7}" for place in range(120)]
+    table = pa.table({"zip": [*zips, "999"], "disease": ["flu", "cold", "HIV"] * 80 + ["flu"]})
+    schema = ind.Schema(quasi=["zip"], sensitive=["disease"])
+    levels = {"zip": ind.Hierarchy.masking()}
+    release = ind.anonymize(table, schema, model="k-anonymity:k=20", algorithm="optimal", hierarchies=levels,
+                            suppression=0.1, levels={"zip": [2, 2]})  # fmt: skip
+    given = ind.published(release, original=table)
+    found = shares_of(given.values_of_original("a test"), given.view("a test"))["zip"]
+    assert found.labels[-1] == "999"
+    assert len(found.labels) == 3
+    assert found.after[-1] == 0.0
+    assert found.before[-1] == pytest.approx(1 / 241)
+
+
 def test_rows_that_columns_single_out_are_those_counted_by_hand(patients):
     given = released(patients, "mondrian")
     found = column_set_facts(given)

@@ -216,6 +216,14 @@ def test_what_stewards_type_is_a_number_or_an_error():
         sizes_of(" , ")
 
 
+@pytest.mark.parametrize(("own", "anchor"), [(0, "start"), (1, "end")])
+def test_the_name_of_the_release_stays_inside_its_picture(own, anchor):
+    spots = [Spot(risk, 1 - risk, str(risk), "words", own=place == own) for place, risk in enumerate((0.05, 0.5))]
+    drawn = draw_front(spots, [], cost="detail lost", share=True)
+    assert re.search(f'text-anchor="{anchor}">your release', drawn)
+    assert drawn.count("your release") == 1
+
+
 def test_a_solution_is_told_in_words(explored):
     found = explored.lattice
     top = found.node(found.heights)
