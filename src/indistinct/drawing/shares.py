@@ -1,17 +1,49 @@
-"""Bars of a column's distribution before and after: what a recoding made of it."""
+"""A column's distribution before and after: what a recoding made of it, as bars of values or as a histogram."""
 
 from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from indistinct.drawing.charts import COLOURS, altair, draw
+from indistinct.figures import percent
 
-WIDTH, BAR, LONGEST = 280, 9, 26
+if TYPE_CHECKING:
+    import altair as alt
+
+WIDTH, BAR, LONGEST, HEIGHT = 280, 9, 26, 150
 NAMES = ("before", "after")
+YEARS = 5 * 365
+"""Days from which on an axis of dates shows years alone."""
+SHORT = "abs(datum.value) >= 10000 ? format(datum.value, '~s') : format(datum.value, '~g')"
 
 
 def draw_shares(
-    column: str, labels: Sequence[str], *, before: Sequence[float], after: Sequence[float], notes: Sequence[str] = ()
+    column: str,
+    labels: Sequence[str],
+    *,
+    before: Sequence[float],
+    after: Sequence[float],
+    notes: Sequence[str] = (),
+    edges: Sequence[float] = (),
+    dates: bool = False,
 ) -> str:
-    """Return the share of every group of values before and after, side by side, as an SVG document."""
+    """Return the share of every group of values before and after, as an SVG document.
+
+    With `edges` the last groups are bars of equal width on a line of numbers or of `dates`, in days since 1970; a group
+    before them is what is missing.
+    """
+    if not edges:
+        return draw(_bars(labels, before, after), title=column, notes=notes, legend=NAMES)
+    apart = len(labels) - len(edges) + 1
+    missing = [f"{labels[0]}: {percent(before[0])} before, {percent(after[0])} after"] if apart else []
+    chart = _histogram(edges, before[apart:], after[apart:], dates=dates)
+    return draw(chart, title=column, notes=[*missing, *notes], legend=NAMES)
+
+
+def _bars(labels: Sequence[str], before: Sequence[float], after: Sequence[float]) -> "alt.Chart":
+    """Return the bars of groups, side by side."""
     alt = altair()
     # Two long labels may begin alike, so that each has its place in front of it.
     keys = [f"{place:03d}{label}" for place, label in enumerate(labels)]
@@ -21,7 +53,7 @@ def draw_shares(
         for key, share in zip(keys, shares, strict=True)
     ]
     shown = f"length(datum.label) > {LONGEST + 3} ? slice(datum.label, 3, {LONGEST + 3}) + '…' : slice(datum.label, 3)"
-    chart = (
+    return (
         alt.Chart(alt.Data(values=bars), width=WIDTH, height=max(60, 2.6 * BAR * len(keys)))
         .mark_bar()
         .encode(
@@ -31,4 +63,42 @@ def draw_shares(
             color=alt.Color("side:N", sort=list(NAMES)).scale(domain=list(NAMES), range=[COLOURS[1], COLOURS[0]]),
         )
     )
-    return draw(chart, title=column, notes=notes, legend=NAMES)
+
+
+def _histogram(
+    edges: Sequence[float], before: Sequence[float], after: Sequence[float], *, dates: bool
+) -> "alt.LayerChart":
+    """Return a histogram: filled bars before, and the outline of those after over them."""
+    alt = altair()
+    places = [_milliseconds(edge) if dates else edge for edge in edges]
+    kind = "T" if dates else "Q"
+    x: dict[str, Any] = {"title": None}
+    scale = alt.Scale(type="utc" if dates else "linear", domain=[places[0], places[-1]], nice=False)
+    spell = "%b %Y" if edges[-1] - edges[0] < YEARS else "%Y"
+    axis = alt.Axis(tickCount=4, labelOverlap=True, format=spell) if dates else alt.Axis(tickCount=6, labelExpr=SHORT)
+    bars = [
+        {"low": low, "high": high, "share": share, "side": NAMES[0], "nothing": 0}
+        for (low, high), share in zip(pairwise(places), before, strict=True)
+    ]
+    steps = [{"at": places[0], "share": 0.0}]
+    for (low, high), share in zip(pairwise(places), after, strict=True):
+        steps += [{"at": low, "share": share}, {"at": high, "share": share}]
+    steps.append({"at": places[-1], "share": 0.0})
+    line = [{**step, "side": NAMES[1], "order": place} for place, step in enumerate(steps)]
+    colour = alt.Color("side:N", sort=list(NAMES)).scale(domain=list(NAMES), range=[COLOURS[1], COLOURS[0]])
+    y = alt.Y("share:Q", title="share of rows").axis(format="%", tickCount=4)
+    filled = (
+        alt.Chart(alt.Data(values=bars))
+        .mark_bar(stroke="white", strokeWidth=0.6, opacity=0.75)
+        .encode(x=alt.X(f"low:{kind}", scale=scale, axis=axis, **x), x2="high", y=y, y2="nothing:Q", color=colour)
+    )
+    outline = (
+        alt.Chart(alt.Data(values=line))
+        .mark_line(strokeWidth=2)
+        .encode(x=alt.X(f"at:{kind}", scale=scale, axis=axis, **x), y=y, order="order:Q", color=colour)
+    )
+    return alt.layer(filled, outline).properties(width=WIDTH, height=HEIGHT)
+
+
+def _milliseconds(days: float) -> int:
+    return int(np.datetime64(int(days), "D").astype("datetime64[ms]").astype(np.int64))

@@ -244,10 +244,11 @@ def _words_of_attack(line: Line) -> str:
         )
     if line.attack is None:
         return "an attack that was tried beats chance"
-    by = f"the attack {line.attack} beats chance"
-    if "beyond_chance" in line.numbers:
-        by += f" by at least {percent(line.numbers['beyond_chance'])}"
-    return f"an attacker can {TRIES[line.attack]}: {by}" if line.attack in TRIES else by
+    beyond = line.numbers.get("beyond_chance")
+    by = "beats chance" if beyond is None else f"beats chance by at least {percent(beyond)}"
+    if line.attack not in TRIES:
+        return f"the attack {line.attack} {by}"
+    return f"an attacker can {TRIES[line.attack]}: this {by}"
 
 
 def _columns(line: Line) -> str:

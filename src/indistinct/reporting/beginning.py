@@ -40,6 +40,7 @@ from indistinct.models.words import promise_for_one
 from indistinct.recoding.transformations import parse_transformation
 from indistinct.release.certificate import counted_grid, groups_of, verdict_grid
 from indistinct.reporting.facts import Facts
+from indistinct.reporting.risk import risk_bars
 from indistinct.reporting.subject import Subject, file_name_of
 from indistinct.spelling import spell
 
@@ -70,7 +71,7 @@ def verdict(facts: Facts, *, internal: bool) -> Section:
     if not internal:  # readers have nothing to sign
         signed = [(word, told) for word, told in signed if told]
     terms = [Terms(pairs) for pairs in (_key_figures(facts), tuple(signed)) if pairs]
-    return Section("verdict", "Verdict", (*_open(facts), *terms))
+    return Section("verdict", "Verdict", (*_open(facts), *risk_bars(facts), *terms))
 
 
 def _key_figures(facts: Facts) -> tuple[tuple[str, Cell | None], ...]:

@@ -1,7 +1,8 @@
 """What became of each column: its role, how it was recoded, how many values it had and has, and its distribution."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,12 +20,14 @@ from indistinct.recoding.transformations import parse_transformation
 from indistinct.reporting.subject import Subject
 from indistinct.schema import Role
 from indistinct.tables import open_table
-from indistinct.tables.domain import Domain
+from indistinct.tables.domain import Domain, Kind
 from indistinct.tables.value import ColumnLabels
-from indistinct.view.value import View, unmodified
+from indistinct.view.value import ShownColumn, View, unmodified
 
 MOST_BARS = 12
 """Of a column with more values, close or rare ones share a bar."""
+MOST_CLASSES, MOST_LABELS = 20, 5_000
+"""Labels without overlap that a column is published in, which are its bars, and labels that are looked at for them."""
 MISSING = "missing"
 AS_IT_IS = "unmodified"
 UNKNOWN = "cannot be told without the original"
@@ -32,7 +35,11 @@ UNKNOWN = "cannot be told without the original"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnShares:
-    """The distribution of a column before and after, in few groups; `exact` where no label covers several values."""
+    """The distribution of a column before and after, in few groups; `exact` where no label covers several values.
+
+    Where groups are bars of equal width of numbers or dates (days since 1970), `edges` are their ends, and what is
+    missing is the group before them.
+    """
 
     labels: tuple[str, ...]
     before: tuple[float, ...]
@@ -40,6 +47,8 @@ class ColumnShares:
     exact: bool
     values: tuple[str, ...] = ()
     counts: tuple[tuple[int, int], ...] = ()
+    edges: tuple[float, ...] = ()
+    dates: bool = False
 
 
 def column_facts(subject: Subject, *, assignment: Assignment | None) -> dict[str, dict[str, Any]]:
@@ -224,20 +233,21 @@ def shares_of(columns: Mapping[str, Encoded], shown: View) -> dict[str, ColumnSh
     """Return the distribution of every column before and after; a label is spread evenly over what it covers."""
     whole, found = unmodified(columns), {}
     for name, column in columns.items():
-        size = len(column.domain)
+        size, cover = len(column.domain), shown.columns[name].cover
         before, after = marginal(whole, name, size), marginal(shown, name, size)
-        exact = shown.columns[name].cover.exact
-        groups, labels = _group_values(column.domain, before)
-        sums = [np.bincount(groups, weights=each, minlength=len(labels)) for each in (before, after)]
-        few = exact and size <= MOST_BARS
+        grouped = _group_values(column.domain, before, shown.columns[name])
+        sums = [np.bincount(grouped.of, weights=each, minlength=len(grouped.labels)) for each in (before, after)]
+        few = cover.exact and size <= MOST_BARS
         counts = np.stack([before * whole.rows, after * shown.rows], axis=1).round().astype(int).tolist()
         found[name] = ColumnShares(
-            labels,
+            grouped.labels,
             tuple(sums[0].tolist()),
             tuple(sums[1].tolist()),
-            exact,
+            cover.exact,
             texts_of(column.domain) if few else (),
             tuple(map(tuple, counts)) if few else (),
+            grouped.edges,
+            bool(grouped.edges) and column.domain.kind is Kind.DATE,
         )
     return found
 
@@ -247,23 +257,137 @@ def texts_of(domain: Domain) -> tuple[str, ...]:
     return tuple(MISSING if text is None else text for text in domain.texts())
 
 
-def _group_values(domain: Domain, shares: Codes) -> tuple[Codes, tuple[str, ...]]:
-    """Return the group of each value, and what each group is called."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Groups:
+    """The group of each value, what each group is called, and the ends of bars of equal width."""
+
+    of: Codes
+    labels: tuple[str, ...]
+    edges: tuple[float, ...] = ()
+
+
+def _group_values(domain: Domain, shares: Codes, shown: ShownColumn) -> _Groups:
+    """Return the groups of a column: its values where they are few, the labels that are published, or bars."""
     texts = texts_of(domain)
-    size = len(texts)
+    size, missing = len(texts), int(domain.missing)
     if size <= MOST_BARS:
-        return np.arange(size), texts
+        return _Groups(np.arange(size), texts)
+    published = _published_labels(shown, texts)
+    if published is not None:
+        groups, labels = published
+        return _Groups(groups, _range_labels(texts, groups) if domain.ordered else labels)
     if domain.ordered:
-        middles = np.cumsum(shares) - shares / 2
-        groups = np.minimum(middles * MOST_BARS, MOST_BARS - 1).astype(np.int64)
-        groups[: int(domain.missing)] = -1  # what is missing has no place in a range
-        _, groups = np.unique(groups, return_inverse=True)
-        ends = [np.flatnonzero(groups == group)[[0, -1]] for group in range(int(groups.max()) + 1)]
-        return groups, tuple(texts[low] if low == high else f"{texts[low]} to {texts[high]}" for low, high in ends)
+        if domain.declared:
+            ranks = np.concatenate([np.full(missing, -1), np.arange(size - missing) * MOST_BARS // (size - missing)])
+            _, groups = np.unique(ranks, return_inverse=True)
+            return _Groups(groups, _range_labels(texts, groups))
+        return _bars_of_equal_width(domain, missing)
     groups = np.full(size, MOST_BARS - 1)
     order = np.argsort(-shares, kind="stable")[: MOST_BARS - 1]
     groups[order] = np.arange(MOST_BARS - 1)
-    return groups, (*(texts[place] for place in order), f"{size - MOST_BARS + 1:,} others")
+    return _Groups(groups, (*(texts[place] for place in order), f"{size - MOST_BARS + 1:,} others"))
+
+
+def _published_labels(shown: ShownColumn, texts: Sequence[str]) -> tuple[Codes, tuple[str, ...]] | None:
+    """Return the published label of each value, where few labels without overlap hold all values; else None.
+
+    Of a label inside another one the larger counts, but one for the whole column, as that of a suppressed row, is none.
+    """
+    cover, size = shown.cover, len(texts)
+    if cover.exact or len(cover) > MOST_LABELS:
+        return None
+    lengths = cover.lengths
+    groups, names = np.full(size, -1), list[str]()
+    for entry in np.argsort(-lengths, kind="stable").tolist():
+        if not 0 < lengths[entry] < size:
+            continue
+        _, codes = cover.take(np.array([entry])).written_out()
+        owners = np.unique(groups[codes])
+        if len(owners) > 1 or len(names) > MOST_CLASSES:
+            return None
+        if owners[0] < 0:
+            groups[codes] = len(names)
+            names.append(_label_of([texts[code] for code in codes.tolist()]))
+    if (groups < 0).any():  # values whose rows are all suppressed
+        names.append(_label_of([texts[code] for code in np.flatnonzero(groups < 0).tolist()]))
+        groups[groups < 0] = len(names) - 1
+    if not 1 < len(names) <= MOST_CLASSES:
+        return None
+    first = np.unique(groups, return_index=True)[1]
+    order = np.argsort(first)
+    return np.argsort(order)[groups], tuple(names[place] for place in order)
+
+
+def _label_of(members: Sequence[str]) -> str:
+    """Return what values of a label are called: by what all begin with, or by the first of them.
+
+    >>> _label_of(["17135", "17184"]), _label_of(["flu", "cold", "HIV"]), _label_of(["flu"])
+    ('171… (2 values)', 'flu and 2 others', 'flu')
+    """
+    if len(members) == 1:
+        return members[0]
+    low, high = min(members), max(members)  # what these two begin with, all others do
+    same = [one == other for one, other in zip(low, high, strict=False)]
+    start = low[: [*same, False].index(False)]
+    return f"{start}… ({len(members):,} values)" if start else f"{members[0]} and {len(members) - 1:,} others"
+
+
+def _range_labels(texts: tuple[str, ...], groups: Codes) -> tuple[str, ...]:
+    ends = [np.flatnonzero(groups == group)[[0, -1]] for group in range(int(groups.max()) + 1)]
+    return tuple(texts[low] if low == high else f"{texts[low]} to {texts[high]}" for low, high in ends)
+
+
+def _bars_of_equal_width(domain: Domain, missing: int) -> _Groups:
+    """Return bars of equal width over numbers, or of calendar units over dates; what is missing is the first group."""
+    line = domain.positions().astype(np.float64)
+    line[:missing] = np.nan
+    finite = np.isfinite(line)
+    if not finite.any():
+        return _Groups(np.zeros(len(line), dtype=np.int64), (MISSING,))
+    dates = domain.kind is Kind.DATE
+    low, high = float(line[finite].min()), float(line[finite].max())
+    edges = _edges_of_dates(low, high) if dates else _edges_of_numbers(low, high)
+    apart = int((~finite).any())
+    groups = np.zeros(len(line), dtype=np.int64)
+    groups[finite] = np.searchsorted(edges, line[finite], side="right") - 1 + apart
+    spell = _day if dates else number
+    labels = [f"{spell(one)} to {spell(other)}" for one, other in pairwise(edges.tolist())]
+    return _Groups(groups, (*([MISSING] * apart), *labels), tuple(edges.tolist()))
+
+
+def _edges_of_numbers(low: float, high: float) -> Codes:
+    """Return the ends of bars whose width people use: 1, 2 or 5 times a power of ten.
+
+    >>> _edges_of_numbers(3.0, 38.0).tolist()
+    [0.0, 5.0, 10.0, 15.0, 20.0, 25.0, 30.0, 35.0, 40.0]
+    """
+    rough = (high - low) / MOST_BARS
+    power = 10.0 ** np.floor(np.log10(rough)) if rough > 0 else 1.0
+    step = next((each * power for each in (1, 2, 5, 10) if each * power >= rough * 0.999), 1.0)
+    return np.arange(np.floor(low / step), np.floor(high / step) + 2) * step
+
+
+MONTHS = (1, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 12_000, 120_000)
+
+
+def _edges_of_dates(low: float, high: float) -> Codes:
+    """Return the ends of days, weeks, months, quarters or years, in days since 1970.
+
+    >>> [_day(each) for each in _edges_of_dates(19_000.0, 19_500.0)][:2]
+    ['2022-01-01', '2022-04-01']
+    """
+    rough = (high - low) / MOST_BARS
+    if rough <= 7:
+        step = 1.0 if rough <= 1 else 7.0
+        return np.arange(np.floor(low / step), np.floor(high / step) + 2) * step
+    step = next((each for each in MONTHS if each * 30 >= rough), MONTHS[-1])
+    first, last = (np.datetime64(int(np.floor(day)), "D").astype("datetime64[M]").astype(int) for day in (low, high))
+    months = np.arange(first // step, last // step + 2) * step
+    return months.astype("datetime64[M]").astype("datetime64[D]").astype(np.float64)
+
+
+def _day(days: float) -> str:
+    return str(np.datetime64(int(days), "D"))
 
 
 def suppression_facts(

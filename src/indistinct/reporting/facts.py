@@ -23,6 +23,7 @@ from indistinct.evaluation.verify import verify
 from indistinct.metrics import Measurements
 from indistinct.recoding.outputs import Assignment
 from indistinct.release.certificate import Certificate
+from indistinct.reporting.column_sets import column_set_facts
 from indistinct.reporting.columns import ColumnShares, column_facts, shares_of, suppression_facts
 from indistinct.reporting.subject import Subject
 
@@ -126,6 +127,7 @@ def gather(subject: Subject, *, internal: bool = True) -> Facts:
         found.add("suppression", suppression_facts(subject, assignment=None, shares={}))
         return Facts(subject, found.documents, found.reasons, certificate, verdict=judged)
     distances, shares = _add_distances(found)
+    _add_column_sets(found)
     membership, errors = _add_members(found) or {}, _add_queries(found)
     _add_learning(found)
     pieces = None if subject.release is None else assignment
@@ -209,6 +211,14 @@ def _add_distances(found: _Gathering) -> tuple[Distributions | None, Mapping[str
     if distances is not None:
         found.add("distributions", distances.to_json())
     return distances, shares
+
+
+def _add_column_sets(found: _Gathering) -> None:
+    """Add how many rows are unique on sets of columns before and after."""
+    given = found.subject.published
+    sets = found.attempt("unique_on_columns", lambda: column_set_facts(given), needs=_needs_original(found))
+    if sets is not None:
+        found.add("unique_on_columns", sets)
 
 
 def _needs_original(found: _Gathering) -> str | None:

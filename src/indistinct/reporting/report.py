@@ -249,10 +249,8 @@ def _sections(facts: Facts, *, made: str, digest: str | None, internal: bool) ->
     return (
         beginning.verdict(facts, internal=internal),
         beginning.summary(facts),
-        beginning.identity(facts, made=made, policy_digest=digest, internal=internal),
         beginning.purpose(facts, internal=internal),
         beginning.columns(facts, internal=internal),
-        risk.thresholds(facts),
         risk.found_again(facts),
         risk.attributes(facts, internal=internal),
         risk.membership(facts),
@@ -260,7 +258,9 @@ def _sections(facts: Facts, *, made: str, digest: str | None, internal: bool) ->
         utility.suppression(facts, internal=internal),
         utility.utility(facts, internal=internal),
         closing.why(facts, internal=internal),
+        risk.thresholds(facts),
         closing.earlier(facts),
         closing.limits(facts),
+        beginning.identity(facts, made=made, policy_digest=digest, internal=internal),
         closing.glossary(facts),
     )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from indistinct.document.blocks import Block, JsonValues, Notice, Paragraph, Picture, Section, grid, sentence
-from indistinct.drawing.class_sizes import draw_class_sizes, draw_cumulative
+from indistinct.drawing.class_sizes import draw_class_sizes, draw_column_sets, draw_cumulative, draw_risks
 from indistinct.evaluation.assess.assess_document import (
     compatible_blocks,
     membership_grid,
@@ -89,26 +89,84 @@ def found_again(facts: Facts) -> Section:
         blocks.append(Notice(facts.why_not("before")))
     if found.at("journalist") is None or found.at("journalist", "basis") == NO_POPULATION:
         blocks.append(Notice(facts.why_not("population")))
-    blocks += _pictures(facts, found)
+    blocks += [*_column_sets(facts), *_class_sizes(facts, found)]
     blocks += [Paragraph(sentence(note)) for note in found.at("notes") or ()]
     return Section("risk", "Risk of re-identification", tuple(blocks))
 
 
-def _pictures(facts: Facts, found: JsonValues) -> list[Block]:
+def pictures_of_risk(facts: Facts) -> list[Block]:
+    """Return how likely people are found, against the limits of the profile, who is unique, and class sizes."""
+    found = facts.json("assess")
+    if found is None:
+        return []
+    return [*risk_bars(facts), *_column_sets(facts), *_class_sizes(facts, found)]
+
+
+RUNNING = "Running share of"
+RISKS_DRAWN = {"highest": "highest risk of anybody", "average": "average risk"}
+
+
+def risk_bars(facts: Facts) -> list[Block]:
+    """Draw the highest and the average risk, but in buckets, where quasi-identifiers are unmodified."""
+    found = facts.json("assess")
+    if found is None or found.at("form") is not None or found.at("prosecutor", "highest") is None:
+        return []
+    bars = [
+        (name, found.at("before", "prosecutor", key), found.at("prosecutor", key)) for key, name in RISKS_DRAWN.items()
+    ]
+    profile = facts.subject.profile
+    limited = {} if profile is None else {figure: float(limit) for figure, limit, _ in profile.limits}
+    limits = [limited.get(key) for key in RISKS_DRAWN]
+    known = [percent(limit) for limit in limits if limit is not None]
+    line = (
+        f"; the line is the limit of the profile {profile.spec()}, {' and '.join(known)}" if profile and known else ""
+    )
+    words = "; ".join(f"{name} {_before_after(before, after)}" for name, before, after in bars)
+    caption = f"How likely a person is found{line}"
+    return [Picture(caption, f"{caption}. {words[:1].upper()}{words[1:]}.", draw_risks(bars, limits=limits))]
+
+
+def _before_after(before: float | None, after: float) -> str:
+    """Return a share before and after, such as 100 % → 8.33 %."""
+    return percent(after) if before is None else f"{percent(before)} → {percent(after)}"
+
+
+def _column_sets(facts: Facts) -> list[Block]:
+    """Draw how many rows are unique on sets of columns, where the original is known."""
+    found = facts.json("unique_on_columns")
+    sets = [] if found is None else found.at("sets")
+    if found is None or not sets:
+        return []
+    rows = found.at("rows")
+    quasi = list(facts.subject.schema.quasi)
+    bars = [
+        (
+            "all quasi-identifiers" if each["columns"] == quasi and len(quasi) > 1 else " + ".join(each["columns"]),
+            each["before"] / rows,
+            each["after"] / rows,
+        )
+        for each in sets
+    ]
+    caption = f"Rows that are unique on columns that an attacker may know, of {number(rows)}"
+    words = "; ".join(f"{name} {_before_after(before, after)}" for name, before, after in bars)
+    return [Picture(caption, f"{caption}: {words}.", draw_column_sets(bars))]
+
+
+def _class_sizes(facts: Facts, found: JsonValues) -> list[Block]:
+    """Draw how large classes are, and who is in small ones."""
+    if not _sizes(found.at("class_sizes", "histogram")):
+        return [Notice("No row is published, so there is nothing to draw.")]
     sides = {}
     if found.at("before") is not None:
         sides["before"] = _sizes(found.at("before", "class_sizes", "histogram"))
-    published = _sizes(found.at("class_sizes", "histogram"))
-    if not published:
-        return [Notice("No row is published, so there is nothing to draw.")]
-    sides["after" if sides else "release"] = published
+    sides["after" if sides else "release"] = _sizes(found.at("class_sizes", "histogram"))
     told = facts.json("certificate")
     groups = "classes" if found.at("form") is None else "buckets"
     unit, k = str(found.at("unit")), _k(told)
     words = _describe_sizes(sides, k)
     drawn = {
         f"Share of {unit} by the size of their {groups}{'' if k is None else '; the line is k'}": draw_class_sizes,
-        f"Running share of {unit} in {groups} of at most a size": draw_cumulative,
+        f"{RUNNING} {unit} in {groups} of at most a size": draw_cumulative,
     }
     return [
         Picture(caption, f"{caption}. {words}", draw(sides, k=k, groups=groups, unit=unit))

@@ -22,7 +22,7 @@ from indistinct.evaluation.verdict_line import WEAK, Line, words_of
 from indistinct.figures import number, percent
 from indistinct.frequencies.singled_out import is_nearly_unique
 from indistinct.job.policy import Policy
-from indistinct.models import AlphaK, DistinctLDiversity, KAnonymity, TCloseness
+from indistinct.models import AlphaK, DistinctLDiversity, KAnonymity, Model, TCloseness
 from indistinct.models.k_anonymity import sizes_asked, with_size
 from indistinct.models.words import list_names
 from indistinct.parameters import exact
@@ -79,7 +79,13 @@ def find_in_columns(policy: Policy, looked: Inspected, starter: Policy) -> list[
     unprotected = find_unprotected(policy)
     for column in looked["columns"]:
         name, rows = column["name"], looked["rows"]
-        if policy.schema.role(name) not in (Role.SENSITIVE, Role.INSENSITIVE) or name in policy.transformations:
+        role = policy.schema.role(name)
+        pointing = column["points_at"]["quasi" if role is Role.QUASI else "other"]
+        if pointing and role not in (Role.IDENTIFIER, Role.PERSON) and name not in policy.transformations:
+            words = f"{name} holds {pointing}. Published values may name people."
+            found.append(PageFinding(words, "bad", tuple(_drop_columns(policy, [name], looked, starter))))
+            continue
+        if role not in (Role.SENSITIVE, Role.INSENSITIVE) or name in policy.transformations:
             continue
         alone = round(column["unique_share"] * rows)
         if is_nearly_unique(alone, rows):
@@ -93,6 +99,19 @@ def find_in_columns(policy: Policy, looked: Inspected, starter: Policy) -> list[
                 )
             )
     return found
+
+
+def find_against_profile(policy: Policy, asked: Sequence[Model]) -> list[PageFinding]:
+    """Return that smaller classes are asked for than the profile takes, with what settles it.
+
+    `asked` are the models that the profile asks for.
+    """
+    needed, now = max(sizes_asked(asked), default=0), max(sizes_asked(policy.models), default=0)
+    if now >= needed:
+        return []
+    has = f"k = {now} leaves a risk of {percent(1 / now)}" if now else "no class size is asked for"
+    words = f"The profile {policy.about.profile} takes classes of at least {needed}, but {has}."
+    return [PageFinding(words, "warning", tuple(_larger_classes(policy, needed)))]
 
 
 def find_in_names(policy: Policy, looked: Inspected, starter: Policy) -> list[PageFinding]:

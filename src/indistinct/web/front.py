@@ -12,11 +12,15 @@ LEFT, RIGHT, TOP, BOTTOM = 88, 24, 18, 60
 # A star for the release that was published, and a disc for every other solution.
 OWN = (
     '<path class="mark own" d="M0,-13 3.5,-4 13,-4 5.5,1.7 8.3,11 0,5.4 -8.3,11 -5.5,1.7 -13,-4 -3.5,-4Z"/>'
-    '<text x="14" y="-9">your release</text>'
+    '<text x="{}" y="-9" text-anchor="{}">your release</text>'
 )
+# So far from the right edge the name of the release fits beside its star.
+NAME_WIDTH = 120
 OTHER = '<circle class="mark" r="7"/>'
 # From so many times the smallest on, risks are laid out by their logarithm.
 WIDE = 20
+# Below so many times the smallest, an axis of powers of ten alone would have hardly any marks.
+FEW_POWERS = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,12 +124,14 @@ def ticks(low: float, high: float, *, log: bool = False) -> list[float]:
 
     >>> ticks(0.0, 1.0)
     [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
-    >>> ticks(0.001, 0.5, log=True)
-    [0.001, 0.01, 0.1]
+    >>> ticks(0.001, 0.5, log=True), ticks(0.01, 0.3, log=True)
+    ([0.001, 0.01, 0.1], [0.01, 0.02, 0.05, 0.1, 0.2])
     """
     if log:
-        powers = range(math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9) + 1)
-        return [10.0**power for power in powers]
+        powers = range(math.floor(math.log10(low)), math.floor(math.log10(high) + 1e-9) + 1)
+        digits = (1, 2, 5) if high < FEW_POWERS * low else (1,)
+        found = [digit * 10.0**power for power in powers for digit in digits]
+        return [each for each in found if low * (1 - 1e-9) <= each <= high * (1 + 1e-9)]
     if high <= low:
         return [low]
     rough = (high - low) / 5
@@ -138,8 +144,9 @@ def ticks(low: float, high: float, *, log: bool = False) -> list[float]:
 def _spot(spot: Spot, left: float, top: float) -> str:
     pressed = "true" if spot.chosen else "false"
     words = escape(spot.words)
+    own = OWN.format(*((14, "start") if left < WIDTH - NAME_WIDTH else (-14, "end")))
     return (
         f'<g class="spot" role="button" tabindex="0" aria-pressed="{pressed}" data-pick="{escape(spot.value)}" '
         f'aria-label="{words}" transform="translate({left:.1f} {top:.1f})"><title>{words}</title>'
-        f'<circle class="reach" r="15"/>{OWN if spot.own else OTHER}</g>'
+        f'<circle class="reach" r="15"/>{own if spot.own else OTHER}</g>'
     )

@@ -4,6 +4,7 @@ A picture or a table is one piece of markup. What can be picked says so with `da
 tells what was picked, so that a page with many rows stays small.
 """
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 from nicegui.element import Element
 
 from indistinct.document.html import escape
+from indistinct.recoding.labels import written_members
 from indistinct.web import parts
 from indistinct.web.frame import Screen
 
@@ -59,7 +61,31 @@ class Pick:
     disabled: bool = False
 
 
-Entry = str | Pick
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """A long text in a cell, which opens: what it says when it is closed, and the whole text."""
+
+    text: str
+    whole: str
+
+
+Entry = str | Pick | Folded
+SET = re.compile(r"\{[^{}]*\}$")
+MOST_MEMBERS = 4
+"""Members of a set that a cell lists; more are counted."""
+
+
+def fold_set(text: str) -> Entry:
+    """Return a text that ends with a long set as one that opens.
+
+    >>> fold_set("a → {a, b}"), fold_set("a → {a, b, c, d, e}").text
+    ('a → {a, b}', 'a → 5 values')
+    """
+    found = SET.search(text)
+    members = None if found is None else written_members(found[0])
+    if found is None or members is None or len(members) <= MOST_MEMBERS:
+        return text
+    return Folded(f"{text[: found.start()]}{len(members):,} values", found[0])
 
 
 def table_html(
@@ -100,6 +126,9 @@ def _cell(entry: Entry, kind: str, *, tag: str) -> str:
     scope = ' scope="row"' if tag == "th" else ""
     if isinstance(entry, str):
         return f"<{tag}{scope}{kind}>{escape(entry)}</{tag}>"
+    if isinstance(entry, Folded):
+        opened = f"<details><summary>{escape(entry.text)}</summary>{escape(entry.whole)}</details>"
+        return f"<{tag}{scope}{kind}>{opened}</{tag}>"
     label = f' aria-label="{escape(entry.label)}"' if entry.label else ""
     off = " disabled" if entry.disabled else ""
     value = escape(entry.value)

@@ -1,5 +1,6 @@
 """The step explore of the page: its points are those of the lattice, and its rows those of the published file."""
 
+import re
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +28,7 @@ from indistinct.web.tasks.classes import class_page
 from indistinct.web.tasks.exploring import compare_grid, explore_all, explored_job, plain_trials, scope_style
 from indistinct.web.tasks.published import all_distances, column_picture
 from indistinct.web.tasks.searching import search
+from indistinct.web.tasks.usefulness import answerable
 from indistinct.web.worker import Desk, TaskError
 
 QUASI = ("age", "sex", "zipcode")
@@ -143,7 +145,7 @@ def test_rows_that_are_left_out_say_so(policy, explored, tmp_path):
     job, files = released(policy, spell(ChosenNode(node)), tmp_path)
     page = class_page(Desk(), job, files, by="suppressed", rows=5)
     assert page["suppressed"] == explored.lattice.node(node)["suppressed_rows"] > 0
-    assert rows_html(page, word="class").count("left out") == len(page["rows"]) > 0
+    assert rows_html(page, word="class").count("suppressed") == len(page["rows"]) > 0
 
 
 def test_people_are_counted_where_the_schema_tells_them_apart(policy, tmp_path):
@@ -180,6 +182,19 @@ def test_columns_and_distances_are_drawn_for_classes_and_buckets(policy, tmp_pat
     assert found["picture"].startswith("<svg")
 
 
+@pytest.mark.parametrize("algorithm", ["mondrian", "anatomy:l=2"])
+def test_what_can_still_be_answered_is_said_in_sentences(policy, tmp_path, algorithm):
+    job, files = released(policy, algorithm, tmp_path)
+    said = answerable(Desk(), job, files)
+    assert said
+    assert all(each.endswith((".", "?")) for each in said)
+    asked = [each for each in said if each.startswith("How many rows")]
+    for each in asked:
+        numbers = [int(n.replace(",", "")) for n in re.findall(r"[0-9][0-9,]*", each.partition("?")[2])]
+        assert numbers[0] <= numbers[-1] <= numbers[min(1, len(numbers) - 2)], "the bounds contain the truth"
+    assert bool(asked) or algorithm != "mondrian"
+
+
 def test_a_grid_says_what_each_release_would_be(policy):
     grid = compare_grid(Desk(), policy, ["mondrian", "datafly"], [2, 5])
     trials = plain_trials(grid)
@@ -199,6 +214,14 @@ def test_what_stewards_type_is_a_number_or_an_error():
             parse_whole(text, what="it")
     with pytest.raises(TaskError, match="at least one k"):
         sizes_of(" , ")
+
+
+@pytest.mark.parametrize(("own", "anchor"), [(0, "start"), (1, "end")])
+def test_the_name_of_the_release_stays_inside_its_picture(own, anchor):
+    spots = [Spot(risk, 1 - risk, str(risk), "words", own=place == own) for place, risk in enumerate((0.05, 0.5))]
+    drawn = draw_front(spots, [], cost="detail lost", share=True)
+    assert re.search(f'text-anchor="{anchor}">your release', drawn)
+    assert drawn.count("your release") == 1
 
 
 def test_a_solution_is_told_in_words(explored):

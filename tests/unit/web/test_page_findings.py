@@ -33,8 +33,10 @@ from indistinct.web.deciding import (
     with_levels,
     with_role,
 )
-from indistinct.web.findings import find_in_columns, find_in_names, find_in_verdict, with_regions
+from indistinct.web.findings import find_against_profile, find_in_columns, find_in_names, find_in_verdict, with_regions
+from indistinct.web.steps.columns import warn_of_values
 from indistinct.web.steps.explore import with_solution
+from indistinct.web.steps.privacy import models_asked
 from indistinct.web.tasks.exploring import solve
 from indistinct.web.tasks.looking import look, writing_like
 from indistinct.web.tasks.risks import assess_release
@@ -96,6 +98,29 @@ def test_what_matters_and_between_which_levels_goes_with_the_role(looked):
     other = with_role(policy, "zipcode", Role.INSENSITIVE, looked=looked.inspection, starter=looked.starter)
     assert (other.importance.weights, other.levels.columns) == ((), ())
     assert with_levels(with_importance(policy, "zipcode", 1.0), "zipcode", " ") == looked.policy
+
+
+def test_names_that_would_be_published_are_found_and_dropping_them_settles_it(looked):
+    policy = with_role(looked.policy, "name", Role.INSENSITIVE, looked=looked.inspection, starter=looked.starter)
+    finding = next(
+        each for each in find_in_columns(policy, looked.inspection, looked.starter) if each.words.startswith("name ")
+    )
+    assert finding.tone == "bad"
+    [remedy] = finding.remedies
+    assert remedy.policy.schema.role("name") is Role.IDENTIFIER
+    assert warn_of_values(looked.inspection["columns"][0], Role.INSENSITIVE)
+
+
+def test_a_k_that_the_profile_contradicts_is_said_at_once(looked):
+    policy = answer(looked, who="public", shape=LEAST)
+    assert find_against_profile(policy, models_asked(policy, looked.inspection)) == []
+    weaker = replace(policy, models=(KAnonymity(5),))
+    [finding] = find_against_profile(weaker, models_asked(weaker, looked.inspection))
+    assert "at least 12" in finding.words
+    assert "20 %" in finding.words
+    [remedy] = finding.remedies
+    assert remedy.policy.models == (KAnonymity(12),)
+    assert models_asked(replace(weaker, about=replace(weaker.about, profile=None)), looked.inspection) == ()
 
 
 def test_a_column_that_points_at_rows_is_found_and_one_click_settles_it(looked):

@@ -77,6 +77,20 @@ def having(policy, **hierarchies):
     return replace(policy, hierarchies=hierarchies)
 
 
+def test_rare_values_are_joined_by_what_an_outline_offers(policy):
+    rare = ["Oslo"] * 60 + ["Bergen"] * 60 + ["Malmo"] * 3 + ["Lund"] * 3
+    policy.source.write_text("city,disease\n" + "".join(f"{city},flu\n" for city in rare))
+    job = replace(policy, schema=Schema(quasi=["city"], sensitive=["disease"]))
+    about = outline(Desk(), job, ["city"])["city"]
+    assert about.rare == 2
+    assert {row[0]: row[1] for row in about.joined.rows} == {
+        "Oslo": "Oslo", "Bergen": "Bergen", "Malmo": "other", "Lund": "other"
+    }  # fmt: skip
+    few = replace(policy, schema=Schema(quasi=["city"], sensitive=["disease"]))
+    policy.source.write_text("city,disease\n" + "".join(f"{city},flu\n" for city in rare[:120]))
+    assert outline(Desk(), few, ["city"])["city"].joined is None
+
+
 # Trees
 
 

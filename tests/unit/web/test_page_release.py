@@ -128,7 +128,7 @@ def test_the_strip_is_not_green_beside_a_column_that_points_at_everybody(job, tm
     # An attack that was run enters the verdict, in the words of the command line.
     outcome = {"attack": "homogeneity", "succeeds": True, "beyond_chance": 0.5}
     session.keep(ATTACKS, {"found": {"outcomes": [outcome]}}, rests_on=key_of_attacks(session, found))
-    said = "read a sensitive value off a class in which all have the same: the attack homogeneity beats chance"
+    said = "read a sensitive value off a class in which all have the same: this beats chance"
     assert f"FAILED: an attacker can {said} by at least 50 %" in check_release(session, found).sentences
     session.keep(ATTACKS, {"found": {"outcomes": [outcome]}}, rests_on="another release")
     assert "not checked: no attack was tried" in check_release(session, found).sentences

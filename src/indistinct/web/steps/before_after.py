@@ -2,26 +2,33 @@
 
 from typing import Any
 
+from nicegui import ui
+from nicegui.element import Element
+
 from indistinct.figures import number, percent, plural
 from indistinct.job.policy import Policy
 from indistinct.web import parts
+from indistinct.web.blocks import draw_list
 from indistinct.web.frame import Screen
-from indistinct.web.picking import first_of, pages, table_html
+from indistinct.web.picking import first_of, fold_set, pages, table_html
 from indistinct.web.sessions import job_of
 from indistinct.web.standing import RELEASED
 from indistinct.web.steps.verdict_box import NO_RELEASE
 from indistinct.web.tasks.classes import ROWS, class_page
 from indistinct.web.tasks.exploring import arrow
 from indistinct.web.tasks.published import all_distances, column_picture
+from indistinct.web.tasks.usefulness import answerable
 from indistinct.web.worker import TaskError
 
 ORDER, FIRST, COLUMN = "rows-order", "rows-page", "column"
+DRAWN = 3
+"""Columns that are drawn after a search."""
 DISTANCES = "distances"
 """Under this name a session keeps how far a release is from the original."""
 ORDERS = {
-    "release": "all groups, as they are published",
-    "smallest": "the smallest groups first",
-    "suppressed": "only rows that are left out",
+    "release": "all classes, as they are published",
+    "smallest": "the smallest classes first",
+    "suppressed": "only suppressed rows",
 }
 
 
@@ -54,22 +61,22 @@ async def draw_rows(screen: Screen) -> None:
     if shown["of"] and not shown["rows"]:  # there are fewer rows than in the release of before
         screen.choices[FIRST] = first_of(screen, FIRST, of=shown["of"], step=ROWS)
         shown = await screen.session.ask(class_page, *found, by=order, first=screen.choices[FIRST])
-    word = "bucket" if shown["buckets"] else "group"
+    word = "bucket" if shown["buckets"] else "class"
     least = f"{number(shown['smallest'])} people" if shown["people"] else plural(shown["smallest"], "row")
-    parts.say(
-        f"{plural(shown['classes'], word)}; the smallest has {least}; {plural(shown['suppressed'], 'row')} left out."
-    )
+    words = (word, "buckets" if shown["buckets"] else "classes")
+    gone = plural(shown["suppressed"], "row")
+    parts.say(f"{plural(shown['classes'], *words)}; the smallest has {least}; {gone} suppressed.")
     if shown["buckets"]:
         parts.say("Values are published by bucket. Which of them belong together inside a bucket is hidden.")
     if not shown["rows"]:
-        parts.say("No row is left out.")
+        parts.say("No row is suppressed.")
         return
     parts.html(rows_html(shown, word=word), classes="cells")
     pages(screen, FIRST, of=shown["of"], step=ROWS)
 
 
 def rows_html(shown: dict[str, Any], *, word: str) -> str:
-    """Return a page of rows as a table: groups are shaded in turn, and what is left out says so.
+    """Return a page of rows as a table: classes are shaded in turn, and a suppressed row says so.
 
     A column that is published under its name has one cell a row, with what becomes of it.
     """
@@ -86,10 +93,10 @@ def rows_html(shown: dict[str, Any], *, word: str) -> str:
         people = [] if not unit else [number(row["people"]) if row["people"] is not None else "–"]
         left_out = not row["class"]
         cells = [
-            before if left_out or name not in after_of else arrow(before, row["after"][after_of[name]])
+            before if left_out or name not in after_of else fold_set(arrow(before, row["after"][after_of[name]]))
             for name, before in zip(shown["before"], row["before"], strict=True)
         ]
-        group = "left out" if left_out else number(row["class"])
+        group = "suppressed" if left_out else number(row["class"])
         size = "–" if left_out else number(row["size"])
         rows.append([group, size, *people, *cells, *(row["after"][place] for place in apart)])
     caption = f"Published rows by {word}" if shown["buckets"] else f"Rows before → after, by {word}"
@@ -97,8 +104,65 @@ def rows_html(shown: dict[str, Any], *, word: str) -> str:
     return table_html(caption, headings, rows, right=("rows", "people"), marked=marked, above=over)
 
 
-async def draw_column(screen: Screen) -> None:
-    """Draw one column before and after, and how far all of them are from the original if that was computed."""
+def draw_most_changed(screen: Screen, made: dict[str, Any]) -> None:
+    """Draw the columns that lose most before and after, and what the release can still answer; they come by themselves.
+
+    Where no column loses anything, as in buckets, there is nothing to compare.
+    """
+    policy = screen.session.rests_on(RELEASED)
+    losses = sorted(made["column_losses"].items(), key=lambda item: -item[1])[:DRAWN]
+    if policy is None or not losses:
+        return
+    parts.heading("Before and after")
+    with parts.tag("div", classes="pictures three", id="most-changed"):
+        for name, loss in losses:
+            with parts.tag("div", classes="column-picture"):
+                place = parts.tag("div")
+                parts.tag("p", f"{name} loses {percent(loss)} of its detail.", classes="hint")
+            _fill(screen, place, column_picture, policy, made["files"], name)
+    parts.heading("What can still be answered")
+    place = parts.tag("div", id="answerable", aria_live="polite")
+    _fill(screen, place, answerable, policy, made["files"])
+    with parts.tag("p"):
+        parts.link("See each column, and rows, before and after", "/explore#columns")
+
+
+def _fill(screen: Screen, place: Element, task: Any, *arguments: Any) -> None:
+    """Draw a picture, or sentences, in their place: at once if they were found before, else once they are."""
+    _, files, *column = arguments
+    about = (task.__name__, str(files["table"]), *column)
+    kept: dict[Any, str | list[str]] = screen.choices.setdefault("filled", {})
+
+    def show(found: str | list[str] | TaskError) -> None:
+        place.clear()
+        with place:
+            match found:
+                case TaskError():
+                    parts.problem(found)
+                case str():
+                    parts.picture(found)
+                case _:
+                    draw_list(found)
+
+    async def fill() -> None:
+        found: str | list[str] | TaskError
+        try:
+            found = kept[about] = await screen.session.ask(task, *arguments)
+        except TaskError as error:
+            found = error
+        if not place.is_deleted:  # the step may be drawn anew meanwhile
+            show(found)
+
+    if about in kept:
+        show(kept[about])
+        return
+    with place:
+        parts.say("drawing …", kind="hint")
+    ui.timer(0.01, fill, once=True)
+
+
+def draw_column(screen: Screen) -> None:
+    """Draw one column before and after, with a list to choose another one."""
     found = _release(screen)
     if found is None:
         return
@@ -107,10 +171,15 @@ async def draw_column(screen: Screen) -> None:
     column = screen.choices.get(COLUMN, names[0])
     column = column if column in names else names[0]
     screen.choice("Column", names, column, lambda value: screen.choices.__setitem__(COLUMN, value), name=COLUMN)
-    try:
-        parts.picture(await screen.session.ask(column_picture, policy, files, column))
-    except TaskError as error:
-        parts.problem(error, at=COLUMN)
+    _fill(screen, parts.tag("div", classes="column-picture"), column_picture, policy, files, column)
+
+
+def draw_comparison(screen: Screen) -> None:
+    """Draw how far all columns and pairs are from the original, if that was computed."""
+    found = _release(screen)
+    if found is None:
+        return
+    policy, files = found
     parts.heading("All columns and pairs", level=3)
     parts.say("How far the release is from the original, and how columns depend on each other before and after.")
     with parts.tag("div", classes="actions"):

@@ -32,6 +32,8 @@ from indistinct.web.worker import TaskError
 
 SHOWN, MOST_LISTED = 24, 30
 """Columns that are shown together."""
+SAMPLES, LONGEST_SAMPLE = 3, 24
+"""Values of a column that its line shows, and letters of each."""
 USUAL_K = 5
 DOUBT = (
     "Neither name nor values say for certain what these are, or you changed them. In doubt a column counts as known to "
@@ -45,6 +47,8 @@ MEANING = {
     Role.INSENSITIVE: "neither: published as it is",
 }
 
+CALLED = {Role.QUASI: "quasi-identifier"}
+"""How a role is called where its own word is none."""
 # What a list of roles shows; it is narrow.
 SHORT = {
     Role.IDENTIFIER: "points at a person",
@@ -59,9 +63,9 @@ def describe_role(role: Role, *, suggested: bool = False) -> str:
     """Return a role with what it means in a few words.
 
     >>> describe_role(Role.QUASI, suggested=True)
-    'quasi: others may know it (suggested)'
+    'quasi-identifier: others may know it (suggested)'
     """
-    return f"{role}: {SHORT[role]}{' (suggested)' if suggested else ''}"
+    return f"{CALLED.get(role, role)}: {SHORT[role]}{' (suggested)' if suggested else ''}"
 
 
 async def draw(screen: Screen) -> None:
@@ -74,7 +78,9 @@ async def draw(screen: Screen) -> None:
         parts.heading("Who stands out now")
         _standing(screen)
     with parts.details("What the roles mean", screen.choices, name="roles-mean"):
-        parts.table("Roles", ["role", "what it means"], [(str(role), text) for role, text in MEANING.items()])
+        parts.table(
+            "Roles", ["role", "what it means"], [(CALLED.get(role, str(role)), text) for role, text in MEANING.items()]
+        )
     doubtful = [each for each in looked["columns"] if is_doubtful(each, policy)]
     others = [each for each in looked["columns"] if each not in doubtful]
     ordered, ids = [*doubtful, *others], ids_of(names)
@@ -240,7 +246,14 @@ def _line(
             box = parts.button(name, turn, name=f"column-{key}")
             box.classes("unfolds")
             box.props["aria-expanded"] = "true" if name in opened else "false"
-            parts.tag("span", _in_short(column, looked["rows"]), classes="hint short")
+            with parts.tag("div", classes="short"):
+                samples = sample_values(column)
+                if samples:
+                    parts.tag("span", samples, classes="samples")
+                parts.tag("span", _in_short(column, looked["rows"]), classes="hint")
+                warning = warn_of_values(column, role)
+                if warning:
+                    parts.tag("span", warning, classes="badge bad")
             screen.choice(
                 f"Role of {name}",
                 {each.value: describe_role(each, suggested=each is suggested) for each in Role},
@@ -250,15 +263,41 @@ def _line(
                 hidden_label=True,
             )
             if role is not suggested:
-                parts.tag("span", f"suggested: {suggested}", classes="badge")
+                parts.tag("span", f"suggested: {CALLED.get(suggested, suggested)}", classes="badge")
         if name in opened:
             with parts.tag("div", classes="line-body"):
                 places[name] = _column(screen, column, key, role, suggested)
 
 
 def _in_short(column: Mapping[str, Any], rows: int) -> str:
+    """Return the type of a column, how many values it has, and why its role is suggested."""
     missing = f", {percent(column['missing'] / rows)} missing" if column["missing"] else ""
-    return f"{column['type']}, {plural(column['distinct'], 'value')}{missing}"
+    reason = column["reason"]
+    told = f"{column['type']}, {plural(column['distinct'], 'value')}{missing}"
+    return f"{told}. {reason[:1].upper()}{reason[1:]}."
+
+
+def sample_values(column: Mapping[str, Any]) -> str:
+    """Return three values of a column, the most frequent first; long ones are cut.
+
+    >>> sample_values({"frequent": [{"value": "AOK", "rows": 9}, {"value": "TK", "rows": 4}]})
+    'AOK · TK'
+    """
+    texts = [" ".join(str(each["value"]).split()) for each in column["frequent"][:SAMPLES]]
+    return " · ".join(text if len(text) <= LONGEST_SAMPLE else f"{text[:LONGEST_SAMPLE]}…" for text in texts)
+
+
+def warn_of_values(column: Mapping[str, Any], role: Role) -> str:
+    """Return what points at people in the values of a column that is published; nothing where nothing does.
+
+    >>> names = {"points_at": {"quasi": "", "other": "names of people, most of them frequent ones"}}
+    >>> warn_of_values(names, Role.SENSITIVE), warn_of_values(names, Role.IDENTIFIER)
+    ('names of people', '')
+    """
+    if role in (Role.IDENTIFIER, Role.PERSON):
+        return ""
+    found: str = column["points_at"]["quasi" if role is Role.QUASI else "other"]
+    return found.partition(",")[0]
 
 
 def _column(screen: Screen, column: Mapping[str, Any], key: str, role: Role, suggested: Role) -> Any:
@@ -274,7 +313,7 @@ def _column(screen: Screen, column: Mapping[str, Any], key: str, role: Role, sug
         meaning = meaning.replace("published as it is", "published changed, as said below")
     parts.say(f"{meaning.capitalize()}.")
     figure = "" if column["figure"] in column["reason"] else f" ({column['figure']})"
-    parts.say(f"Suggested {suggested}: {column['reason']}{figure}.", kind="hint")
+    parts.say(f"Suggested {CALLED.get(suggested, suggested)}: {column['reason']}{figure}.", kind="hint")
     parts.say(f"{percent(column['unique_share'])} of the rows have a value that is there once.", kind="hint")
     for told in column["findings"]:
         parts.say(f"{told}.", kind="hint")

@@ -5,6 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from nicegui.element import Element
+
 from indistinct.algorithms.full_domain.node import ChosenNode
 from indistinct.algorithms.registry import parse_algorithm
 from indistinct.document.html import escape
@@ -14,15 +16,17 @@ from indistinct.web import parts
 from indistinct.web.following import SOLUTIONS
 from indistinct.web.frame import Screen
 from indistinct.web.front import Spot, draw_front
-from indistinct.web.picking import pickable
+from indistinct.web.picking import fold_set, pickable, table_html
 from indistinct.web.steps.algorithm_grid import draw_grid
-from indistinct.web.steps.before_after import draw_column, draw_rows
+from indistinct.web.steps.before_after import draw_column, draw_comparison, draw_rows
 from indistinct.web.steps.publishing import take_change
 from indistinct.web.steps.solutions import SOME_ROWS, draw_lattice_view
 from indistinct.web.steps.verdict_box import draw_verdict, link_to_release, release_of
 from indistinct.web.tasks.exploring import LEFT_OUT, ShownSolution, Solutions, arrow, key_of_solutions
 
-PLACE, EXPERT, COLUMN = "solution-place", "expert", "one-column"
+PLACE, EXPERT = "solution-place", "expert"
+TITLE = "From safer to finer"
+NOTHING_BETWEEN = "There is nothing between safer and finer for this release: change what must hold, or search anew."
 SPEAK = "it.setAttribute('aria-valuetext', JSON.parse(it.dataset.words)[it.value]);"
 MOVED = f"(e) => {{ const it = e.target; {SPEAK} emit(it.value); }}"
 MOVE = f"{{ const it = document.getElementById('solution-slider'); if (it) {{ it.value = %d; {SPEAK} }} }}"
@@ -37,16 +41,24 @@ async def draw(screen: Screen) -> None:
     draw_verdict(screen, made, short=True)
     found: Solutions | None = screen.session.result(SOLUTIONS)
     fresh = screen.session.is_fresh(SOLUTIONS, key_of_solutions(screen.policy, made))
-    if fresh and found is not None and len(found.solutions) > 1:
-        _draw_solutions(screen, found)
-    elif fresh:
-        parts.say("There is nothing between safer and finer for this release: change what must hold, or search anew.")
+    with parts.tag("div", classes="beside"):
+        with parts.tag("div"):
+            if fresh and found is not None and len(found.solutions) > 1:
+                panel = _draw_solutions(screen, found)
+            else:
+                panel = None
+                parts.heading(TITLE)
+                parts.say(NOTHING_BETWEEN if fresh else "Other solutions are being found.")
+        with parts.tag("div", id="columns"):
+            parts.heading("Your release, column by column")
+            draw_column(screen)
+    if panel is not None:
+        panel()
     with parts.tag("div", classes="actions"):
         link_to_release()
         parts.link("What remains of the risk", "/risk", classes="button")
     parts.heading("Rows before and after")
     await draw_rows(screen)
-    await _unfold(screen, COLUMN, "One column before and after", draw_column)
     await _unfold(screen, EXPERT, "Expert: all levels, the lattice, algorithms side by side", _draw_expert)
 
 
@@ -63,6 +75,7 @@ async def _unfold(screen: Screen, name: str, title: str, draw_it: Callable[[Scre
 
 async def _draw_expert(screen: Screen) -> None:
     await draw_lattice_view(screen)
+    draw_comparison(screen)
     parts.heading("Algorithms and k, side by side", level=3)
     await draw_grid(screen)
 
@@ -70,35 +83,39 @@ async def _draw_expert(screen: Screen) -> None:
 # From safer to finer
 
 
-def _draw_solutions(screen: Screen, found: Solutions) -> None:
-    """Draw the picture with a slider under it; what is looked at follows the slider without being asked for."""
-    of, title = len(found.solutions), "From safer to finer"
+def _draw_solutions(screen: Screen, found: Solutions) -> Callable[[], None]:
+    """Draw the picture with a slider under it; return what draws the solution that is looked at, which follows them."""
+    of, title = len(found.solutions), TITLE
     place = place_looked_at(screen.choices, found)
     parts.heading(title)
     parts.say("Each point is a release that was already found. Move the slider, or pick a point, and look below.",
               kind="hint")  # fmt: skip
+    boxes: list[tuple[Element, Callable[..., None]]] = []
     with parts.tag("section", id="solutions", tabindex="-1", aria_label="Solutions from safer to finer"):
-        picture = parts.tag("div")
+        boxes.append((parts.tag("div"), _draw_picture))
         with parts.tag("div", classes="slider"):
             parts.tag("span", "safer", aria_hidden="true")
             # Markup: an element of the framework gets the value of the first drawing back at each update.
             slider = parts.html(slider_html(found, place, label=title), name="span")
             parts.tag("span", "finer", aria_hidden="true")
-        panel = parts.tag("div", id="solution", aria_live="polite")
 
     def show(at: int, *, picked: bool = True) -> None:
         at = max(0, min(at, of - 1))
         screen.choices[PLACE] = found, at
         if picked and not slider.is_deleted:
             slider.client.run_javascript(MOVE % at)
-        for box, draw_it in ((picture, _draw_picture), (panel, _draw_panel)):
+        for box, draw_it in boxes:
             if not box.is_deleted:
                 box.clear()
                 with box:
                     draw_it(screen, found, at, show)
 
+    def draw_panel() -> None:
+        boxes.append((parts.tag("div", id="solution", aria_live="polite"), _draw_panel))
+        show(place, picked=False)
+
     slider.on("input", lambda event: show(int(event.args), picked=False), js_handler=MOVED, throttle=0.06)
-    show(place, picked=False)
+    return draw_panel
 
 
 def place_looked_at(choices: Mapping[str, Any], found: Solutions) -> int:
@@ -139,7 +156,7 @@ def _draw_panel(screen: Screen, found: Solutions, at: int, _show: Callable[[int]
         if warning:
             parts.notice(warning, kind="warning")
         rows = [show_row(one, two) for one, two in zip(found.before, chosen.after, strict=True)]
-        parts.table(SOME_ROWS, list(found.columns), rows).classes("cells")
+        parts.html(table_html(SOME_ROWS, list(found.columns), [[*map(fold_set, row)] for row in rows]), classes="cells")
         if not chosen.own:
             more = own is not None and chosen.loss > own.loss
             text = "Take this one, although it loses more" if more else "Take this one"

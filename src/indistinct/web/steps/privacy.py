@@ -8,7 +8,7 @@ from typing import Any
 
 from indistinct.budget import UNITS, Budget, parse_budget
 from indistinct.errors import ParameterError
-from indistinct.evaluation.assess.profiles import PROFILES, Profile, limits_in_words
+from indistinct.evaluation.assess.profiles import PROFILES, Profile, limits_in_words, parse_profile
 from indistinct.figures import number
 from indistinct.job.policy import Policy
 from indistinct.job.policy.value import relative_path
@@ -20,7 +20,7 @@ from indistinct.parameters import labels_of, starts_of
 from indistinct.spelling import arguments_of
 from indistinct.web import parts
 from indistinct.web.deciding import models_for
-from indistinct.web.findings import find_in_columns
+from indistinct.web.findings import find_against_profile, find_in_columns
 from indistinct.web.frame import Screen
 from indistinct.web.parameter_fields import build_draft, draw_fields, draw_value
 from indistinct.web.parameters import FieldError, default_texts, form_fields, write_text
@@ -78,7 +78,8 @@ def _models(screen: Screen) -> None:
     policy = screen.policy
     parts.heading("What must hold")
     looked, starter = screen.session.result(INSPECTED), screen.session.result(STARTER)
-    draw_findings(screen, find_in_columns(policy, looked, starter), name="decide")
+    against = find_against_profile(policy, models_asked(policy, looked or {}))
+    draw_findings(screen, [*against, *find_in_columns(policy, looked, starter)], name="decide")
     with parts.tag("div", classes="cards promises"):
         for place, model in enumerate(policy.models):
             words = words_of(type(model))
@@ -103,6 +104,12 @@ def _models(screen: Screen) -> None:
                     label=f"Remove: {words.title}",
                     at="add-model",
                 )
+
+
+def models_asked(policy: Policy, looked: Mapping[str, Any]) -> tuple[Model, ...]:
+    """Return the models that the chosen profile asks for; none without one."""
+    named = policy.about.profile
+    return () if named is None or not looked else models_for(parse_profile(named), policy, looked)
 
 
 def _model_at(place: int, policy: Policy) -> tuple[Model, ...]:

@@ -1,5 +1,6 @@
 """The step `release`: what is given away, for whom, in which form; checked once more, then taken or written."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
@@ -38,6 +39,8 @@ from indistinct.web.worker import TaskError
 
 CHOICES = "release-choices"
 ABOUT = {key: each for key, each in settings_under("about").items() if each.label is not None}
+ASKED = ("purpose", "recipient")
+ASKED_TITLE = "What is it for, and who gets it?"
 WRITING = settings_under("output.writing")
 FORMATS = {
     ".csv": "CSV: text, for everything",
@@ -86,11 +89,12 @@ async def draw(screen: Screen) -> None:
             parts.notice(as_sentence(warning))  # no second verdict: what is open stands above
     session = screen.session
     files = _offer(session)
+    _ask_statement(screen)
     _take(screen, files, verdict)
     with parts.details(f"How the table is written: {form_in_words(screen.policy)}", screen.choices, name="form"):
         _form(screen, made)
-    with parts.details("What the reports say of purpose, recipient and people", screen.choices, name="stated"):
-        _about(screen)
+    with parts.details("What else the reports say: who made it, and when to look again", screen.choices, name="stated"):
+        _about(screen, [key for key in ABOUT if key not in ASKED])
     if files and session.is_fresh(PREPARED, key_of_files(session, made)):
         _write(screen)
         _checked(session.result(PREPARED), screen)
@@ -126,9 +130,25 @@ def sentence(made: Any) -> str:
 # What is stated
 
 
-def _about(screen: Screen) -> None:
+def _ask_statement(screen: Screen) -> None:
+    """Ask what the release is for and who gets it, which readers of the report want to know first."""
+    missing = [key for key in ASKED if not getattr(screen.policy.about, key)]
+    with parts.tag("section", classes="card", id="asked-first", aria_label=ASKED_TITLE):
+        parts.heading(ASKED_TITLE, level=3)
+        with parts.tag("div", classes="fields"):
+            _state_fields(screen, ASKED)
+        if missing:
+            parts.say(f"The report for readers still says: {' and '.join(missing)} not stated.", kind="hint")
+
+
+def _about(screen: Screen, keys: Sequence[str]) -> None:
     parts.say("It stands in the reports and in the policy, not in the table.", kind="hint")
-    for key, setting in ABOUT.items():
+    _state_fields(screen, keys)
+
+
+def _state_fields(screen: Screen, keys: Sequence[str]) -> None:
+    for key in keys:
+        setting = ABOUT[key]
         screen.field(
             setting.label or key,
             getattr(screen.policy.about, key) or "",

@@ -1,9 +1,10 @@
 """The step `risk`: what remains of the risk in the published file, in sentences, and attacks on it."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from indistinct.document.blocks import JsonValues
-from indistinct.document.html import grid_html
+from indistinct.document.blocks import JsonValues, Picture
+from indistinct.document.html import grid_html, inline_svg
 from indistinct.evaluation.assess.assess_document import limit_grids
 from indistinct.evaluation.assess.profiles import PROFILES
 from indistinct.evaluation.attack.base import Attack
@@ -61,6 +62,7 @@ async def draw(screen: Screen) -> None:
     found = session.result(RISK) if session.is_fresh(RISK, key_of_risk(session, made)) else None
     if found is not None:
         _draw_sentences(found["found"])
+        _draw_pictures(found["pictures"])
     outcomes = session.result(ATTACKS) if session.is_fresh(ATTACKS, key_of_attacks(session, made)) else None
     if outcomes is not None:
         _draw_outcomes(outcomes)
@@ -81,6 +83,12 @@ def _draw_sentences(figures: Any) -> None:
     parts.heading("Who could be found")
     with parts.tag("div", id="sentences"):
         draw_list(risk_in_sentences(figures))
+
+
+def _draw_pictures(pictures: Sequence[Picture]) -> None:
+    with parts.tag("div", classes="pictures risks", id="risk-pictures"):
+        for place, each in enumerate(pictures):
+            parts.picture(inline_svg(each, name=f"risk-{place}"), caption=each.caption)
 
 
 def risk_in_sentences(figures: Any) -> list[str]:

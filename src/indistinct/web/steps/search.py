@@ -16,6 +16,7 @@ from indistinct.web.parameter_fields import draw_value
 from indistinct.web.parameters import build_value, default_texts, form_fields
 from indistinct.web.sessions import job_of
 from indistinct.web.standing import INSPECTED, RELEASED
+from indistinct.web.steps.before_after import draw_most_changed
 from indistinct.web.steps.found_release import draw_release
 from indistinct.web.steps.opening import STARTER
 from indistinct.web.steps.privacy import members_of, suppression_in_words
@@ -33,6 +34,7 @@ async def draw(screen: Screen) -> None:
         with parts.tag("div", classes="actions"):
             link_to_release()
             parts.link("Compare with other solutions", "/explore", classes="button")
+        draw_most_changed(screen, made)
         draw_release(made)
         wrong = "search" in screen.errors or screen.session.refusal((screen.step.name, "algorithm")) is not None
         with parts.details("Search in another way", screen.choices, name="another-way", start=bool(wrong)):

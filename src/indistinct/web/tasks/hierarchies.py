@@ -20,6 +20,7 @@ from indistinct.job.policy import Policy
 from indistinct.machine.arrays import Codes
 from indistinct.tables.domain import Domain, Kind
 from indistinct.web.tasks.tables import stamp_of, table_of
+from indistinct.web.tasks.treatments import LEAST, join_values
 from indistinct.web.tree_edits import Rows, add_top, add_values, rows_of_values, tree_of
 from indistinct.web.worker import Desk
 
@@ -29,6 +30,8 @@ MOST_STRANGERS = 50
 """So many values that are not covered are shown."""
 FREQUENT, ENDS = 6, 3
 """So many of the most frequent values are shown, and of the smallest and the largest."""
+RARE = 0.01
+"""Share of the rows below which a value is rare."""
 # So many values and hierarchies of columns are kept, and three times as many as there are columns beside them.
 KEPT = 64
 # About so many cut points begin a hierarchy.
@@ -55,13 +58,16 @@ class HierarchyFit:
 class Outline:
     """A column in short: how its hierarchy fits, what is suggested for it, and what becomes of a frequent value.
 
-    `now` and `advised` are that value and its label on each level, as declared and as suggested.
+    `now` and `advised` are that value and its label on each level, as declared and as suggested. `joined` joins
+    the `rare` values of a text, None where none is.
     """
 
     fit: HierarchyFit
     advice: Hierarchy
     now: tuple[str, ...]
     advised: tuple[str, ...]
+    joined: Explicit | None = None
+    rare: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +112,19 @@ def _outline_column(desk: Desk, policy: Policy, column: str) -> Outline:
     domain, counts = _values(desk, policy, column)
     advice = suggest(domain)
     now, advised = (_fit_column(desk, policy, column, each) for each in (policy.hierarchies.get(column), advice))
-    return Outline(now.fit, advice, _example(domain, counts, now), _example(domain, counts, advised))
+    joined = _join_rare(domain, counts)
+    rare = 0 if joined is None else sum(row[0] != row[1] for row in joined.rows)
+    return Outline(now.fit, advice, _example(domain, counts, now), _example(domain, counts, advised), joined, rare)
+
+
+def _join_rare(domain: Domain, counts: Codes) -> Explicit | None:
+    """Return a hierarchy that joins the rare values of a text, None of another column or where none is rare."""
+    if domain.kind is not Kind.TEXT or len(domain) > MOST_WRITTEN:
+        return None
+    present = int(domain.missing)
+    texts = [text or "" for text in domain.texts()[present:]]
+    rows = dict(zip(texts, counts[present:].tolist(), strict=True))
+    return join_values(rows, least=max(LEAST, round(RARE * int(counts.sum()))))
 
 
 def _example(domain: Domain, counts: Codes, bound: "_Bound") -> tuple[str, ...]:

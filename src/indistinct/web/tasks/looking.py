@@ -13,15 +13,17 @@ import pyarrow.csv
 from indistinct.errors import IndistinctError, InputError, PolicyError
 from indistinct.frequencies.singled_out import is_nearly_unique
 from indistinct.inspection.inspect import inspect, inspect_as_read
+from indistinct.inspection.roles import identifying_pattern
 from indistinct.inspection.starter import starter_notes, starter_policy
 from indistinct.inspection.taking_over import take_over
-from indistinct.inspection.value import Inspection
+from indistinct.inspection.value import ColumnProfile, Inspection
 from indistinct.job.policy import Policy, policy_from_toml, read_policy
 from indistinct.job.policy.reading import LARGEST_POLICY, parse_toml
 from indistinct.job.policy.value import move_files
 from indistinct.release.writing.delimited import Writing
 from indistinct.release.writing.formats import FORMATS, is_text_file
 from indistinct.samples import generate_patients
+from indistinct.schema import Role
 from indistinct.tables import Reading, Table
 from indistinct.tables.addresses import is_elsewhere
 from indistinct.tables.dialect import encodings, find_dialect
@@ -169,11 +171,19 @@ def look_at_project(desk: Desk, path: Path, policy: Path, *, most: int) -> tuple
 
 def _look_of(found: Inspection, policy: Policy, starter: Policy, path: Path, table: Table) -> Look:
     inspection = found.to_json(values=True)
-    for column in inspection["columns"]:
+    for column, profile in zip(inspection["columns"], found.columns, strict=True):
+        column["points_at"] = points_at_people(profile)
         if is_nearly_unique(round(column["unique_share"] * found.rows), found.rows):
             column["coarser"] = suggest_coarser(table.data[column["name"]])
             column["whole"] = pa.types.is_integer(table.data[column["name"]].type)
     return Look(policy, starter_notes(found), inspection, starter, form_of(path, found.reading))
+
+
+def points_at_people(profile: ColumnProfile) -> dict[str, str]:
+    """Return what the values of a column show that points at people, as a quasi-identifier and in other roles."""
+    roles = {"quasi": Role.QUASI, "other": None}
+    found = {key: identifying_pattern(profile.name, profile.patterns, role) for key, role in roles.items()}
+    return {key: "" if each is None else each.meaning for key, each in found.items()}
 
 
 def _policy_at(path: Path, allowed: Allowed) -> Policy:

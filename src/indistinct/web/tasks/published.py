@@ -46,8 +46,15 @@ def certificate_in(files: Files) -> dict[str, Any]:
     return told
 
 
-def column_picture(desk: Desk, policy: Policy, files: dict[str, Any], column: str) -> str:
-    """Return the shares of a column's values before and after, drawn as in the report."""
+def column_picture(desk: Desk, policy: Policy, files: Files, column: str) -> str:
+    """Return the shares of a column's values before and after, drawn as in the report; drawn once for a release."""
+    drawn: dict[str, str] = desk.keep(("shares", stamp_of(Path(files["table"]), policy.input.reading)), dict, most=1)
+    if column not in drawn:
+        drawn[column] = _draw_column(desk, policy, files, column)
+    return drawn[column]
+
+
+def _draw_column(desk: Desk, policy: Policy, files: Files, column: str) -> str:
     given = published_files(desk, policy, files)
     role = policy.schema.role(column)
     # Classes are read by some quasi-identifier; all of them would take their time in a large table.
@@ -61,7 +68,15 @@ def column_picture(desk: Desk, policy: Policy, files: dict[str, Any], column: st
     shown = view_of(given.tables, schema, domains=domains, hierarchies=hierarchies)
     shares = shares_of(original, shown)[column]
     notes = [] if shares.exact else [SPREAD]
-    return draw_shares(column, shares.labels, before=shares.before, after=shares.after, notes=notes)
+    return draw_shares(
+        column,
+        shares.labels,
+        before=shares.before,
+        after=shares.after,
+        notes=notes,
+        edges=shares.edges,
+        dates=shares.dates,
+    )
 
 
 def all_distances(desk: Desk, policy: Policy, files: dict[str, Any]) -> dict[str, Any]:

@@ -1,10 +1,12 @@
 """What remains of the risk: an assessment of the published file, and attacks on it."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from indistinct.document.blocks import Block, JsonValues, Notice, Section
+from indistinct.document.blocks import Block, JsonValues, Notice, Picture, Section
 from indistinct.errors import IndistinctError, MissingExtraError
 from indistinct.evaluation.assess.assess import assess
 from indistinct.evaluation.assess.assess_document import risk_grid
@@ -14,6 +16,7 @@ from indistinct.job.policy import Policy
 from indistinct.release.opening import read_alike, read_release
 from indistinct.release.published import Published
 from indistinct.reporting import risk
+from indistinct.reporting.column_sets import column_set_facts
 from indistinct.reporting.facts import LARGEST_MEMBERSHIP, Facts
 from indistinct.reporting.subject import Subject
 from indistinct.web.tasks.published import Files, certificate_in, original_of, published_files
@@ -50,8 +53,25 @@ def assess_release(desk: Desk, policy: Policy, files: Files, *, population_size:
         found_members = {name: dict(each.to_json()) for name, each in members.items()}
         documents["membership"] = JsonValues("membership", found_members)
     reasons = {"population": NO_POPULATION, "membership": why}
+    with suppress(IndistinctError):
+        documents["unique_on_columns"] = JsonValues("unique_on_columns", column_set_facts(given))
     facts = Facts(Subject(given, policy), documents, reasons, membership=members)
-    return {"found": found, "figures": figures, "treatments": treatments, "sections": _sections(facts)}
+    return {
+        "found": found,
+        "figures": figures,
+        "treatments": treatments,
+        "pictures": _pictures(facts),
+        "sections": _sections(facts),
+    }
+
+
+def _pictures(facts: Facts) -> list[Picture]:
+    """Return what is looked at first; the running shares say once more what the class sizes say."""
+    try:
+        drawn = [each for each in risk.pictures_of_risk(facts) if isinstance(each, Picture)]
+    except MissingExtraError:
+        return []
+    return [each for each in drawn if not each.caption.startswith(risk.RUNNING)]
 
 
 def _members(given: Published) -> tuple[Mapping[str, Membership], str]:
@@ -74,7 +94,10 @@ def _sections(facts: Facts) -> list[Section]:
         risk.membership,
     ):
         try:
-            sections.append(part(facts))
+            section = part(facts)
+            drawn = part is risk.found_again  # its pictures are looked at first
+            blocks_left = [each for each in section.blocks if not (drawn and isinstance(each, Picture))]
+            sections.append(replace(section, blocks=tuple(blocks_left)))
         except MissingExtraError as error:
             blocks: list[Block] = [Notice(f"No pictures: {error.message}", "warning")]
             if part is risk.found_again:

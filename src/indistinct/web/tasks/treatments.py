@@ -223,10 +223,19 @@ def join_rare(column: pa.ChunkedArray) -> Explicit | None:
     ('c', 'other', '*')
     """
     counted = column.cast(pa.string()).drop_null().value_counts()
-    if not 0 < len(counted) <= MAX_VALUES:
+    return join_values(
+        dict(zip(counted.field("values").to_pylist(), counted.field("counts").to_pylist(), strict=True)), least=LEAST
+    )
+
+
+def join_values(rows: Mapping[str, int], *, least: int) -> Explicit | None:
+    """Return a hierarchy whose first level joins values with fewer than `least` rows, by the rows of each value.
+
+    There is none where no value is rare, where joined ones would still be, or where hardly any other value is left.
+    """
+    if not 0 < len(rows) <= MAX_VALUES:
         return None
-    rows = dict(zip(counted.field("values").to_pylist(), counted.field("counts").to_pylist(), strict=True))
-    frequent = {text for text, count in rows.items() if count >= LEAST}
+    frequent = {text for text, count in rows.items() if count >= least}
     rare = sum(count for text, count in rows.items() if text not in frequent)
     if rare < LEAST or len(frequent) < 2 or "" in rows:
         return None

@@ -1,6 +1,9 @@
-"""The editor of a tree: on each level, members are ticked and put into groups; groups are renamed and removed."""
+"""The editor of a tree: on each level, members are ticked or dragged into groups; groups are renamed and removed."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
+
+from nicegui.element import Element
 
 from indistinct.figures import plural
 from indistinct.hierarchy import Explicit
@@ -27,6 +30,9 @@ PAGE = 120
 """So many members are shown at once."""
 LEVEL, TICKED, SOUGHT, FIRST, INTO = "level", "ticked", "sought", "first", "into"
 """What a tab alone decides about the tree that it shows."""
+DRAGGED = "(e) => e.dataTransfer.setData('text/plain', e.currentTarget.dataset.member)"
+DROPPED = "(e) => emit(e.dataTransfer.getData('text/plain'))"
+"""What the browser does when a member is dragged, and dropped on a group."""
 
 
 def draw_tree(screen: Screen, column: str, hierarchy: Explicit) -> None:
@@ -111,7 +117,8 @@ class _Editor:
         level, rows = self.level, self.rows
         for place, group in enumerate(groups):
             name, label = f"group-{place}", group.label
-            with parts.tag("fieldset", classes="group"):
+            with parts.tag("fieldset", classes="group") as box:
+                self._take_dropped(box, partial(self._put_one, label))
                 parts.tag("legend", f"{_spell_label(label)} ({len(group.members):,})")
                 with parts.tag("div", classes="group-name"):
                     self.screen.field(
@@ -131,8 +138,17 @@ class _Editor:
                     )
                 self._draw_members(group.members, name=f"member-{place}")
 
+    def _put_one(self, group: str, member: str) -> Rows:
+        return put(self.rows, [member], level=self.level, group=group)
+
+    def _take_dropped(self, box: Element, edit: Callable[[str], Rows]) -> None:
+        """Let a member be dragged into a box; ticks and buttons do the same from the keyboard."""
+        take = self.on(edit, at="into")
+        box.on("drop", lambda event: take(str(event.args)), js_handler=DROPPED)
+
     def _draw_alone(self, members: Sequence[str]) -> None:
-        with parts.tag("fieldset", classes="group alone"):
+        with parts.tag("fieldset", classes="group alone") as box:
+            self._take_dropped(box, lambda one: take_out(self.rows, [one], level=self.level))
             parts.tag("legend", f"In no group: stay as they are on this level ({len(members):,})")
             self._draw_members(members, name="alone")
             if not members:
@@ -146,7 +162,9 @@ class _Editor:
                 def tick(wanted: bool, member: str = member) -> None:
                     (ticked.add if wanted else ticked.discard)(member)
 
-                parts.tick(_spell_label(member), member in ticked, tick, name=f"{name}-{place}")
+                with parts.tag("div", draggable="true", data_member=member) as box:
+                    parts.tick(_spell_label(member), member in ticked, tick, name=f"{name}-{place}")
+                box.on("dragstart", js_handler=DRAGGED)
 
     def _draw_pages(self, first: int, members: int) -> None:
         if members <= PAGE:

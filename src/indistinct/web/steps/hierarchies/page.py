@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 from nicegui import ui
@@ -119,11 +120,22 @@ def _draw_words(screen: Screen, name: str, *, use: str, about: Outline) -> None:
                 parts.tag("span", "Unfold it to put values into groups that belong together.", classes="hint")
             return
         parts.tag("span", _in_words(hierarchy, about.now))
+        for level in levels_without_effect(fit.sizes):
+            parts.tag("span", f"level {level} joins nothing", classes="badge")
         if fit.message:
             wrong = f"{plural(fit.uncovered, 'value')} not covered" if fit.uncovered else fit.message
             parts.tag("span", wrong, classes="badge bad")
         elif told:
             parts.tag("span", "not published: ranges that fit are", classes="badge")
+
+
+def levels_without_effect(sizes: Sequence[int]) -> list[int]:
+    """Return the levels that have as many values as the one below them; `sizes` begin with the values as they are.
+
+    >>> levels_without_effect([385, 385, 90, 90, 1])
+    [1, 3]
+    """
+    return [level for level, (below, size) in enumerate(pairwise(sizes), start=1) if below == size > 1]
 
 
 def _in_words(hierarchy: Hierarchy, path: Sequence[str]) -> str:
@@ -132,7 +144,12 @@ def _in_words(hierarchy: Hierarchy, path: Sequence[str]) -> str:
 
 
 def _draw_taking(screen: Screen, index: int, name: str, about: Outline) -> None:
-    """Offer the suggestion for one column, where it has another hierarchy."""
+    """Offer the suggestion for one column, where it has another hierarchy, and to join its rare values."""
+    joined, declared = about.joined, screen.policy.hierarchies.get(name)
+    if joined is not None and declared is None and name in screen.policy.schema.quasi:
+        words = f"Join {plural(about.rare, 'rare value')}"
+        screen.button(words, lambda: decide(screen, name, joined), name=f"join-{index}", label=f"{words} of {name}")
+        return
     if not helps(about.advice, screen.policy.hierarchies.get(name)):
         parts.tag("span", "as suggested", classes="hint")
         return
