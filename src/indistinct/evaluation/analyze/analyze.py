@@ -30,7 +30,6 @@ from indistinct.evaluation.analyze.regression import (
 )
 from indistinct.evaluation.analyze.result import Analyses, AnalysisResult, ColumnRule, Interval, Term, terms_of
 from indistinct.evaluation.analyze.tables import (
-    Kind,
     Question,
     answer_original,
     answer_release,
@@ -134,7 +133,7 @@ def analyze(
     given.require_original("analyze")
     questions = {"table": tables, "mean": means, "median": medians, "correlation": correlations}
     study = _Study.open(given, weights=weights, rules=dict(rules or {}), draws=draws, seed=seed, edition=edition)
-    asked = study.parse(_listed(formulas), family, {kind: _listed(texts) for kind, texts in questions.items()})  # type: ignore[misc]
+    asked = study.parse(_listed(formulas), family, {kind: _listed(texts) for kind, texts in questions.items()})
     results = []
     for index, one in enumerate(asked):
         results.append(study.run(one))
@@ -169,19 +168,12 @@ class _Study:
         return cls(given, open_table(given.raw).data, released, **how)
 
     def parse(
-        self, formulas: Sequence[str], family: str | None, questions: Mapping[Kind, Sequence[str]]
+        self, formulas: Sequence[str], family: str | None, questions: Mapping[str, Sequence[str]]
     ) -> list[Formula | Question]:
         """Return what is asked, checked before any work."""
         names = self.original.column_names
-        asked: list[Formula | Question] = [parse_formula(text, names, family=family) for text in formulas]
-        asked += [parse_question(kind, text, names) for kind, texts in questions.items() for text in texts]
-        if not asked:
-            raise ParameterError(
-                "no analysis is asked for", hint='name a formula, such as "cost ~ age + C(sex)" (--formula)'
-            )
-        used = [name for one in asked for name in _columns_of(one)]
-        check_published(used, self.given.schema)
-        check_rules(self.rules, list(dict.fromkeys(used)))
+        asked = parse_analyses(formulas, family, questions, names, self.given.schema)
+        check_rules(self.rules, list(dict.fromkeys(name for one in asked for name in _columns_of(one))))
         if self.weights is not None and self.weights not in names:
             raise ParameterError(
                 f"the table has no column {self.weights!r} of weights", hint=f"it has: {', '.join(names)}"
@@ -283,6 +275,24 @@ class _Study:
         )
         result = replace(result, rules=tuple(rules), terms=(*result.terms, *lost))
         return result if self.edition == "internal" else _without_small(result, one, columns, side)
+
+
+def parse_analyses(
+    formulas: Sequence[str],
+    family: str | None,
+    questions: Mapping[str, Sequence[str]],
+    names: Sequence[str],
+    schema: Schema,
+) -> list[Formula | Question]:
+    """Return the analyses that texts ask for; raise for what cannot be analyzed on a release."""
+    asked: list[Formula | Question] = [parse_formula(text, names, family=family) for text in formulas]
+    asked += [parse_question(kind, text, names) for kind, texts in questions.items() for text in texts]
+    if not asked:
+        raise ParameterError(
+            "no analysis is asked for", hint='name a formula, such as "cost ~ age + C(sex)" (--formula)'
+        )
+    check_published([name for one in asked for name in _columns_of(one)], schema)
+    return asked
 
 
 def _columns_of(one: Formula | Question) -> tuple[str, ...]:

@@ -53,7 +53,7 @@ class Question:
         return self.columns if self.kind == "table" else self.by
 
 
-def parse_question(kind: Kind, text: str, columns: Collection[str]) -> Question:
+def parse_question(kind: str, text: str, columns: Collection[str]) -> Question:
     """Return a question over some columns; raise `ParameterError` for what is none."""
     form = f"write it like {FORMS[kind]!r}"
     described, *groups = re.split(r"\s+by\s+", text.strip()) if text.strip() else [""]
@@ -68,7 +68,7 @@ def parse_question(kind: Kind, text: str, columns: Collection[str]) -> Question:
     needed = {"table": len(own) in (1, 2, 3) and not by, "correlation": len(own) >= 2 and not by}
     if len(named) > 2 or not needed.get(kind, len(own) == 1) or len(set(own + by)) < len(own + by):
         raise ParameterError(f"a {kind} is asked for with other columns; got {text!r}", hint=form)
-    return Question(kind, own, by)
+    return Question(kind, own, by)  # type: ignore[arg-type]  # its form is known
 
 
 def answer_original(question: Question, side: Side, columns: Mapping[str, StudyColumn]) -> dict[str, Interval]:
@@ -122,6 +122,8 @@ def _estimate(
         return _correlations(question, values, weights)
     labels, groups = _group(question.categories, values, columns)
     rows = len(groups)
+    if not rows:
+        raise ParameterError(f"no row has a value in every column of the {question.kind}", hint="analyze fewer columns")
     share = np.ones(rows) if weights is None else weights / weights.mean()
     if question.kind == "table":
         sums = np.bincount(groups, share, minlength=len(labels))
