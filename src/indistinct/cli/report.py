@@ -12,6 +12,7 @@ from indistinct.cli.options import READING, ROLES, SCREEN, Flags, MadeBy, share_
 from indistinct.cli.published_file import published_file
 from indistinct.cli.screen import note, print_json, progress, show
 from indistinct.errors import OutputError, ParameterError, VerificationError
+from indistinct.figures import plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,7 +90,7 @@ def command(
 
     edition_of(edition)
     require_extra()
-    _check_form(form, output)
+    _check_form(form, output, judged=policy is not None or original is not None)
     _check(
         output,
         form=form is not None,
@@ -98,7 +99,20 @@ def command(
     )
     from indistinct.reporting.report import report
 
-    job, given = published_file(release, flags, policy=policy, original=original, recoding=recoding, population=True)
+    if form is not None and policy is None and original is None:
+        raise ParameterError(
+            "a form needs the original, on which attacks are judged",
+            hint="name the table before publishing: --original",
+        )
+    job, given = published_file(
+        release,
+        flags,
+        policy=policy,
+        original=original,
+        recoding=recoding,
+        population=True,
+        by_input=form is not None,
+    )
     with progress("reporting"):
         made = report(
             given,
@@ -113,10 +127,15 @@ def command(
             profile=profile,
         )
     if form is not None:
-        _write_form(made, form, output, job, as_json=flags.as_json, overwrite=overwrite)
-        return
+        _write_form(made, form, output, job, policy=policy, as_json=flags.as_json, overwrite=overwrite)
+    else:
+        _write_page(made, output, as_json=flags.as_json, overwrite=overwrite)
+
+
+def _write_page(made: "Report", output: Path, *, as_json: bool, overwrite: bool) -> None:
+    """Write a report; the exit code is 4 where a promise does not hold."""
     made.write(output, overwrite=overwrite)
-    if flags.as_json:
+    if as_json:
         print_json({"report": str(output), **made.to_json()})
     else:
         show(f"report  {output}  ({made.edition} edition, {len(made.html.encode()) / 1e6:.2g} MB)")
@@ -125,31 +144,37 @@ def command(
         raise typer.Exit(VerificationError.exit_code)
 
 
-def _check_form(form: str | None, output: Path) -> None:
-    """Raise before any work for a form that is not known, or whose package is missing."""
+def _check_form(form: str | None, output: Path, *, judged: bool) -> None:
+    """Raise before any work for a form that is not known, whose package is missing, or without an original."""
     if form is None:
         return
     from indistinct.reporting.forms.form import read_form
 
     read_form(form)
+    if not judged:
+        raise ParameterError(
+            "a form needs the original, on which attacks are judged",
+            hint="name the table before publishing with --original, or a policy",
+        )
     if output.suffix.lower() == ".docx":
         from indistinct.reporting.forms.docx import require_extra as require_forms
 
         require_forms()
 
 
-def _write_form(made: "Report", form: str, output: Path, job: "Policy", *, as_json: bool, overwrite: bool) -> None:
+def _write_form(
+    made: "Report", name: str, output: Path, job: "Policy", *, policy: Path | None, as_json: bool, overwrite: bool
+) -> None:
     """Write a form that is filled with the figures of a report."""
     from indistinct.reporting.forms.fill import fill_form
 
-    filled = fill_form(made, form, context=job.context)
+    filled = fill_form(made, name, context=job.context, policy=policy)
     filled.write(output, overwrite=overwrite)
     if as_json:
         print_json({"report": str(output), **filled.to_json(), "documents": made.to_json()["documents"]})
     else:
-        show(
-            f"form    {output}  ({form}, {filled.edition} edition, {filled.open_fields:,} fields for a person to write)"
-        )
+        fields = plural(filled.open_fields, "field")
+        show(f"form    {output}  ({name}, {filled.edition} edition, {fields} for a person to write)")
 
 
 def _check(output: Path, *, overwrite: bool, sources: "Sequence[Path]", form: bool = False) -> None:

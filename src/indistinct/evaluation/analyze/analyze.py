@@ -17,6 +17,7 @@ from indistinct.evaluation.analyze.columns import (
     NumericColumn,
     StudyColumn,
     check_rules,
+    order_rows,
     read_column,
 )
 from indistinct.evaluation.analyze.formula import Formula, check_published, parse_formula
@@ -27,13 +28,14 @@ from indistinct.evaluation.analyze.regression import (
     original_side,
     released_side,
     require_extra,
+    rows_behind,
 )
 from indistinct.evaluation.analyze.result import Analyses, AnalysisResult, ColumnRule, Interval, Term, terms_of
 from indistinct.evaluation.analyze.tables import (
     Question,
     answer_original,
     answer_release,
-    group_counts,
+    hidden_figures,
     parse_question,
 )
 from indistinct.figures import plural
@@ -187,9 +189,10 @@ class _Study:
         if buckets is not None and len(names) > 1 and not in_one_slice(buckets, names):
             return self._run_over_slices(one)
         table = self.released[MAIN] if buckets is None else rows_of_slice(self.released, buckets, names[0])
-        columns = {name: self._read(name, one, table) for name in names}
+        read = {name: self._read(name, one, table) for name in names}
+        columns, weights = order_rows(read, self._weights(table))
         before_side = original_side(columns, self._weights(self.original))
-        after_side = released_side(columns, self._weights(table))
+        after_side = released_side(columns, weights)
         before, after, notes = self._both(
             lambda: (
                 fit_original(one, before_side, columns).intervals()
@@ -268,6 +271,8 @@ class _Study:
     ) -> AnalysisResult:
         """Add the rules of columns, count lost categories, and leave out small cells for others."""
         rules = [rule for name, column in columns.items() for rule in _rules_of(name, column, self.rules.get(name))]
+        masked = {name: each for name, each in self.given.transformations.items() if name in columns}
+        rules += [ColumnRule(name, "masked", f"enters as published: {each.spec()}") for name, each in masked.items()]
         lost = tuple(
             Term(f"{name}: {plural(len(column.lost), 'value')} joined", None, None, tested=None, lost=True)
             for name, column in columns.items()
@@ -333,21 +338,10 @@ def _without_small(
     result: AnalysisResult, one: Formula | Question, columns: Mapping[str, StudyColumn], side: Side
 ) -> AnalysisResult:
     """Return a result for others: without estimates that rest on few rows of the original."""
-    rare = {
-        category
-        for column in columns.values()
-        if isinstance(column, CategoryColumn)
-        for category, count in column.counts.items()
-        if count < LEAST_ROWS_FOR_OTHERS
-    }
-    small = {f"[T.{category}]" for category in rare}
     if isinstance(one, Question):
-        counts = group_counts(one, side, columns)
-        hidden = {name for name, count in counts.items() if count < LEAST_ROWS_FOR_OTHERS}
-        others = sorted((count, name) for name, count in counts.items() if name not in hidden)
-        if one.kind == "table" and len(hidden) == 1 and others:
-            hidden.add(others[0][1])  # the shares of a table add up to 1
+        hidden = hidden_figures(one, side, columns, least=LEAST_ROWS_FOR_OTHERS)
     else:
-        hidden = {term.name for term in result.terms if any(part in term.name for part in small)}
+        behind = rows_behind(one, side, columns)
+        hidden = frozenset(name for name, rows in behind.items() if rows < LEAST_ROWS_FOR_OTHERS)
     kept = tuple(term for term in result.terms if term.name not in hidden)
     return replace(result, terms=kept, hidden=len(result.terms) - len(kept))
