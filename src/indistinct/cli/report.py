@@ -118,7 +118,7 @@ def command(
             given,
             edition=edition,
             policy=policy,
-            pseudonyms=job.pseudonyms,
+            pseudonyms=job.declared_pseudonyms,
             workload=workload,
             target=learn,
             seconds=seconds,
@@ -130,18 +130,18 @@ def command(
         _write_form(made, form, output, job, policy=policy, as_json=flags.as_json, overwrite=overwrite)
     else:
         _write_page(made, output, as_json=flags.as_json, overwrite=overwrite)
+    if "certificate" in made.content.documents and not made.holds:
+        note("the privacy guarantee is NOT satisfied: the report says which model")
+        raise typer.Exit(VerificationError.exit_code)
 
 
 def _write_page(made: "Report", output: Path, *, as_json: bool, overwrite: bool) -> None:
-    """Write a report; the exit code is 4 where a promise does not hold."""
+    """Write a report, and say where it is."""
     made.write(output, overwrite=overwrite)
     if as_json:
         print_json({"report": str(output), **made.to_json()})
     else:
         show(f"report  {output}  ({made.edition} edition, {len(made.html.encode()) / 1e6:.2g} MB)")
-    if "certificate" in made.content.documents and not made.holds:
-        note("the privacy guarantee is NOT satisfied: the report says which model")
-        raise typer.Exit(VerificationError.exit_code)
 
 
 def _check_form(form: str | None, output: Path, *, judged: bool) -> None:

@@ -15,7 +15,7 @@ from indistinct.reporting.forms.page import opening_words, source_words
 
 OPEN_FIELD_COLOR, TABLE_POINTS, MARGIN, PAGE = "FFF3D6", 9, 20, (210, 297)
 """Colour of what a person has to write, size of letters in tables, and the margins and the page in millimeters."""
-NARROWEST, WIDEST = 9, 34
+NARROWEST, WIDEST = 11, 36
 """Letters that the width of a table's column is made for, at least and at most."""
 
 
@@ -108,6 +108,9 @@ def _add_table(document: Any, part: FilledTable) -> None:
                 _shade_properties(cell._tc.get_or_add_tcPr())
     for each in table.rows:
         _mark_row(each, "w:cantSplit")
+    for cell in table.rows[0].cells:
+        # Headings that are alone at the end of a page make LibreOffice lose the rows.
+        cell.paragraphs[0].paragraph_format.keep_with_next = True
     document.add_paragraph("")
 
 
@@ -115,7 +118,7 @@ def _widths(part: FilledTable) -> list[int]:
     """Return the widths of a table's columns in millimeters, by the longest text of each.
 
     >>> _widths(FilledTable("", ("no.", "name"), (("1", "x" * 80),)))
-    [36, 134]
+    [40, 130]
     """
     columns = zip(part.headings, *part.rows, strict=True)
     letters = [min(max(NARROWEST, *map(len, texts)), WIDEST) for texts in columns]
