@@ -310,6 +310,9 @@ def test_overlap_is_a_share() -> None:
     assert overlap_of(Interval(0, -1, 1), Interval(0, -1, 1)) == 1
     assert overlap_of(Interval(0, -1, 1), Interval(0, -2, 2)) == 0.75
     assert overlap_of(Interval(0, -1, 1), Interval(9, 8, 10)) == 0
+    assert overlap_of(Interval(0, -1, 1), Interval(0.5, 0.5, 0.5)) == 0.5
+    assert overlap_of(Interval(0, -1, 1), Interval(3, 3, 3)) == 0
+    assert overlap_of(Interval(3, 3, 3), Interval(3, 3, 3)) == 1
 
 
 def test_flips_are_named() -> None:
