@@ -104,15 +104,8 @@ def command(
             "a form needs the original, on which attacks are judged",
             hint="name the table before publishing: --original",
         )
-    job, given = published_file(
-        release,
-        flags,
-        policy=policy,
-        original=original,
-        recoding=recoding,
-        population=True,
-        by_input=form is not None,
-    )
+    known: dict[str, Any] = {"policy": policy, "original": original, "recoding": recoding, "population": True}
+    job, given = published_file(release, flags, by_input=form is not None, **known)
     with progress("reporting"):
         made = report(
             given,
@@ -130,6 +123,11 @@ def command(
         _write_form(made, form, output, job, policy=policy, as_json=flags.as_json, overwrite=overwrite)
     else:
         _write_page(made, output, as_json=flags.as_json, overwrite=overwrite)
+    _exit_unless_satisfied(made)
+
+
+def _exit_unless_satisfied(made: "Report") -> None:
+    """Exit with 4 where a report says that a promise does not hold."""
     if "certificate" in made.content.documents and not made.holds:
         note("the privacy guarantee is NOT satisfied: the report says which model")
         raise typer.Exit(VerificationError.exit_code)
