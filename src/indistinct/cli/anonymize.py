@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.flags import data_of, earlier_files, job_of, place_of, run_options, source_of
+from indistinct.cli.flags import (
+    data_of,
+    earlier_files,
+    job_of,
+    place_of,
+    preferred_analysis,
+    run_options,
+    source_of,
+)
 from indistinct.cli.linked import anonymize_linked, is_linked
 from indistinct.cli.options import DATABASE, EARLIER, ENGINE, READING, ROLES, SCREEN, WRITING, Flags, share_options
 from indistinct.cli.output import checked_path, measure_and_note, report, run_and_note
@@ -16,6 +24,8 @@ from indistinct.cli.screen import note, progress
 
 if TYPE_CHECKING:
     from indistinct.job.job import Changes
+    from indistinct.job.policy import Policy
+    from indistinct.job.policy.value import AnalysisPlan
 
 
 @share_options(
@@ -44,6 +54,8 @@ def command(
     overwrite: options.Overwrite = False,
     seed: options.Seed = None,
     save_recoding: options.SaveRecoding = None,
+    prefer: options.Prefer = None,
+    formula: options.Formulas = None,
 ) -> None:
     """Publish a table that satisfies a privacy model: by a policy, or by flags.
 
@@ -59,6 +71,8 @@ def command(
             "instead": instead,
             "seed": seed,
             "save_recoding": save_recoding,
+            "prefer": prefer,
+            "formula": formula,
         }
         anonymize_linked(Path(source), flags, output, overwrite=overwrite, **given_too)
         return
@@ -68,6 +82,7 @@ def command(
     wanted = place_of(output, flags.output_table) or policy.place
     path = checked_path(wanted, recoding=save_recoding, overwrite=overwrite, sources=read)
     page = checked_report(policy, path, recoding=save_recoding, overwrite=overwrite, sources=read)
+    plan = preferred_analysis(prefer, formula, policy)
     from indistinct.cli.kernels import compile_aside
     from indistinct.evaluation.measure.measure import measure as measure_release
     from indistinct.evaluation.summary import summary_of_release
@@ -77,6 +92,8 @@ def command(
     with progress("anonymizing") as share, compile_aside(policy.algorithm):
         table = source_of(policy, flags)
         policy = replace(policy, input=policy.input.with_version(table.reading.version))
+        if plan is not None:
+            policy = _prefer(policy, plan, table)
         changes: Changes = {
             **run_options(flags, policy),
             "table": table,
@@ -96,3 +113,19 @@ def command(
             write_report(page, release, policy, original=original, overwrite=overwrite, place=path)
     summary = summary_of_release(release, path, metrics=metrics, recoding=save_recoding, report=page)
     report(summary, as_json=flags.as_json)
+
+
+def _prefer(policy: "Policy", plan: "AnalysisPlan", table: Any) -> "Policy":
+    """Return a policy with the algorithm that loses least of a study's analyses, and say what was tried."""
+    from indistinct.exploration.by_policy import prefer_by_policy
+    from indistinct.figures import percent
+
+    chosen, found = prefer_by_policy(table, policy, plan)
+    losses = [
+        f"{trial.point.algorithm} {percent(loss)}"
+        for trial in found.trials
+        for loss in [trial.metrics.get(next(iter(found.metrics)))]
+        if loss is not None
+    ]
+    note(f"chosen by what the analyses lose: {'; '.join(losses)}")
+    return chosen

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.flags import policy_of, read_table
+from indistinct.cli.flags import policy_of, preferred_analysis, read_table
 from indistinct.cli.options import READING, ROLES, SCREEN, Flags, share_options
 from indistinct.cli.screen import note, print_json, progress, show
 from indistinct.errors import MissingExtraError, ParameterError
@@ -54,6 +54,8 @@ def command(
     suppression: Shares = None,
     metrics: Metrics = None,
     data: options.Input = None,
+    prefer: options.Prefer = None,
+    formula: options.Formulas = None,
     output: Folder = None,
     workers: Workers = None,
 ) -> None:
@@ -79,6 +81,7 @@ def command(
             metrics=metrics or None,
             folder=output,
             workers=workers,
+            analysis=preferred_analysis(prefer, formula, policy),
             progress=share,
             command=_commands(source, flags, data),
         )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.flags import job_of, source_of
+from indistinct.cli.flags import job_of, preferred_analysis, source_of
 from indistinct.cli.options import ENGINE, READING, ROLES, SCREEN, Flags, share_options
 from indistinct.cli.output import check_picture, write_text
 from indistinct.cli.screen import print_json, progress, show
@@ -37,6 +37,8 @@ def command(
     limit: Shown = 20,
     every: Every = False,
     most: Most = 100_000,
+    prefer: options.Prefer = None,
+    formula: options.Formulas = None,
 ) -> None:
     """List the nodes of the lattice: which satisfy the model, what they suppress and cost, and the best trade-offs.
 
@@ -50,7 +52,15 @@ def command(
 
     with progress("exploring") as share:
         table = source_of(policy, flags)
-        found = explore_by_policy(table, policy, metrics=metric, limit=most, memory=flags.memory, progress=share)
+        found = explore_by_policy(
+            table,
+            policy,
+            metrics=metric,
+            limit=most,
+            memory=flags.memory,
+            progress=share,
+            analysis=preferred_analysis(prefer, formula, policy),
+        )
     chosen = _chosen(found, policy, node)
     if svg is not None:
         write_text(svg, found.to_svg(chosen=chosen), overwrite=overwrite)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from indistinct.engines.base import DatabaseTable, Source
     from indistinct.job.job import Changes
     from indistinct.job.policy import Policy
+    from indistinct.job.policy.value import AnalysisPlan
     from indistinct.release.writing.delimited import Writing
     from indistinct.tables import Table
     from indistinct.tables.value import Reading
@@ -361,3 +362,14 @@ def note_reading(table: "Source") -> None:
         note(words)
     for name in table.respelled:
         note(f"column {name!r} spells one number in several ways, which are one value now; codes want --text {name}")
+
+
+def preferred_analysis(prefer: str | None, formulas: list[str] | None, policy: "Policy") -> "AnalysisPlan | None":
+    """Return the analyses by which releases are ranked, None where they are not."""
+    if prefer not in (None, "analysis"):
+        raise ParameterError(f"`--prefer` must be analysis; got {prefer!r}", hint="--metric ranks by a metric")
+    if formulas and prefer is None:
+        raise ParameterError("--formula goes with --prefer analysis", hint="`indistinct analyze` compares a release")
+    if prefer is None:
+        return None
+    return replace(policy.analysis, formulas=tuple(formulas)) if formulas else policy.analysis

@@ -69,6 +69,24 @@ ChosenLevels = Annotated[
         help="A node of the lattice, chosen by hand: a level a quasi-identifier, 1,0,2.",
     ),
 ]
+Prefer = Annotated[
+    str | None,
+    typer.Option(
+        "--prefer",
+        metavar="analysis",
+        rich_help_panel="Generalization",
+        help="Rank releases by what the study's analyses lose: those of --formula, or of [analysis] in the policy.",
+    ),
+]
+Formulas = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--formula",
+        metavar="FORMULA",
+        rich_help_panel="Generalization",
+        help='With --prefer analysis: a regression, such as "cost ~ age + C(sex)". Repeatable.',
+    ),
+]
 Output = Annotated[
     Path | None,
     typer.Option(

@@ -95,7 +95,7 @@ def command(
 
     require_edition_in(language, edition_of(edition))
     require_extra()
-    _check_form(form, output, language)
+    _check_form(form, output, language, judged=policy is not None or original is not None)
     _check(
         output,
         form=form is not None,
@@ -104,14 +104,15 @@ def command(
     )
     from indistinct.reporting.report import report
 
-    job, given = published_file(release, flags, policy=policy, original=original, recoding=recoding, population=True)
+    known: dict[str, Any] = {"policy": policy, "original": original, "recoding": recoding, "population": True}
+    job, given = published_file(release, flags, by_input=form is not None, **known)
     with progress("reporting"):
         made = report(
             given,
             edition=edition,
             language=language,
             policy=policy,
-            pseudonyms=job.pseudonyms,
+            pseudonyms=job.declared_pseudonyms,
             workload=workload,
             target=learn,
             seconds=seconds,
@@ -120,22 +121,32 @@ def command(
             profile=profile,
         )
     if form is not None:
-        _write_form(made, form, output, job, as_json=flags.as_json, overwrite=overwrite)
-        return
-    made.write(output, overwrite=overwrite)
-    if flags.as_json:
-        print_json({"report": str(output), **made.to_json()})
+        _write_form(made, form, output, job, policy=policy, as_json=flags.as_json, overwrite=overwrite)
     else:
-        show(f"report  {output}  ({made.edition} edition, {len(made.html.encode()) / 1e6:.2g} MB)")
-    if made.untranslated:
-        note(f"{plural(len(made.untranslated), 'sentence')} of the report has no translation and stays in English")
+        _write_page(made, output, as_json=flags.as_json, overwrite=overwrite)
+    _exit_unless_satisfied(made)
+
+
+def _exit_unless_satisfied(made: "Report") -> None:
+    """Exit with 4 where a report says that a promise does not hold."""
     if "certificate" in made.content.documents and not made.holds:
         note("the privacy guarantee is NOT satisfied: the report says which model")
         raise typer.Exit(VerificationError.exit_code)
 
 
-def _check_form(form: str | None, output: Path, language: str) -> None:
-    """Raise before any work for a form that is not known or not in a language, or whose package is missing."""
+def _write_page(made: "Report", output: Path, *, as_json: bool, overwrite: bool) -> None:
+    """Write a report, and say where it is."""
+    made.write(output, overwrite=overwrite)
+    if as_json:
+        print_json({"report": str(output), **made.to_json()})
+    else:
+        show(f"report  {output}  ({made.edition} edition, {len(made.html.encode()) / 1e6:.2g} MB)")
+    if made.untranslated:
+        note(f"{plural(len(made.untranslated), 'sentence')} of the report has no translation and stays in English")
+
+
+def _check_form(form: str | None, output: Path, language: str, *, judged: bool) -> None:
+    """Raise before any work for a form that is not known or not in a language, without an original or its package."""
     if form is None:
         return
     if language != "en":
@@ -143,24 +154,30 @@ def _check_form(form: str | None, output: Path, language: str) -> None:
     from indistinct.reporting.forms.form import read_form
 
     read_form(form)
+    if not judged:
+        raise ParameterError(
+            "a form needs the original, on which attacks are judged",
+            hint="name the table before publishing with --original, or a policy",
+        )
     if output.suffix.lower() == ".docx":
         from indistinct.reporting.forms.docx import require_extra as require_forms
 
         require_forms()
 
 
-def _write_form(made: "Report", form: str, output: Path, job: "Policy", *, as_json: bool, overwrite: bool) -> None:
+def _write_form(
+    made: "Report", name: str, output: Path, job: "Policy", *, policy: Path | None, as_json: bool, overwrite: bool
+) -> None:
     """Write a form that is filled with the figures of a report."""
     from indistinct.reporting.forms.fill import fill_form
 
-    filled = fill_form(made, form, context=job.context)
+    filled = fill_form(made, name, context=job.context, policy=policy)
     filled.write(output, overwrite=overwrite)
     if as_json:
         print_json({"report": str(output), **filled.to_json(), "documents": made.to_json()["documents"]})
     else:
-        show(
-            f"form    {output}  ({form}, {filled.edition} edition, {filled.open_fields:,} fields for a person to write)"
-        )
+        fields = plural(filled.open_fields, "field")
+        show(f"form    {output}  ({name}, {filled.edition} edition, {fields} for a person to write)")
 
 
 def _check(output: Path, *, overwrite: bool, sources: "Sequence[Path]", form: bool = False) -> None:

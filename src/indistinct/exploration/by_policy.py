@@ -1,13 +1,16 @@
 """Studies by a policy: its table is transformed as in its releases, and explored or compared as it says."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+from indistinct.algorithms.registry import parse_algorithm
 from indistinct.errors import ParameterError
 from indistinct.exploration.compare.compare import Comparison, compare
 from indistinct.exploration.explore import Exploration, explore
 from indistinct.job.opening import transform
 from indistinct.job.policy import Policy
+from indistinct.job.policy.value import AnalysisPlan
 
 METRICS = ("loss", "discernibility")
 """What a node costs where a policy does not say."""
@@ -35,6 +38,7 @@ def explore_by_policy(
         suppression=policy.suppression,
         metrics=metrics or policy.metrics or METRICS,
         population=policy.population,
+        original=source,
         **options,
     )
 
@@ -57,5 +61,15 @@ def compare_by_policy(source: Any, policy: Policy, **options: Any) -> Comparison
         policy.schema,
         hierarchies=policy.used_hierarchies,
         population=policy.population,
+        original=source,
         **(said | given),
     )
+
+
+def prefer_by_policy(source: Any, policy: Policy, analysis: AnalysisPlan, **options: Any) -> tuple[Policy, Comparison]:
+    """Return a policy with the algorithm whose release loses least of a study's analyses, and what was tried.
+
+    What is tried is what the policy's algorithm chooses among. Raises `InfeasibleError` if nothing holds.
+    """
+    found = compare_by_policy(source, policy, analysis=analysis, **options)
+    return replace(policy, algorithm=parse_algorithm(found.best().point.algorithm)), found

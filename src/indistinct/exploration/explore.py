@@ -1,7 +1,7 @@
 """The lattice as a value: every full-domain recoding with what a model and metrics say of it."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any
 
@@ -20,16 +20,18 @@ from indistinct.drawing.lattice import Box, State, draw_lattice
 from indistinct.drawing.levels import level_meanings
 from indistinct.engines import closes_sources
 from indistinct.errors import Feasible, InfeasibleError, ParameterError
+from indistinct.exploration.preference import ANALYSIS_LOSS, MOST_NODES, Analysis, Preference, losses_of_nodes
 from indistinct.figures import percent, plural, share_above, short
 from indistinct.frequencies.lattice import Lattice, Node, RolledUp
 from indistinct.hierarchy import Hierarchy
-from indistinct.job.job import count_for_search, problem_of
+from indistinct.job.job import Job, count_for_search, problem_of
 from indistinct.machine.arguments import with_checked_arguments
 from indistinct.machine.arrays import Codes
 from indistinct.metrics import SHARES, Metric, parse_metric
 from indistinct.models import Model
 from indistinct.release.promise import judging
 from indistinct.schema import Schema, did_you_mean
+from indistinct.tables import open_table
 
 Row = dict[str, Any]
 SHOWN = 10
@@ -282,6 +284,8 @@ def explore(
     population: Any = None,
     engine: str = "auto",
     memory: str | int | None = None,
+    analysis: Analysis | None = None,
+    original: Any = None,
 ) -> Exploration:
     """Evaluate every node of the generalization lattice of a table: privacy model, suppressed rows and metrics.
 
@@ -311,6 +315,11 @@ def explore(
         the values of the population too.
     engine, memory
         Where rows are counted, and the memory that it may use, as in `anonymize`.
+    analysis
+        Formulas of a study. The satisfied nodes that lose least, 40 at most, are then published and analyzed, and
+        nodes are ranked by ``analysis-loss``, as `compare` ranks releases.
+    original
+        Table that the estimates before are made on, where columns of `table` are masked.
 
     Returns
     -------
@@ -342,6 +351,9 @@ def explore(
     (4, (1,))
     """
     chosen = _distinct([parse_metric(metric) if isinstance(metric, str) else metric for metric in metrics])
+    if analysis is not None:
+        table = open_table(table)
+    preference = None if analysis is None else Preference.of(analysis, table if original is None else original, schema)
     counted, model, declared = count_for_search(
         table,
         schema,
@@ -359,7 +371,7 @@ def explore(
     found = _Found(space, [objective_of(space, metric) for metric in chosen])
     found.walk(progress or (lambda _share: None))
     satisfied = found.suppressed <= space.allowed
-    return Exploration(
+    explored = Exploration(
         columns=tuple(schema.quasi),
         heights=space.lattice.heights,
         meanings=tuple(level_meanings(t, declared.get(t.column)) for t in space.taxonomies),
@@ -376,6 +388,27 @@ def explore(
         metrics={metric.name: _freeze(values) for metric, values in zip(chosen, found.values, strict=True)},
         goals={metric.name: metric.goal for metric in chosen},
     )
+    if preference is None:
+        return explored
+    job = Job(table, schema, model, hierarchies=declared, suppression=suppression, population=population)
+    return _prefer_analysis(explored, job, preference)
+
+
+def _prefer_analysis(found: Exploration, job: Job, preference: Preference) -> Exploration:
+    """Return a lattice whose nodes are ranked by what their releases lose of a study's analyses.
+
+    Minimal nodes are analyzed first, then the other satisfied ones, by the first metric; a node that is not analyzed is
+    infinitely far from the best.
+    """
+    ranked = [place for place in found._order(None) if found.satisfied[place]]
+    nearest = sorted(ranked, key=lambda place: not found.minimal[place])[:MOST_NODES]
+    nodes = [tuple(found.levels[place].tolist()) for place in nearest]
+    losses = losses_of_nodes(job, preference, nodes)
+    values = np.full(len(found), np.inf)
+    for node, place in zip(nodes, nearest, strict=True):
+        values[place] = losses.get(node, np.inf)
+    metrics = {ANALYSIS_LOSS: _freeze(values), **found.metrics}
+    return replace(found, metrics=metrics, goals={ANALYSIS_LOSS: "min", **found.goals})
 
 
 def _require_size(lattice: Lattice, limit: int) -> None:

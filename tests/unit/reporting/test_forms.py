@@ -1,17 +1,22 @@
 """Forms of regulators: figures equal the report's, people's fields are marked, and nothing else gets in."""
 
+import hashlib
+import re
 import zipfile
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import docx
 import pytest
 
 import indistinct as ind
 from indistinct.errors import ParameterError, PolicyError
+from indistinct.evaluation.attack.registry import ATTACKS
+from indistinct.figures import percent
 from indistinct.job.policy.reading import policy_from_toml
 from indistinct.job.policy.writing import policy_to_toml
-from indistinct.reporting.forms.form import FORMS, FilledField, read_form
+from indistinct.reporting.forms.form import FORMS, FilledField, FilledTable, read_form
 from indistinct.samples import generate_patients
 
 SCHEMA = ind.Schema(
@@ -36,7 +41,8 @@ def at(documents: Any, path: list[str]) -> Any:
 @pytest.mark.parametrize("edition", ["internal", "external"])
 def test_every_figure_is_that_of_the_report(name: str, edition: str) -> None:
     filled = ind.fill_form(report(edition), name)
-    figures = [each for each in filled.to_json()["figures"] if each["path"] != ["version"]]
+    own = (["version"], ["policy"])  # of the program and of the file, not of the report
+    figures = [each for each in filled.to_json()["figures"] if each["path"] not in own]
     assert figures
     for each in figures:
         assert at(report(edition).content.documents, each["path"]) == each["value"]
@@ -67,8 +73,64 @@ def test_files_hold_no_value_of_the_original_that_was_not_published(tmp_path: Pa
         assert "python-docx" not in core
     else:
         content = path.read_bytes()
-    names = generate_patients(400, seed=3)["name"].to_pylist()
-    assert not [name for name in names if name.encode() in content]
+    patients = generate_patients(400, seed=3)
+    text = re.sub(rb"<[^>]*>", b" ", content)  # attributes of a document have sizes that look like codes
+    hidden = [*patients["name"].to_pylist(), *map(str, patients["zipcode"].drop_null().to_pylist())]
+    hidden += [str(cost) for cost in patients["cost"].drop_null().to_pylist()]
+    assert not [value for value in hidden if value.encode() in text]
+    assert not [name for name in patients["name"].to_pylist() if name.encode() in content]
+
+
+def parts_of(filled: ind.FilledForm) -> list[FilledField | FilledTable]:
+    return [part for section in filled.sections for part in section.parts]
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_every_table_has_the_figures_of_the_report(name: str) -> None:
+    documents = report("internal").content.documents
+    outcomes = {each["attack"]: each for each in documents["attack"]["outcomes"]}
+    for part in parts_of(ind.fill_form(report("internal"), name)):
+        if not isinstance(part, FilledTable):
+            continue
+        if part.headings[0] == "attack":
+            for attack, success, *_ in part.rows:
+                if attack in outcomes:
+                    assert success.startswith(f"{outcomes[attack]['successes']:,} of {outcomes[attack]['attempts']:,}")
+                else:
+                    assert success.startswith("not run: ")
+        if part.headings[0] == "unmodified columns":
+            assert [row[1] for row in part.rows] == [
+                f"{each['alone']:,}" for each in documents["assess"]["published_columns"]["sets"]
+            ]
+        if part.headings[0] == "figure":
+            assert [row[1] for row in part.rows] == [
+                percent(documents["assess"]["prosecutor"][kind]) for kind in ("highest", "average")
+            ]
+
+
+@pytest.mark.parametrize("name", ["gdpr", "ontario"])
+def test_every_attack_belongs_to_one_kind_of_disclosure(name: str) -> None:
+    named = [attack for section in read_form(name).sections for each in section.fields for attack in each.only]
+    assert sorted(named) == sorted(ATTACKS)
+
+
+def test_the_policy_is_known_by_its_digest(tmp_path: Path) -> None:
+    path = tmp_path / "policy.toml"
+    path.write_text(POLICY)
+    digest = hashlib.sha256(POLICY.encode()).hexdigest()
+    shown = [part for part in parts_of(ind.fill_form(report("internal"), "hipaa", policy=path)) if part.label]
+    assert [part.text for part in shown if part.label == "SHA-256 of the policy"] == [digest]  # type: ignore[union-attr]
+
+
+def test_tables_of_a_document_fit_its_page_and_repeat_their_headings(tmp_path: Path) -> None:
+    path = ind.fill_form(report("internal"), "hipaa").write(tmp_path / "form.docx")
+    document = docx.Document(str(path))
+    section = document.sections[0]
+    space = section.page_width - section.left_margin - section.right_margin
+    for table in document.tables:
+        assert sum(column.width for column in table.columns) <= space * 1.02
+        assert "w:tblHeader" in table.rows[0]._tr.xml
+        assert all("w:cantSplit" in row._tr.xml for row in table.rows)
 
 
 def test_no_product_without_a_number_and_its_source() -> None:

@@ -17,6 +17,7 @@ from indistinct.evaluation.analyze.columns import (
     NumericColumn,
     StudyColumn,
     check_rules,
+    order_rows,
     read_column,
 )
 from indistinct.evaluation.analyze.formula import Formula, check_published, parse_formula
@@ -27,14 +28,14 @@ from indistinct.evaluation.analyze.regression import (
     original_side,
     released_side,
     require_extra,
+    rows_behind,
 )
 from indistinct.evaluation.analyze.result import Analyses, AnalysisResult, ColumnRule, Interval, Term, terms_of
 from indistinct.evaluation.analyze.tables import (
-    Kind,
     Question,
     answer_original,
     answer_release,
-    group_counts,
+    hidden_figures,
     parse_question,
 )
 from indistinct.figures import plural
@@ -134,7 +135,7 @@ def analyze(
     given.require_original("analyze")
     questions = {"table": tables, "mean": means, "median": medians, "correlation": correlations}
     study = _Study.open(given, weights=weights, rules=dict(rules or {}), draws=draws, seed=seed, edition=edition)
-    asked = study.parse(_listed(formulas), family, {kind: _listed(texts) for kind, texts in questions.items()})  # type: ignore[misc]
+    asked = study.parse(_listed(formulas), family, {kind: _listed(texts) for kind, texts in questions.items()})
     results = []
     for index, one in enumerate(asked):
         results.append(study.run(one))
@@ -169,19 +170,12 @@ class _Study:
         return cls(given, open_table(given.raw).data, released, **how)
 
     def parse(
-        self, formulas: Sequence[str], family: str | None, questions: Mapping[Kind, Sequence[str]]
+        self, formulas: Sequence[str], family: str | None, questions: Mapping[str, Sequence[str]]
     ) -> list[Formula | Question]:
         """Return what is asked, checked before any work."""
         names = self.original.column_names
-        asked: list[Formula | Question] = [parse_formula(text, names, family=family) for text in formulas]
-        asked += [parse_question(kind, text, names) for kind, texts in questions.items() for text in texts]
-        if not asked:
-            raise ParameterError(
-                "no analysis is asked for", hint='name a formula, such as "cost ~ age + C(sex)" (--formula)'
-            )
-        used = [name for one in asked for name in _columns_of(one)]
-        check_published(used, self.given.schema)
-        check_rules(self.rules, list(dict.fromkeys(used)))
+        asked = parse_analyses(formulas, family, questions, names, self.given.schema)
+        check_rules(self.rules, list(dict.fromkeys(name for one in asked for name in _columns_of(one))))
         if self.weights is not None and self.weights not in names:
             raise ParameterError(
                 f"the table has no column {self.weights!r} of weights", hint=f"it has: {', '.join(names)}"
@@ -195,9 +189,10 @@ class _Study:
         if buckets is not None and len(names) > 1 and not in_one_slice(buckets, names):
             return self._run_over_slices(one)
         table = self.released[MAIN] if buckets is None else rows_of_slice(self.released, buckets, names[0])
-        columns = {name: self._read(name, one, table) for name in names}
+        read = {name: self._read(name, one, table) for name in names}
+        columns, weights = order_rows(read, self._weights(table))
         before_side = original_side(columns, self._weights(self.original))
-        after_side = released_side(columns, self._weights(table))
+        after_side = released_side(columns, weights)
         before, after, notes = self._both(
             lambda: (
                 fit_original(one, before_side, columns).intervals()
@@ -273,6 +268,8 @@ class _Study:
     ) -> AnalysisResult:
         """Add the rules of columns, count lost categories, and leave out small cells for others."""
         rules = [rule for name, column in columns.items() for rule in _rules_of(name, column, self.rules.get(name))]
+        masked = {name: each for name, each in self.given.transformations.items() if name in columns}
+        rules += [ColumnRule(name, "masked", f"enters as published: {each.spec()}") for name, each in masked.items()]
         lost = tuple(
             Term(f"{name}: {plural(len(column.lost), 'value')} joined", None, None, tested=None, lost=True)
             for name, column in columns.items()
@@ -280,6 +277,24 @@ class _Study:
         )
         result = replace(result, rules=tuple(rules), terms=(*result.terms, *lost))
         return result if self.edition == "internal" else _without_small(result, one, columns, side)
+
+
+def parse_analyses(
+    formulas: Sequence[str],
+    family: str | None,
+    questions: Mapping[str, Sequence[str]],
+    names: Sequence[str],
+    schema: Schema,
+) -> list[Formula | Question]:
+    """Return the analyses that texts ask for; raise for what cannot be analyzed on a release."""
+    asked: list[Formula | Question] = [parse_formula(text, names, family=family) for text in formulas]
+    asked += [parse_question(kind, text, names) for kind, texts in questions.items() for text in texts]
+    if not asked:
+        raise ParameterError(
+            "no analysis is asked for", hint='name a formula, such as "cost ~ age + C(sex)" (--formula)'
+        )
+    check_published([name for one in asked for name in _columns_of(one)], schema)
+    return asked
 
 
 def _columns_of(one: Formula | Question) -> tuple[str, ...]:
@@ -320,21 +335,10 @@ def _without_small(
     result: AnalysisResult, one: Formula | Question, columns: Mapping[str, StudyColumn], side: Side
 ) -> AnalysisResult:
     """Return a result for others: without estimates that rest on few rows of the original."""
-    rare = {
-        category
-        for column in columns.values()
-        if isinstance(column, CategoryColumn)
-        for category, count in column.counts.items()
-        if count < LEAST_ROWS_FOR_OTHERS
-    }
-    small = {f"[T.{category}]" for category in rare}
     if isinstance(one, Question):
-        counts = group_counts(one, side, columns)
-        hidden = {name for name, count in counts.items() if count < LEAST_ROWS_FOR_OTHERS}
-        others = sorted((count, name) for name, count in counts.items() if name not in hidden)
-        if one.kind == "table" and len(hidden) == 1 and others:
-            hidden.add(others[0][1])  # the shares of a table add up to 1
+        hidden = hidden_figures(one, side, columns, least=LEAST_ROWS_FOR_OTHERS)
     else:
-        hidden = {term.name for term in result.terms if any(part in term.name for part in small)}
+        behind = rows_behind(one, side, columns)
+        hidden = frozenset(name for name, rows in behind.items() if rows < LEAST_ROWS_FOR_OTHERS)
     kept = tuple(term for term in result.terms if term.name not in hidden)
     return replace(result, terms=kept, hidden=len(result.terms) - len(kept))

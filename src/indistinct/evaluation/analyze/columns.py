@@ -92,6 +92,26 @@ class CategoryColumn:
 StudyColumn = NumericColumn | CategoryColumn
 
 
+def order_rows(
+    columns: Mapping[str, StudyColumn], weights: Floats | None
+) -> tuple[dict[str, StudyColumn], Floats | None]:
+    """Return columns and weights whose released rows are in the order of their values.
+
+    What is drawn for a row depends on its place, and a release shuffles its rows: the same rows give the same figures.
+    """
+    keys: list[npt.NDArray[Any]] = [] if weights is None else [weights]
+    for each in columns.values():
+        keys += [each.low, each.high] if isinstance(each, NumericColumn) else [each.released]
+    order = np.lexsort(keys)
+    ordered: dict[str, StudyColumn] = {
+        name: replace(each, low=each.low[order], high=each.high[order])
+        if isinstance(each, NumericColumn)
+        else replace(each, released=each.released[order])
+        for name, each in columns.items()
+    }
+    return ordered, None if weights is None else weights[order]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ShownLabels:
     """The labels of a released column: an entry for each distinct one, and which of them each row shows."""

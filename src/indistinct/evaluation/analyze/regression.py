@@ -128,6 +128,22 @@ def fit_original(formula: Formula, side: Side, columns: Mapping[str, StudyColumn
     return _fit(formula, side.columns, side.weights, bounds=None, order=_order(columns))
 
 
+def rows_behind(formula: Formula, side: Side, columns: Mapping[str, StudyColumn]) -> dict[str, float]:
+    """Return on how many rows of the original each coefficient rests.
+
+    A coefficient is a weighted sum of outcomes. A row counts as much as its weight, so that a rare category, a rare
+    reference and a row far from all others leave few rows behind a coefficient: (sum of w²)² / sum of w⁴.
+    """
+    names, design = _design(formula, _frame(formula, side.columns, _order(columns)))
+    if formula.family == "cox":
+        design = design - design.mean(axis=0)
+    scaled = design if side.weights is None else design * np.sqrt(side.weights)[:, None]
+    shares = (scaled @ np.linalg.pinv(scaled.T @ scaled)) ** 2
+    totals = shares.sum(axis=0)
+    behind = np.divide(totals**2, (shares**2).sum(axis=0), out=np.zeros(len(names)), where=totals > 0)
+    return dict(zip(names, behind.tolist(), strict=True))
+
+
 def _order(columns: Mapping[str, StudyColumn]) -> dict[str, tuple[str, ...]]:
     """Return the categories of each categorical column: the first is the reference, before and after."""
     return {name: each.categories for name, each in columns.items() if isinstance(each, CategoryColumn)}
@@ -204,14 +220,7 @@ def _fit(
     order: Mapping[str, Sequence[str]] | None = None,
 ) -> RegressionFit:
     """Return the fit of a formula on complete columns; `bounds` are those of an outcome in ranges."""
-    import pandas as pd
-
-    frame = pd.DataFrame({name: columns[name] for name in formula.columns})
-    for name, categories in (order or {}).items():
-        if name in formula.covariates:
-            frame[name] = pd.Categorical(frame[name], categories=list(categories))
-    if not len(frame):
-        raise ParameterError("no row has a value in every column of the formula", hint="analyze fewer columns")
+    frame = _frame(formula, columns, order or {})
     names, design = _design(formula, frame)
     if len(frame) <= len(names):
         raise ParameterError(
@@ -231,6 +240,19 @@ def _fit(
                 "the regression cannot be fitted: columns may depend on each other, or predict the outcome perfectly",
                 hint="leave out a covariate, or join rare categories",
             ) from None
+
+
+def _frame(formula: Formula, columns: Mapping[str, Any], order: Mapping[str, Sequence[str]]) -> Any:
+    """Return the columns of a formula as a frame whose categories have the order of the original."""
+    import pandas as pd
+
+    frame = pd.DataFrame({name: columns[name] for name in formula.columns})
+    for name, categories in order.items():
+        if name in formula.covariates:
+            frame[name] = pd.Categorical(frame[name], categories=list(categories))
+    if not len(frame):
+        raise ParameterError("no row has a value in every column of the formula", hint="analyze fewer columns")
+    return frame
 
 
 def _design(formula: Formula, frame: Any) -> tuple[tuple[str, ...], Floats]:

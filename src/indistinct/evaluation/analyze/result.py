@@ -44,14 +44,21 @@ def overlap_of(before: Interval, after: Interval) -> float:
 
     >>> overlap_of(Interval(1, 0, 2), Interval(2, 1, 3)), overlap_of(Interval(1, 0, 2), Interval(5, 4, 6))
     (0.5, 0.0)
+
+    An interval without length is covered whole where it lies in the other:
+
+    >>> overlap_of(Interval(1, 0, 2), Interval(1, 1, 1))
+    0.5
     """
     shared = min(before.high, after.high) - max(before.low, after.low)
     lengths = (before.high - before.low, after.high - after.low)
     if not all(map(math.isfinite, (*lengths, shared))):
         return 0.0
-    if min(lengths) <= 0:
+    if max(lengths) <= 0:
         return float(math.isclose(before.estimate, after.estimate, rel_tol=1e-9, abs_tol=1e-12))
-    return max(0.0, shared / lengths[0] / 2 + shared / lengths[1] / 2)
+    if shared < 0:
+        return 0.0
+    return sum(shared / length if length > 0 else 1.0 for length in lengths) / 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +207,7 @@ class Analyses(Result):
         """Return a forest plot: all estimates with their intervals, before and after; needs the extra `report`."""
         several = len(self.analyses) > 1
         drawn = [
-            (f"{one.name}: {term.name}" if several else term.name, term.before, term.after)
+            (f"{term.name}, {one.name}" if several else term.name, term.before, term.after)
             for one in self.analyses
             for term in one.terms
         ]

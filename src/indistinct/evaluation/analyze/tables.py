@@ -1,11 +1,12 @@
 """Contingency tables, means, medians and correlations before and after anonymization."""
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from indistinct.errors import ParameterError
 from indistinct.evaluation.analyze.columns import CategoryColumn, Floats, NumericColumn, StudyColumn
@@ -53,7 +54,7 @@ class Question:
         return self.columns if self.kind == "table" else self.by
 
 
-def parse_question(kind: Kind, text: str, columns: Collection[str]) -> Question:
+def parse_question(kind: str, text: str, columns: Collection[str]) -> Question:
     """Return a question over some columns; raise `ParameterError` for what is none."""
     form = f"write it like {FORMS[kind]!r}"
     described, *groups = re.split(r"\s+by\s+", text.strip()) if text.strip() else [""]
@@ -68,7 +69,7 @@ def parse_question(kind: Kind, text: str, columns: Collection[str]) -> Question:
     needed = {"table": len(own) in (1, 2, 3) and not by, "correlation": len(own) >= 2 and not by}
     if len(named) > 2 or not needed.get(kind, len(own) == 1) or len(set(own + by)) < len(own + by):
         raise ParameterError(f"a {kind} is asked for with other columns; got {text!r}", hint=form)
-    return Question(kind, own, by)
+    return Question(kind, own, by)  # type: ignore[arg-type]  # its form is known
 
 
 def answer_original(question: Question, side: Side, columns: Mapping[str, StudyColumn]) -> dict[str, Interval]:
@@ -98,10 +99,60 @@ def answer_release(
     return answers
 
 
-def group_counts(question: Question, side: Side, columns: Mapping[str, StudyColumn]) -> dict[str, int]:
-    """Return the rows that each figure of a question rests on."""
+def hidden_figures(question: Question, side: Side, columns: Mapping[str, StudyColumn], *, least: int) -> frozenset[str]:
+    """Return the figures of the original that others may not see: they rest on fewer rows than `least`.
+
+    A row counts for a mean as much as its number weighs, so that one large number hides it. In a table every line and
+    the whole have two hidden cells or none, with `least` rows together, since cells add up to margins.
+    """
+    if question.kind == "correlation":
+        pairs = [f"{one}, {two}" for index, one in enumerate(question.columns) for two in question.columns[index + 1 :]]
+        return frozenset(pairs if side.rows < least else ())
     labels, groups = _group(question.categories, side.columns, columns)
-    return dict(zip(labels, np.bincount(groups, minlength=len(labels)).tolist(), strict=True))
+    counts = np.bincount(groups, minlength=len(labels)).astype(np.float64)
+    if question.kind == "table":
+        shape = [len(_categories_of(columns[name])) for name in question.categories]
+        hidden = hidden_cells(counts.reshape(shape), least).reshape(-1)
+    else:
+        weights = np.abs(side.columns[question.columns[0]]) if question.kind == "mean" else np.ones(len(groups))
+        sums, squares = (np.bincount(groups, weights**power, minlength=len(labels)) for power in (1, 2))
+        behind = np.divide(sums**2, squares, out=counts.copy(), where=squares > 0)
+        hidden = (counts > 0) & (np.minimum(behind, counts) < least)
+    return frozenset(name for name, each in zip(labels, hidden, strict=True) if each)
+
+
+def _categories_of(column: StudyColumn) -> Sequence[str]:
+    return column.categories if isinstance(column, CategoryColumn) else ()
+
+
+def hidden_cells(counts: Floats, least: int) -> npt.NDArray[np.bool_]:
+    """Return which cells of a table are hidden: small ones, and others without which margins would give them away.
+
+    >>> hidden_cells(np.array([[3, 40, 50], [30, 20, 60]]), 10).tolist()
+    [[True, True, False], [True, True, False]]
+    """
+    hidden = (counts > 0) & (counts < least)
+    changed = bool(hidden.any())
+    while changed:
+        changed = False
+        for line in _lines(counts.shape):
+            inside = hidden[line]
+            if not inside.any() or (inside.sum() > 1 and counts[line][inside].sum() >= least):
+                continue
+            others = np.where(~inside & (counts[line] > 0), counts[line], np.inf)
+            if np.isfinite(others).any():
+                place = np.unravel_index(int(np.argmin(others)), others.shape)
+                inside[place] = changed = True
+                hidden[line] = inside
+    return hidden
+
+
+def _lines(shape: Sequence[int]) -> Iterator[tuple[Any, ...]]:
+    """Yield every line of a table along every axis, then the whole."""
+    for axis in range(len(shape)):
+        for index in np.ndindex(*(size for other, size in enumerate(shape) if other != axis)):
+            yield (*index[:axis], slice(None), *index[axis:])
+    yield (slice(None),) * len(shape)
 
 
 def _interval(kind: Kind, estimate: float, error: float, freedom: float = np.inf) -> Interval:
@@ -122,6 +173,8 @@ def _estimate(
         return _correlations(question, values, weights)
     labels, groups = _group(question.categories, values, columns)
     rows = len(groups)
+    if not rows:
+        raise ParameterError(f"no row has a value in every column of the {question.kind}", hint="analyze fewer columns")
     share = np.ones(rows) if weights is None else weights / weights.mean()
     if question.kind == "table":
         sums = np.bincount(groups, share, minlength=len(labels))

@@ -2,8 +2,8 @@
 
 import csv
 import io
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,12 +22,14 @@ from indistinct.exploration.compare.trials import (
     points_of,
 )
 from indistinct.exploration.compare.workers import try_points
+from indistinct.exploration.preference import Analysis, Preference, algorithms_tried
 from indistinct.hierarchy import Hierarchy
 from indistinct.job.job import Job
 from indistinct.job.policy import predicted_column
 from indistinct.machine import arrays
 from indistinct.machine.arguments import with_checked_arguments
 from indistinct.schema import Schema, did_you_mean, require_schema
+from indistinct.spelling import spell
 from indistinct.tables import open_table
 
 Risk = Literal["highest", "average"]
@@ -71,6 +73,21 @@ class Comparison:
         if counts["done"]:
             return 0
         return IndistinctError.exit_code if counts["failed"] else InfeasibleError.exit_code
+
+    def best(self, metric: str | None = None) -> Trial:
+        """Return the trial that is best under a metric, the first one by default; of equals the first.
+
+        Raises `InfeasibleError` where no trial has a release that the metric says something of.
+        """
+        name = self._name_of_metric(metric)
+        sign = -1 if self.metrics[name] == "max" else 1
+        ranked = [
+            (sign * value, trial) for trial in self.trials for value in [trial.metrics.get(name)] if value is not None
+        ]
+        if not ranked:
+            reason = next((trial.reason for trial in self.trials if trial.reason), "nothing can be compared")
+            raise InfeasibleError(f"no release can be ranked by {name}: {reason}")
+        return min(ranked, key=lambda each: each[0])[1]
 
     def pareto(self, metric: str | None = None, *, risk: Risk = "highest") -> list[Trial]:
         """Return the trials that no other one beats in metric and risk together, the best metric first.
@@ -162,6 +179,8 @@ def compare(
     hierarchies: Mapping[str, Hierarchy] | None = None,
     target: str | None = None,
     population: Any = None,
+    analysis: Analysis | None = None,
+    original: Any = None,
     folder: str | Path | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
@@ -192,6 +211,12 @@ def compare(
         Column of the classification metric, and of algorithms that have a target.
     population
         Table of the population from which `table` was drawn.
+    analysis
+        Formulas of a study, such as ``"cost ~ age + C(sex)"``. Releases are then ranked by ``analysis-loss``: 1 minus
+        the mean overlap of the study's confidence intervals before and after. An algorithm that chooses among others,
+        such as ``auto``, is replaced with those that it tries.
+    original
+        Table that the estimates before are made on, where columns of `table` are masked.
     folder
         Folder, made for its owner alone, that keeps results and gives them back when the same comparison runs again.
     workers
@@ -231,7 +256,10 @@ def compare(
     wanted = predicted_column(target, chosen, schema=schema)
     source = open_table(table)
     job = Job(source, schema, hierarchies=dict(hierarchies or {}), target=wanted, population=population)
-    compared = ComparedJob(job, chosen)
+    preference = None if analysis is None else Preference.of(analysis, source if original is None else original, schema)
+    if preference is not None:
+        points = tuple(_points_tried(job, points))
+    compared = ComparedJob(job, chosen, preference)
     kept = None if folder is None else KeptTrials(private_folder(Path(folder)), compared)
     found: dict[Point, Trial] = {}
     report = progress or (lambda _share: None)
@@ -251,6 +279,13 @@ def compare(
         str(source.path or source.name or "table"),
         source.rows,
         tuple(found[point] for point in points),
-        {metric.name: metric.goal for metric in chosen},
+        compared.goals,
         tuple(map(command, points)),
     )
+
+
+def _points_tried(job: Job, points: Sequence[Point]) -> Iterator[Point]:
+    """Yield points with the algorithms among which theirs chooses."""
+    for point in points:
+        varied = replace(job, model=point.model, algorithm=point.algorithm, suppression=point.suppression)
+        yield from dict.fromkeys(replace(point, algorithm=spell(each)) for each in algorithms_tried(varied))

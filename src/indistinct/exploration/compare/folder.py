@@ -81,6 +81,11 @@ def _digest_of_job(compared: ComparedJob) -> str:
         "metrics": [spell(metric) for metric in compared.metrics],
         "target": job.target,
     }
+    if compared.preference is not None:
+        parts |= {
+            "analysis": repr(compared.preference.plan),
+            "original": _digest_of_population(compared.preference.original),
+        }
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 

@@ -17,6 +17,7 @@ from indistinct.budget import NO_BUDGET, AnyBudget, Budget, parse_budget
 from indistinct.errors import IndistinctError, InfeasibleError, ParameterError
 from indistinct.evaluation.assess.assess import assess
 from indistinct.evaluation.measure.measure import measure
+from indistinct.exploration.preference import ANALYSIS_LOSS, Preference
 from indistinct.job.job import Job
 from indistinct.job.running import run_job
 from indistinct.metrics import Metric, parse_metric
@@ -118,6 +119,13 @@ class ComparedJob:
 
     job: Job
     metrics: tuple[Metric, ...]
+    preference: Preference | None = None
+
+    @property
+    def goals(self) -> dict[str, str]:
+        """Whether "min" or "max" is better of each figure; the first one ranks."""
+        preferred = {} if self.preference is None else {ANALYSIS_LOSS: "min"}
+        return {**preferred, **{metric.name: metric.goal for metric in self.metrics}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +198,9 @@ def _figures(compared: ComparedJob, point: Point, began: float) -> Trial:
 
 def _measure(compared: ComparedJob, release: Release) -> dict[str, float | None]:
     found = measure(release, compared.metrics)
-    values = {metric.name: found.get(metric.name) for metric in compared.metrics}
+    values: dict[str, float | None] = {metric.name: found.get(metric.name) for metric in compared.metrics}
+    if compared.preference is not None:
+        values[ANALYSIS_LOSS] = compared.preference.loss(release)
     return {name: value if value is not None and math.isfinite(value) else None for name, value in values.items()}
 
 

@@ -112,7 +112,12 @@ class AnalysisPlan:
     @property
     def asks(self) -> bool:
         """Return whether any analysis is named."""
-        return bool(self.formulas or self.tables or self.means or self.medians or self.correlations)
+        return bool(self.formulas or any(self.questions.values()))
+
+    @property
+    def questions(self) -> dict[str, tuple[str, ...]]:
+        """The tables, means, medians and correlations that are named."""
+        return {"table": self.tables, "mean": self.means, "median": self.medians, "correlation": self.correlations}
 
 
 RELEASE_MODELS = ("public", "controlled", "internal")

@@ -3,7 +3,7 @@
 The document's metadata name no author, no machine and no time of day.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,10 @@ from indistinct.errors import MissingExtraError
 from indistinct.reporting.forms.form import FilledField, FilledTable, FormContent
 from indistinct.reporting.forms.page import opening_words, source_words
 
-OPEN_FIELD_COLOR = "FFF3D6"
+OPEN_FIELD_COLOR, TABLE_POINTS, MARGIN, PAGE = "FFF3D6", 9, 20, (210, 297)
+"""Colour of what a person has to write, size of letters in tables, and the margins and the page in millimeters."""
+NARROWEST, WIDEST = 11, 36
+"""Letters that the width of a table's column is made for, at least and at most."""
 
 
 def require_extra() -> None:
@@ -31,13 +34,15 @@ def document_of(form: FormContent) -> Callable[[Path], None]:
 
     document = docx.Document()
     _clear_metadata(document, form)
+    _set_page(document)
     document.add_heading(printable(form.form.title), level=0)
     document.add_paragraph(printable(form.form.note))
     _shade(document.add_paragraph(printable(opening_words(form))))
     for section in form.sections:
         document.add_heading(printable(section.title), level=1)
         if section.note:
-            document.add_paragraph(printable(section.note)).runs[0].italic = True
+            note = document.add_paragraph(printable(section.note))
+            note.runs[0].italic = note.paragraph_format.keep_with_next = True
         for part in section.parts:
             if isinstance(part, FilledTable):
                 _add_table(document, part)
@@ -68,20 +73,75 @@ def _add_field(document: Any, part: FilledField) -> None:
     _shade(document.add_paragraph(""))
 
 
+def _set_page(document: Any) -> None:
+    """Set an A4 page, and a body font that every word processor has a twin of."""
+    from docx.shared import Mm, Pt
+
+    section = document.sections[0]
+    section.page_width, section.page_height = map(Mm, PAGE)
+    section.left_margin = section.right_margin = section.top_margin = section.bottom_margin = Mm(MARGIN)
+    style = document.styles["Normal"]
+    style.font.name, style.font.size, style.paragraph_format.space_after = "Arial", Pt(10), Pt(5)
+
+
 def _add_table(document: Any, part: FilledTable) -> None:
+    from docx.shared import Mm
+
     caption = document.add_paragraph()
     caption.add_run(printable(part.label)).bold = True
+    if not part.rows:
+        caption.add_run(f": {part.nothing}")
+        return
     caption.paragraph_format.keep_with_next = True
     table = document.add_table(rows=1, cols=len(part.headings), style="Light Grid Accent 1")
-    for cell, name in zip(table.rows[0].cells, part.headings, strict=True):
-        cell.text = printable(name)
+    table.autofit = False
+    widths = _widths(part)
+    for column, width in zip(table.columns, widths, strict=True):
+        column.width = Mm(width)  # LibreOffice reads the widths of columns, Word those of cells
+    _fill_row(table.rows[0], part.headings, widths)
+    _mark_row(table.rows[0], "w:tblHeader")
     for row in part.rows:
-        cells = table.add_row().cells
-        for cell, name, text in zip(cells, part.headings, row, strict=True):
-            cell.text = printable(text)
+        added = table.add_row()
+        _fill_row(added, row, widths)
+        for cell, name, text in zip(added.cells, part.headings, row, strict=True):
             if name in part.open_columns and not text:
                 _shade_properties(cell._tc.get_or_add_tcPr())
-    document.add_paragraph("" if part.rows else "Nothing to list.")
+    for each in table.rows:
+        _mark_row(each, "w:cantSplit")
+    for cell in table.rows[0].cells:
+        # Headings that are alone at the end of a page make LibreOffice lose the rows.
+        cell.paragraphs[0].paragraph_format.keep_with_next = True
+    document.add_paragraph("")
+
+
+def _widths(part: FilledTable) -> list[int]:
+    """Return the widths of a table's columns in millimeters, by the longest text of each.
+
+    >>> _widths(FilledTable("", ("no.", "name"), (("1", "x" * 80),)))
+    [40, 130]
+    """
+    columns = zip(part.headings, *part.rows, strict=True)
+    letters = [min(max(NARROWEST, *map(len, texts)), WIDEST) for texts in columns]
+    whole = PAGE[0] - 2 * MARGIN
+    return [round(whole * each / sum(letters)) for each in letters]
+
+
+def _fill_row(row: Any, texts: Sequence[str], widths: Sequence[int]) -> None:
+    from docx.shared import Mm, Pt
+
+    for cell, text, width in zip(row.cells, texts, widths, strict=True):
+        cell.width, cell.text = Mm(width), printable(text)
+        for paragraph in cell.paragraphs:
+            paragraph.paragraph_format.space_after = Pt(1)
+            for run in paragraph.runs:
+                run.font.size = Pt(TABLE_POINTS)
+
+
+def _mark_row(row: Any, name: str) -> None:
+    """Set a property of a row: it is repeated on every page, or not split over two."""
+    from docx.oxml import OxmlElement
+
+    row._tr.get_or_add_trPr().append(OxmlElement(name))
 
 
 def _shade(paragraph: Any) -> None:

@@ -1,6 +1,6 @@
 """Fill a form with the figures of a report and with what the policy states in [context]."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from indistinct.figures import number, percent
 from indistinct.job.policy.value import Context
 from indistinct.machine.arguments import with_checked_arguments
 from indistinct.release.writing.files import write_atomically
-from indistinct.release.writing.staging import filled
+from indistinct.release.writing.staging import digest_of, filled
 from indistinct.reporting.forms.docx import document_of
 from indistinct.reporting.forms.form import (
     DeclaredField,
@@ -69,7 +69,9 @@ class FilledForm(FormContent):
 
 
 @with_checked_arguments
-def fill_form(report: Report, name: str, *, context: Context | None = None) -> FilledForm:
+def fill_form(
+    report: Report, name: str, *, context: Context | None = None, policy: str | Path | None = None
+) -> FilledForm:
     """Fill a form with the figures of a report.
 
     Parameters
@@ -80,6 +82,8 @@ def fill_form(report: Report, name: str, *, context: Context | None = None) -> F
         The form: ``gdpr``, ``hipaa``, ``ontario``, ``ico`` or ``ema``.
     context
         What the policy states in [context]; what it leaves out is marked for a person to write.
+    policy
+        The policy file, whose digest tells later which one it was.
 
     Returns
     -------
@@ -87,7 +91,7 @@ def fill_form(report: Report, name: str, *, context: Context | None = None) -> F
         The form, ready to be written as .docx or .html.
     """
     form, stated = read_form(name), context or Context()
-    filler = _Filler(report, stated)
+    filler = _Filler(report, stated, None if policy is None else digest_of(Path(policy)))
     sections = tuple(
         FilledSection(section.title, section.note, tuple(filler.fill(each) for each in section.fields))
         for section in form.sections
@@ -97,10 +101,11 @@ def fill_form(report: Report, name: str, *, context: Context | None = None) -> F
 
 @dataclass(frozen=True, slots=True)
 class _Filler:
-    """The documents of a report, and what people state."""
+    """The documents of a report, what people state, and the digest of the policy."""
 
     report: Report
     context: Context
+    policy: str | None = None
 
     def fill(self, field: DeclaredField) -> FilledField | FilledTable:
         """Return a field with its figure, its statement, its table, or its help for a person."""
@@ -116,7 +121,7 @@ class _Filler:
         if field.path == ("version",):
             return FilledField(field.label, f"indistinct {indistinct.__version__}", field.path, indistinct.__version__)
         if field.path:
-            value = self.at(*field.path)
+            value = self.policy if field.path == ("policy",) else self.at(*field.path)
             if value is None:
                 reason = "not available: the report has no such figure in this edition"
                 return FilledField(field.label, None if field.write else reason, help=field.write)
@@ -193,11 +198,17 @@ def _techniques(filler: _Filler, field: DeclaredField) -> FilledTable:
 
 
 def _attacks(filler: _Filler, field: DeclaredField) -> FilledTable:
+    """Return attacks with their success and that of chance; those that were not run have the reason."""
     headings = ("attack", "success", "baseline", "control", "better than chance")
+
+    def table(rows: Iterable[tuple[str, ...]]) -> FilledTable:
+        kept = tuple(row for row in rows if not field.only or row[0] in field.only)
+        return FilledTable(field.label, headings, kept, nothing="Nothing was tried.")
+
     tried = filler.at("attack", "tried")
     if tried is not None:  # the edition for readers says which were tried, and whether any succeeds
-        succeeds = "at least one of these" if filler.at("attack", "succeeds") else "no"
-        return FilledTable(field.label, headings, tuple((str(name), "", "", "", succeeds) for name in tried))
+        succeeds = "at least one of all" if filler.at("attack", "succeeds") else "no"
+        return table((str(name), "tried", "", "", succeeds) for name in tried)
     rows = [
         (
             str(each["attack"]),
@@ -208,9 +219,11 @@ def _attacks(filler: _Filler, field: DeclaredField) -> FilledTable:
         )
         for each in filler.at("attack", "outcomes") or ()
     ]
-    refused = filler.at("attack", "refused") or {}
-    rows += [(str(name), f"not run: {reason}", "", "", "") for name, reason in refused.items()]
-    return FilledTable(field.label, headings, tuple(rows))
+    refused = {
+        **dict.fromkeys(filler.at("attack", "left_out") or (), "no time was left"),
+        **(filler.at("attack", "refused") or {}),
+    }
+    return table([*rows, *((str(name), f"not run: {reason}", "", "", "") for name, reason in refused.items())])
 
 
 def _unmodified(filler: _Filler, field: DeclaredField) -> FilledTable:

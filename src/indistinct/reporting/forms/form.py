@@ -34,7 +34,7 @@ class DeclaredField:
     """One field: a figure at `path` of the report, a key of [context], a table, or a text that a person writes.
 
     `write` is the sentence that helps the person, also where a figure or a statement is not there. `missing` says why
-    a field cannot be filled from a release.
+    a field cannot be filled from a release. A table of attacks has `only` some of them.
     """
 
     label: str
@@ -44,6 +44,7 @@ class DeclaredField:
     write: str | None = None
     missing: str | None = None
     table: TableName | None = None
+    only: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,7 @@ def read_form(name: str) -> Form:
 
 def _field(declared: dict[str, Any]) -> DeclaredField:
     path = tuple(declared.get("path", "").split(".")) if declared.get("path") else ()
-    return DeclaredField(**{**declared, "path": path})
+    return DeclaredField(**{**declared, "path": path, "only": tuple(declared.get("only", ()))})
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +106,13 @@ class FilledField:
 
 @dataclass(frozen=True, slots=True)
 class FilledTable:
-    """A table of a form; empty cells in `open_columns` are for a person to fill in."""
+    """A table of a form; empty cells in `open_columns` are for a person to fill in, and `nothing` is for no rows."""
 
     label: str
     headings: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     open_columns: tuple[str, ...] = ()
+    nothing: str = "Nothing to list."
 
     @property
     def open_cells(self) -> int:

@@ -73,5 +73,5 @@ def _table(part: FilledTable) -> str:
             for name, cell in zip(part.headings, row, strict=True)
         ]
         rows.append(f"<tr>{''.join(cells)}</tr>")
-    body = "".join(rows) or f'<tr><td colspan="{len(part.headings)}">nothing to list</td></tr>'
+    body = "".join(rows) or f'<tr><td colspan="{len(part.headings)}">{escape(part.nothing)}</td></tr>'
     return f"<table><caption>{escape(part.label)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -9,6 +9,7 @@ import pytest
 import indistinct as ind
 from indistinct.errors import ParameterError
 from indistinct.evaluation.analyze.result import Interval, Term, overlap_of
+from indistinct.evaluation.analyze.tables import hidden_cells
 
 SCHEMA = ind.Schema(quasi=["age", "sex"], insensitive=["z", "cost", "died", "days", "visits"])
 
@@ -72,6 +73,30 @@ def test_midpoints_of_wide_ranges_are_biased() -> None:
     found = ind.analyze(in_ranges(table, 20), "cost ~ age", original=table, schema=SCHEMA, rules=rules)
     assert both(term(found, "age"))[1].high < 5.0
     assert [rule.rule for rule in found.analyses[0].rules] == ["midpoint"]
+
+
+@pytest.mark.parametrize("weights", [None, "weight"])
+def test_estimates_do_not_depend_on_the_order_of_rows(weights: str | None) -> None:
+    table = study(17, 400).append_column("weight", pa.array(np.random.default_rng(17).integers(1, 4, 400)))
+    schema = ind.Schema(quasi=["age", "sex"], insensitive=["z", "cost", "died", "days", "visits", "weight"])
+    release = in_ranges(table, 20)
+    shuffled = release.take(np.random.default_rng(1).permutation(400))
+    found = [
+        ind.analyze(each, "cost ~ age + C(sex)", original=table, schema=schema, weights=weights).to_json()
+        for each in (release, shuffled)
+    ]
+    after = [[each["after"]["estimate"] for each in one["analyses"][0]["terms"]] for one in found]
+    assert after[0] == pytest.approx(after[1], rel=1e-9)
+
+
+def test_masked_columns_are_named() -> None:
+    table = study(16, 300)
+    masking = {"cost": ind.Transformation(round=50)}
+    release = ind.anonymize(table, SCHEMA, model=ind.KAnonymity(k=5), algorithm="mondrian", transformations=masking)
+    (found,) = ind.analyze(release, "cost ~ z", original=table).analyses
+    assert [(rule.column, rule.rule, rule.detail) for rule in found.rules] == [
+        ("cost", "masked", "enters as published: round:50")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -191,6 +216,41 @@ def test_the_external_edition_hides_estimates_of_few_rows() -> None:
     assert len(shown) == 1  # the third share would follow from the others
 
 
+def outside(table: pa.Table, formula: str = (), **asked: str) -> ind.AnalysisResult:  # type: ignore[assignment]
+    found = ind.analyze(table, formula, original=table, schema=SCHEMA, edition="external", **asked)  # type: ignore[arg-type]
+    return found.analyses[0]
+
+
+def test_the_external_edition_hides_what_rests_on_few_rows_in_any_way() -> None:
+    """A rare reference, a rare combination, and a person far from all others give their outcome away."""
+    table = study(15, 600)
+    sex = table["sex"].to_pylist()
+    rare = table.set_column(1, "sex", pa.array(["A"] * 3 + sex[3:]))
+    assert outside(rare, "cost ~ sex").terms == ()  # intercept, and differences to three people
+    z, cost = table["z"].to_numpy().copy(), table["cost"].to_numpy().copy()
+    z[0] = 1e6
+    far = table.set_column(2, "z", pa.array(z))
+    assert [each.name for each in outside(far, "cost ~ z").terms] == ["Intercept"]
+    old = pa.array(["old" if index < 4 else "young" for index in range(600)])
+    both_rare = table.set_column(2, "z", old)
+    shown = [each.name for each in outside(both_rare, "cost ~ sex * z").terms]
+    assert not [name for name in shown if ":" in name]
+    cost[0] = 1e9
+    rich = table.set_column(3, "cost", pa.array(cost))
+    assert outside(rich, means="cost").terms == ()
+    assert len(outside(table, means="cost").terms) == 1
+    assert outside(table.slice(0, 9), correlations="age, cost").terms == ()
+
+
+def test_margins_of_a_table_do_not_give_hidden_cells_away() -> None:
+    counts = np.array([[3, 40, 50], [30, 20, 60], [80, 70, 90]])
+    hidden = hidden_cells(counts, 10)
+    for axis in (0, 1):
+        assert set(hidden.sum(axis=axis).tolist()) <= {0, 2, 3}
+    assert hidden[0, 0]
+    assert not hidden_cells(np.array([[30, 40], [50, 60]]), 10).any()
+
+
 @pytest.mark.parametrize(
     ("formula", "message"),
     [
@@ -250,6 +310,9 @@ def test_overlap_is_a_share() -> None:
     assert overlap_of(Interval(0, -1, 1), Interval(0, -1, 1)) == 1
     assert overlap_of(Interval(0, -1, 1), Interval(0, -2, 2)) == 0.75
     assert overlap_of(Interval(0, -1, 1), Interval(9, 8, 10)) == 0
+    assert overlap_of(Interval(0, -1, 1), Interval(0.5, 0.5, 0.5)) == 0.5
+    assert overlap_of(Interval(0, -1, 1), Interval(3, 3, 3)) == 0
+    assert overlap_of(Interval(3, 3, 3), Interval(3, 3, 3)) == 1
 
 
 def test_flips_are_named() -> None:

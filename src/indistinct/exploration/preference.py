@@ -1,0 +1,93 @@
+"""The study's own analysis as a criterion: how much of its confidence intervals a release loses."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from indistinct.algorithms.base import Algorithm
+from indistinct.algorithms.full_domain.node import ChosenNode
+from indistinct.algorithms.registry import parse_algorithm
+from indistinct.errors import IndistinctError, InfeasibleError, ParameterError
+from indistinct.evaluation.analyze.analyze import analyze, parse_analyses
+from indistinct.evaluation.analyze.regression import require_extra
+from indistinct.job.job import Job
+from indistinct.job.policy.value import AnalysisPlan
+from indistinct.job.running import run_job
+from indistinct.release.release import Release
+from indistinct.schema import Schema
+from indistinct.tables import open_table
+
+ANALYSIS_LOSS = "analysis-loss"
+"""The name of this criterion among metrics: 1 minus the mean overlap of confidence intervals, from 0 to 1."""
+MOST_NODES = 40
+"""So many nodes of a lattice are published and analyzed at most."""
+Analysis = str | Sequence[str] | AnalysisPlan
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Preference:
+    """Analyses of a study, and the original that they are compared with, before its columns were masked."""
+
+    plan: AnalysisPlan
+    original: Any
+
+    @classmethod
+    def of(cls, analysis: Analysis, original: Any, schema: Schema) -> "Preference":
+        """Return the preference for formulas, or for the analyses of a policy; raise before any work for none."""
+        require_extra()
+        if not isinstance(analysis, AnalysisPlan):
+            analysis = AnalysisPlan(formulas=(analysis,) if isinstance(analysis, str) else tuple(analysis))
+        if not analysis.asks:
+            raise ParameterError(
+                "the analysis to prefer releases by is not known",
+                hint='name it in [analysis] of the policy, or with --formula "cost ~ age"',
+            )
+        parse_analyses(analysis.formulas, analysis.family, analysis.questions, open_table(original).columns, schema)
+        return cls(analysis, original)
+
+    def loss(self, release: Release) -> float | None:
+        """Return 1 minus the mean overlap of all estimates, None where nothing can be compared."""
+        plan = self.plan
+        overlap = analyze(
+            release,
+            plan.formulas,
+            family=plan.family,
+            tables=plan.tables,
+            means=plan.means,
+            medians=plan.medians,
+            correlations=plan.correlations,
+            rules=plan.rules,
+            weights=plan.weights,
+            original=self.original,
+        ).mean_overlap
+        return None if overlap is None else 1 - overlap
+
+
+def algorithms_tried(job: Job) -> Iterator[Algorithm]:
+    """Yield the algorithms that find a release where a job chooses among several, else its own."""
+    algorithm = job.algorithm if isinstance(job.algorithm, Algorithm) else parse_algorithm(str(job.algorithm))
+    if not algorithm.chooses:
+        yield algorithm
+        return
+    try:
+        explained = run_job(replace(job, algorithm=algorithm, progress=None)).explanation
+    except InfeasibleError:
+        yield algorithm  # its trial gives the reason
+        return
+    if explained is None:
+        yield algorithm
+        return
+    yield from (parse_algorithm(each.algorithm) for each in explained.attempts if each.loss is not None)
+
+
+def losses_of_nodes(job: Job, preference: Preference, nodes: Iterable[tuple[int, ...]]) -> dict[tuple[int, ...], float]:
+    """Return what the releases of some nodes lose of the analyses; a node without a release has none."""
+    found = {}
+    for node in nodes:
+        try:
+            loss = preference.loss(run_job(replace(job, algorithm=ChosenNode(node))))
+        except IndistinctError:
+            loss = None
+        if loss is not None:
+            found[node] = loss
+    return found
