@@ -80,8 +80,6 @@ def command(
 ) -> None:
     """Run a study's analyses on the original and on a release, and compare the estimates.
 
-    Example: indistinct analyze release.csv --policy policy.toml --formula "cost ~ age + C(sex)"
-
     The original is the policy's input unless --original names another. Analyses come from flags or from [analysis] in
     the policy. Needs statsmodels: pip install "indistinct[analysis]".
     """

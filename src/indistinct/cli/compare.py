@@ -21,27 +21,27 @@ if TYPE_CHECKING:
 
 LISTED = "several with commas between them, or repeat the flag"
 Algorithms = Annotated[
-    list[str] | None, typer.Option("--algorithms", metavar="SPECS", help=f"How to search: {LISTED}. Else the policy's.")
+    list[str] | None, typer.Option("--algorithms", metavar="SPECS", help=f"Algorithms: {LISTED}. Else the policy's.")
 ]
 Models = Annotated[
     list[str] | None,
-    typer.Option("--models", metavar="SPECS", help=f"What must hold: {LISTED}; & joins models. Else the policy's."),
+    typer.Option("--models", metavar="SPECS", help=f"Privacy models: {LISTED}; & joins models. Else the policy's."),
 ]
 Shares = Annotated[
     str | None,
-    typer.Option("--suppression", metavar="BUDGETS", help="How much may be dropped, such as '0,0.02,4 rows'."),
+    typer.Option("--suppression", metavar="LIMITS", help="Suppression limits, such as '0,0.02,4 rows'."),
 ]
 Metrics = Annotated[
     list[str] | None,
-    typer.Option("--metrics", metavar="SPECS", help=f"What to measure: {LISTED}. The first one ranks."),
+    typer.Option("--metrics", metavar="SPECS", help=f"Metrics: {LISTED}. The first one ranks the results."),
 ]
 Folder = Annotated[
     Path | None,
-    typer.Option("--output", "-o", metavar="FOLDER", help="Keep all there, for you alone; a killed run goes on there."),
+    typer.Option("--output", "-o", metavar="FOLDER", help="Private folder for results; a stopped run continues there."),
 ]
 Workers = Annotated[
     int | None,
-    typer.Option("--workers", metavar="N", min=1, help="How many processes at once; one a core if not given."),
+    typer.Option("--workers", metavar="N", min=1, help="Number of processes; by default one per core."),
 ]
 
 
@@ -57,11 +57,12 @@ def command(
     output: Folder = None,
     workers: Workers = None,
 ) -> None:
-    """Try every algorithm with every model and every suppression: what each costs, its risk, and how to make it.
+    """Compare algorithms, models and suppression limits by utility and risk.
 
-    Nothing is published, and points that are infeasible are named with their reason. In a list, what follows a comma is
-    a parameter if it is written key=value, and else the next name: mondrian:relaxed=true,numeric=mean,datafly. Figures
-    of several releases tell more than one: keep them to yourself.
+    Nothing is published. Each result shows the command that makes the release; infeasible ones give the reason. In a
+    list, key=value after a comma is a parameter and anything else the next name:
+    mondrian:relaxed=true,numeric=mean,datafly. Figures of several releases reveal more than those of one: keep them
+    private.
     """
     from indistinct.exploration.by_policy import compare_by_policy
     from indistinct.exploration.compare.folder import private_folder

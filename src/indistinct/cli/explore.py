@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Metrics = Annotated[
     list[str] | None,
-    typer.Option("--metric", metavar="SPEC", help="What a node costs, such as loss; the first one ranks. Repeatable."),
+    typer.Option("--metric", metavar="SPEC", help="Metric of a node, such as loss; the first one ranks. Repeatable."),
 ]
 Svg = Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="Draw the lattice here, if it fits a page.")]
 Shown = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="How many nodes to show.")]
@@ -40,8 +40,8 @@ def command(
 ) -> None:
     """List the nodes of the lattice: which satisfy the model, what they suppress and cost, and the best trade-offs.
 
-    Beside a policy only --metric, --node, --population, --svg, --overwrite, --limit, --all, --most, --json and
-    --show-values can stand; its algorithm is not used. Publish a node with `indistinct anonymize … --node LEVELS`.
+    With a policy, only --metric, --node, --population, --svg, --overwrite, --limit, --all, --most, --json and
+    --show-values are allowed; its algorithm is not used. Publish a node with `indistinct anonymize … --node LEVELS`.
     """
     policy = job_of(source, flags)
     if svg is not None:

@@ -233,7 +233,7 @@ def measure_linked(folder: Path, policy: Path, flags: Flags, **options: Any) -> 
     ]
     headings = ("table", "rows", "of", "deleted", "loss")
     table = grid("", headings, rows, right=headings[1:], most=len(rows))
-    show(table, f"\nmean loss {found.loss:.3f}: 0 where everything is published as it is, 1 where nothing is")
+    show(table, f"\nmean loss {found.loss:.3f}: 0 if everything is unmodified, 1 if nothing is published")
 
 
 def report_linked(folder: Path, policy: Path, flags: Flags, output: Path, *, overwrite: bool, **options: Any) -> None:

@@ -67,7 +67,7 @@ def _describe_entry(entry: dict[str, Any]) -> str:
 
 
 def parameters(kind: type[Any]) -> dict[str, str | None]:
-    """Return each parameter with its default as it is spelled, "" for none; None where it must be given."""
+    """Return each parameter with its default as a user writes it, "" for none; None where it is required."""
     return {f.name: None if f.default is MISSING else _spell_default(f.default) for f in fields(kind)}
 
 
