@@ -50,7 +50,7 @@ QUOTED = (
     "Pseudonymisation",
 )
 # Written from code, whose texts are checked where they are declared; claims quote their sources.
-GENERATED = {DOCS / "research" / "claims.md", *(DOCS / "reference").glob("*.md")}
+GENERATED = {DOCS / "research" / "claims.md", *(DOCS / "reference").rglob("*.md")}
 WRITTEN = [page for page in (*PAGES, ROOT / "benchmarks" / "README.md") if page not in GENERATED]
 
 
