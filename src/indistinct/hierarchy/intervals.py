@@ -24,7 +24,7 @@ from indistinct.machine.arrays import Codes, Floats
 from indistinct.parameters import Parameter, SeveralNumbers, WrittenNumber
 from indistinct.tables.domain import Domain, Kind
 
-# Beyond these, integers leave 64 bits and quotients of floats no longer tell one interval from the next.
+# Beyond these, integers leave 64 bits and quotients of floats no longer distinguish one interval from the next.
 _INTEGER_LIMIT = 2**62
 _QUOTIENT_LIMIT = 2.0**40
 
@@ -234,7 +234,7 @@ def _whole_places(line: Codes, *, scale: int, step: int, origin: int) -> Codes |
 
 
 def _float_places(line: Codes, *, scale: int, step: int, origin: int) -> Codes | None:
-    """Return the interval of every float, or None where floats cannot tell the intervals apart.
+    """Return the interval of every float, or None where floats cannot distinguish the intervals.
 
     A quotient of floats may fall on the wrong side of an end (0.3 / 0.1 < 3), so it is put right by comparing
     with the ends themselves, rounded as the column rounds.

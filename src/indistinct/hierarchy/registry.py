@@ -139,7 +139,7 @@ KINDS.update(
                 Suppression,
                 _suppress,
                 "Suppression",
-                "A value is published as it is, or not at all.",
+                "A value is published unmodified, or suppressed.",
                 separators="",
                 usual=True,
             ),
