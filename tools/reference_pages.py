@@ -63,11 +63,11 @@ MARKS = re.compile(r"([\\`*_\[\]<>])")
 
 def pages() -> dict[str, str]:
     """Return every reference page: file name to text."""
-    spelled = "is spelled `name:key=value,key=value`"
+    written = "is written `name:key=value,key=value`"
     alike = "on the command line, in a policy and in Python alike; the keys are its parameters."
     return {
         "README.md": _index_page(),
-        "algorithms.md": _registered_page("Algorithms", f"An algorithm {spelled}, {alike}", ALGORITHMS),
+        "algorithms.md": _registered_page("Algorithms", f"An algorithm {written}, {alike}", ALGORITHMS),
         "attacks.md": _attacks_page(),
         "command-line.md": _command_line_page(),
         "errors.md": _errors_page(),
@@ -75,7 +75,7 @@ def pages() -> dict[str, str]:
         "hierarchies.md": _hierarchies_page(),
         "metrics.md": _metrics_page(),
         "policy.md": _policy_page(),
-        "models.md": _registered_page("Models", f"A model {spelled}; `&` between two asks for both.", MODELS),
+        "models.md": _registered_page("Models", f"A model {written}; `&` between two asks for both.", MODELS),
         "support-matrix.md": _support_page(),
         "worked-examples.md": _examples_page(),
         **_python_pages(),
@@ -166,7 +166,7 @@ def _registered_page(title: str, introduction: str, kinds: Mapping[str, type[Any
 def _metrics_page() -> str:
     parts = [
         "`indistinct.measure(release)` gives every metric that needs no parameter of its own; name others "
-        "in its second argument. Definitions stand in [theory](../theory/metrics.md)."
+        "in its second argument. [Theory](../theory/metrics.md) has the definitions."
     ]
     for name, kind in METRICS.items():
         low, high = map(_end, kind.bounds)
@@ -177,8 +177,8 @@ def _metrics_page() -> str:
 
 def _attacks_page() -> str:
     parts = [
-        "An attack is spelled `name:key=value,key=value` for `indistinct attack` and `indistinct.attack` alike; `all` "
-        "runs every one that applies. What each compares with what stands in [theory](../theory/attacks.md)."
+        "An attack is written `name:key=value,key=value` for `indistinct attack` and `indistinct.attack` alike; `all` "
+        "runs every one that applies. [Theory](../theory/attacks.md) has the definitions."
     ]
     for name, kind in ATTACKS.items():
         parts += [*_entry(name, kind), f"Needs: {', '.join(kind.needs)}." if kind.needs else ""]

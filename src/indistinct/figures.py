@@ -1,4 +1,4 @@
-"""Numbers as people read them, spelled the same on the screen, in warnings, in policies and in pictures.
+"""Numbers as people read them, written the same on the screen, in warnings, in policies and in pictures.
 
 What a recoding costs, or what a model counted, must not be rounded to none or to all.
 """

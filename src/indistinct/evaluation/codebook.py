@@ -72,7 +72,7 @@ def _of_published(given: Published) -> Codebook:
     """Return the codebook of the quasi-identifiers of a release; what a recoding knows of the original stays out."""
     if given.buckets is not None and not given.buckets.generalized:
         raise ParameterError(
-            "a release in buckets shows values as they are: it has no labels",
+            "a release in buckets shows unmodified values: it has no labels",
             hint="its bucket says what belongs together",
         )
     names = given.schema.quasi if given.buckets is None else given.buckets.generalized

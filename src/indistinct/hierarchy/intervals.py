@@ -145,13 +145,13 @@ _CUTS_HINT = "for instance cuts=[[18, 40, 65], [40]]"
 
 @dataclass(frozen=True, slots=True)
 class _Digits:
-    """How ends of intervals are spelled; they come as integers, multiplied by the scale."""
+    """How ends of intervals are written; they come as integers, multiplied by the scale."""
 
     scale: int
     whole: bool
 
     def places(self, places: Codes, *, origin: int, step: int) -> Sequence[str]:
-        """Return the labels of intervals by their places on a grid; very many are spelled at once."""
+        """Return the labels of intervals by their places on a grid; very many are written at once."""
         ends = [(origin + place * step, origin + (place + 1) * step) for place in (_reach(places))]
         small = places.dtype != object and all(abs(end) < _INTEGER_LIMIT for pair in ends for end in pair)
         if not small or not (self.whole or self.scale == 1):

@@ -257,7 +257,7 @@ def _beside_person(column: ColumnProfile, person: str, encoded: Mapping[str, Enc
 
 
 def _as_identifier(column: ColumnProfile, values: pa.Array, rows: int, person: str | None) -> ColumnProfile:
-    """Return an identifier with what its owner should know: that it repeats, or is spelled in several ways."""
+    """Return an identifier with what its owner should know: that it repeats, or is written in several ways."""
     if column.role not in (Role.IDENTIFIER, Role.PERSON):
         return column
     alike = count_respelled(values) if pa.types.is_string(values.type) else 0

@@ -71,7 +71,7 @@ class AlphaK(SensitiveModel):
         return self.k
 
     def respelled(self, texts: Mapping[str, str]) -> "AlphaK":
-        """Return the model whose protected values are spelled as `texts` say."""
+        """Return the model whose protected values are written as `texts` say."""
         return replace(self, protected=tuple(dict.fromkeys(texts.get(text, text) for text in self.protected)))
 
     def violations(self, classes: Classes) -> Mask:

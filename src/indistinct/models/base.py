@@ -256,7 +256,7 @@ class Model(NamedArguments, ABC):
         return self
 
     def respelled(self, texts: Mapping[str, str]) -> "Model":
-        """Return the model for a column in which values are spelled as `texts` say, where it names any."""
+        """Return the model for a column in which values are written as `texts` say, where it names any."""
         return self
 
     def check(self, whole: Classes) -> None:

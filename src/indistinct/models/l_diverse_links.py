@@ -91,7 +91,7 @@ class LDiverseLinks(Model):
         if not each:
             raise SchemaError(
                 f"{self.spec()} speaks of sensitive columns, but the schema names none",
-                hint="give the columns that must not be learnt the role sensitive",
+                hint="give the columns that must not be learned the role sensitive",
             )
         return reduce(lambda one, other: one & other, each)
 

@@ -35,7 +35,7 @@ Budgets = AnyBudget | Sequence[AnyBudget]
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One release to try: an algorithm and a model by their spelling, and what may be suppressed.
+    """One release to try: an algorithm and a model by their specifications, and a suppression limit.
 
     The model is None where the algorithm promises something by itself.
     """
@@ -59,7 +59,7 @@ class Point:
 
 
 def points_of(algorithms: Algorithms, models: Models, suppression: Budgets) -> tuple[Point, ...]:
-    """Return every combination once, algorithms slowest, and raise for a spelling or a budget that is not possible.
+    """Return every combination once, algorithms slowest, and raise for an impossible specification or limit.
 
     >>> [point.model for point in points_of("mondrian", "k-anonymity:k=5,k-anonymity:k=2", 0)]
     ['k-anonymity:k=5', 'k-anonymity:k=2']

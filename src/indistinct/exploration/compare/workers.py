@@ -22,7 +22,7 @@ Tell = Callable[[Trial], None]
 
 
 def try_points(compared: ComparedJob, points: Sequence[Point], *, workers: int, tell: Tell) -> None:
-    """Try every point and report each as soon as it is done; a single worker works in this process."""
+    """Try every point and report each when it is done; a single worker works in this process."""
     count = min(workers, len(points))
     if count <= 1:
         for point in points:
