@@ -80,8 +80,8 @@ def test_every_algorithm_and_model_has_a_page_of_theory() -> None:
 
 
 def test_every_trait_is_explained() -> None:
-    text = (DOCS / "concepts" / "models-and-traits.md").read_text(encoding="utf-8")
     for traits in (ModelTraits, AlgorithmTraits):
+        text = (DOCS / "reference" / "python" / page_of(traits.__name__)).read_text(encoding="utf-8")
         assert [field.name for field in fields(traits) if f"`{field.name}`" not in text] == []
 
 
