@@ -51,15 +51,15 @@ def command(
     from indistinct.recoding.storage import arrays_path, read_recoding
 
     with progress("applying") as share:
-        found = read_recoding(recoding)
-        policy = policy_of(data_of(data, flags), flags, schema=found.schema, reading=found.reading)
+        stored = read_recoding(recoding)
+        policy = policy_of(data_of(data, flags), flags, schema=stored.schema, reading=stored.reading)
         read = [recoding, arrays_path(recoding), *policy.files, *earlier_files(flags, policy)]
         path = checked_path(place_of(output, flags.output_table), recoding=None, overwrite=overwrite, sources=read)
         share(0.2)
         changes: Changes = {
             **run_options(flags, policy),
             "table": source_of(policy, flags),
-            "recoding": found,
+            "recoding": stored,
             "suppression": flags.suppression,
             "output": path,
             "overwrite": overwrite,

@@ -121,7 +121,7 @@ def command(
     named = {"policy": policy, "original": original, "recoding": recoding}
     given, known = _describe_table(data, flags, named, population=flags.population is not None or not sized)
     with progress("assessing") as share:
-        found = assess_table(
+        assessment = assess_table(
             given,
             population_size=population_size,
             sampling_fraction=sampling_fraction,
@@ -134,21 +134,21 @@ def command(
             progress=share,
             **known,
         )
-    _report(found, data, as_json=flags.as_json)
-    if not found.passed:
+    _report(assessment, data, as_json=flags.as_json)
+    if not assessment.passed:
         raise typer.Exit(VerificationError.exit_code)
 
 
-def _report(found: "Assessment", table: Path, *, as_json: bool) -> None:
+def _report(assessment: "Assessment", table: Path, *, as_json: bool) -> None:
     from indistinct.document.blocks import JsonValues
     from indistinct.evaluation.assess.assess_document import assess_document
 
-    for warning in found.notes:
+    for warning in assessment.notes:
         note(warning)
     if as_json:
-        print_json({"table": str(table), **found.to_json()})
+        print_json({"table": str(table), **assessment.to_json()})
     else:
-        show(assess_document(JsonValues("assess", found.to_json()), name=str(table)))
+        show(assess_document(JsonValues("assess", assessment.to_json()), name=str(table)))
 
 
 def _is_same(one: Path, other: Path) -> bool:

@@ -85,11 +85,11 @@ def command(
     others = _read_others(given, tables, earlier)
     with progress("attacking") as share:
         options = {"seed": seed, "sample": sample, "progress": share, **others}
-        found: Outcome | Outcomes = attack(name, given, seconds=seconds, **options)
+        outcome: Outcome | Outcomes = attack(name, given, seconds=seconds, **options)
     if flags.as_json:
-        print_json(found.to_json())
+        print_json(outcome.to_json())
     else:
-        show(found.document())
+        show(outcome.document())
 
 
 def _check(name: str, *, by: Path | None) -> None:

@@ -66,7 +66,7 @@ def command(
     if wanted is None:
         raise ParameterError("no column is named that is to be learned", hint="name it with --target")
     with progress("learning") as share:
-        found = classify(
+        learned = classify(
             whole,
             target=wanted,
             classifiers=tuple(names_of(classifiers)) or tuple(CLASSIFIERS),
@@ -78,11 +78,11 @@ def command(
             **how,
         )
     if flags.as_json:
-        for words in found.notes:
+        for words in learned.notes:
             note(words)
-        print_json(found.to_json())
+        print_json(learned.to_json())
     else:
-        show(found.document())
+        show(learned.document())
 
 
 def _describe_learning(table: Path, flags: Flags, release: Path | None) -> "tuple[Policy, Any, dict[str, Any]]":

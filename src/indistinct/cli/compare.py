@@ -71,7 +71,7 @@ def command(
     if output is not None:
         private_folder(output)  # before minutes of searching
     with progress("comparing") as share:
-        found = compare_by_policy(
+        comparison = compare_by_policy(
             read_table(policy),
             policy,
             algorithms=algorithms or None,
@@ -83,16 +83,16 @@ def command(
             progress=share,
             command=_commands(source, flags, data),
         )
-    files = [] if output is None else _written(found, output)
+    files = [] if output is None else _written(comparison, output)
     if flags.as_json:
-        print_json({**found.to_json(), "files": [str(path) for path in files]})
+        print_json({**comparison.to_json(), "files": [str(path) for path in files]})
     else:
         from indistinct.exploration.compare.results import comparison_document
 
-        show(comparison_document(found, front_only=True))
+        show(comparison_document(comparison, front_only=True))
         show(*(f"{path}" for path in files if path.suffix != ".svg"))
-    if found.exit_code:
-        raise typer.Exit(found.exit_code)
+    if comparison.exit_code:
+        raise typer.Exit(comparison.exit_code)
 
 
 def _policy(source: Path, flags: Flags, data: Path | None) -> "Policy":
@@ -132,12 +132,12 @@ def _respell_flags(flags: Flags) -> list[str]:
     return words
 
 
-def _written(found: "Comparison", folder: Path) -> list[Path]:
+def _written(comparison: "Comparison", folder: Path) -> list[Path]:
     from indistinct.exploration.compare.results import draw_comparison, write_results
 
     pictures = {}
     try:
-        pictures = draw_comparison(found)
+        pictures = draw_comparison(comparison)
     except MissingExtraError as error:
         note(f"no pictures: {error.message}; {error.hint}")
-    return write_results(found, folder, pictures=pictures)
+    return write_results(comparison, folder, pictures=pictures)

@@ -50,24 +50,24 @@ def command(
 
     with progress("exploring") as share:
         table = source_of(policy, flags)
-        found = explore_by_policy(table, policy, metrics=metric, limit=most, memory=flags.memory, progress=share)
-    chosen = _chosen(found, policy, node)
+        explored = explore_by_policy(table, policy, metrics=metric, limit=most, memory=flags.memory, progress=share)
+    chosen = _chosen(explored, policy, node)
     if svg is not None:
-        write_text(svg, found.to_svg(chosen=chosen), overwrite=overwrite)
+        write_text(svg, explored.to_svg(chosen=chosen), overwrite=overwrite)
     if flags.as_json:
         marked = None if chosen is None else list(chosen)
-        print_json({**found.to_json(), "chosen": marked, "svg": None if svg is None else str(svg)})
+        print_json({**explored.to_json(), "chosen": marked, "svg": None if svg is None else str(svg)})
     else:
         from indistinct.exploration.explore import exploration_document
 
-        show(exploration_document(found, chosen=chosen, most=None if every else limit))
+        show(exploration_document(explored, chosen=chosen, most=None if every else limit))
         if svg is not None:
             show(f"picture  {svg}")
 
 
-def _chosen(found: "Exploration", policy: "Policy", node: str | None) -> tuple[int, ...] | None:
+def _chosen(explored: "Exploration", policy: "Policy", node: str | None) -> tuple[int, ...] | None:
     """Return the node that is named, or the one of the policy."""
     if node is not None:
-        levels: tuple[int, ...] = found.node(node_of(node))["node"]
+        levels: tuple[int, ...] = explored.node(node_of(node))["node"]
         return levels
-    return policy.algorithm.chosen_node(found.heights)
+    return policy.algorithm.chosen_node(explored.heights)

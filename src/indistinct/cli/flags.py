@@ -61,8 +61,8 @@ def data_of(text: str, flags: Flags) -> "Path | DatabaseTable":
     """Return the table that an argument names, together with --table or --query; a file may be a database too."""
     from indistinct.engines.base import is_address
 
-    found = place_of(text, flags.table if is_address(text) else None, flags.query)
-    return Path(text) if found is None else found
+    named = place_of(text, flags.table if is_address(text) else None, flags.query)
+    return Path(text) if named is None else named
 
 
 def job_of(

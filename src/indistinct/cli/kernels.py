@@ -92,8 +92,8 @@ def _in_child(name: str) -> dict[str, str]:
     ran = subprocess.run(  # noqa: S603  our own module
         [sys.executable, "-m", "indistinct.cli.kernels", name], capture_output=True, text=True, check=True
     )
-    found: dict[str, str] = json.loads(ran.stdout.splitlines()[-1])
-    return found
+    cache_files: dict[str, str] = json.loads(ran.stdout.splitlines()[-1])
+    return cache_files
 
 
 @contextmanager

@@ -65,13 +65,13 @@ def command(
     from indistinct.evaluation.query.query import query as answer_query
 
     with progress("asking"):
-        found = answer_query(given, sql or "")
+        answer = answer_query(given, sql or "")
     if flags.as_json:
-        for words in found.notes:
+        for words in answer.notes:
             note(words)
-        print_json(found.to_json())
+        print_json(answer.to_json())
     else:
-        show(found.document())
+        show(answer.document())
 
 
 def _has_input(policy: Path | None) -> bool:
@@ -99,12 +99,12 @@ def _many(
     from indistinct.evaluation.query.query import workload_error
 
     with progress("asking"):
-        found = workload_error(given, workload=workload, sanity=sanity)
+        errors = workload_error(given, workload=workload, sanity=sanity)
     if plot is not None:
         from indistinct.evaluation.query.workload import draw_errors
 
-        write_text(plot, draw_errors(found), overwrite=overwrite)
+        write_text(plot, draw_errors(errors), overwrite=overwrite)
     if as_json:
-        print_json({"workload": str(workload), "plot": None if plot is None else str(plot), **found.to_json()})
+        print_json({"workload": str(workload), "plot": None if plot is None else str(plot), **errors.to_json()})
         return
-    show(found.document())
+    show(errors.document())

@@ -56,16 +56,16 @@ def command(
     if sarif is not None:
         _write_sarif(sarif, scans, failures)
     if flags.as_json:
-        documents = [{"file": path, **found.to_json()} for path, found in scans.items()]
+        documents = [{"file": path, **result.to_json()} for path, result in scans.items()]
         print_json(documents[0] if len(published) == 1 else {"files": documents, "not_scanned": failures})
     else:
         from indistinct.exploration.scan.scan import scan_document
 
-        for path, found in scans.items():
-            show(scan_document(found, name=path))
-    if any(found.leaks or (fail_on is FailOn.SUSPICION and found.suspicions) for found in scans.values()):
+        for path, result in scans.items():
+            show(scan_document(result, name=path))
+    if any(result.leaks or (fail_on is FailOn.SUSPICION and result.suspicions) for result in scans.values()):
         raise typer.Exit(VerificationError.exit_code)
-    if failures or not all(found.clean for found in scans.values()):
+    if failures or not all(result.clean for result in scans.values()):
         raise typer.Exit(InputError.exit_code)
 
 

@@ -69,10 +69,10 @@ def date_formats_of(texts: Sequence[str]) -> dict[str, list[str]]:
     """
     parted: dict[str, list[str]] = {}
     for text in texts:
-        found = by_column([text])
-        if not all(_is_format(each) for forms in found.values() for each in forms):
-            found = by_column(['"' + text.replace('"', '""') + '"'])
-        for name, forms in found.items():
+        formats = by_column([text])
+        if not all(_is_format(each) for forms in formats.values() for each in forms):
+            formats = by_column(['"' + text.replace('"', '""') + '"'])
+        for name, forms in formats.items():
             parted.setdefault(name, []).extend(forms)
     return parted
 
@@ -141,13 +141,13 @@ def importance_of_flags(texts: Sequence[str] | None) -> "Importance":
     from indistinct.metrics.importance import importance_of
 
     example = "--importance age=3 --importance sex=2"
-    found = {}
+    weights = {}
     for column, spec in _specs(texts, "importance", example=example).items():
         try:
-            found[column] = float(spec)
+            weights[column] = float(spec)
         except ValueError:
             raise ParameterError(f"the importance of {column!r} must be a number", hint=example) from None
-    return importance_of(found)
+    return importance_of(weights)
 
 
 def levels_of_flags(texts: Sequence[str] | None) -> "LevelBounds":
@@ -179,11 +179,11 @@ def rules_of(texts: Sequence[str] | None) -> dict[str, str]:
 
 def _specs(texts: Sequence[str] | None, what: str, *, example: str) -> dict[str, str]:
     """Return the specifications of columns, each given once as COLUMN=SPEC."""
-    found: dict[str, str] = {}
+    specs: dict[str, str] = {}
     for text in texts or ():
         column, equals, spec = text.partition("=")
-        if not equals or not column or not spec or column in found:
-            reason = "is given twice" if column in found else "must be written COLUMN=SPEC"
+        if not equals or not column or not spec or column in specs:
+            reason = "is given twice" if column in specs else "must be written COLUMN=SPEC"
             raise ParameterError(f"the {what} of {column!r} {reason}", hint=f"for example {example}")
-        found[column] = spec
-    return found
+        specs[column] = spec
+    return specs
