@@ -417,7 +417,7 @@ def _report() -> Schema:
 
 
 def _partial(schema: Any) -> Any:
-    """Return a schema in which every field may be left out, as readers are not told all."""
+    """Return a schema in which every field may be left out, as readers do not see all of it."""
     match schema:
         case Mapping():
             return {key: _partial(each) for key, each in schema.items() if key != "required"}

@@ -51,7 +51,7 @@ def draw_cumulative(sides: Mapping[str, Sizes], *, k: int | None, groups: str = 
     )
     layers = [lines, *_rule(k, high)]
     words = [f"{name}: {_words(sizes, k, unit)}" for name, sizes in sides.items()]
-    return draw(alt.layer(*layers), title=f"Share of {unit} in small {groups}", notes=words, legend=names)
+    return draw(alt.layer(*layers), title=f"Who stands in small {groups}", notes=words, legend=names)
 
 
 def _histogram(

@@ -41,8 +41,8 @@ class AlphaK(SensitiveModel):
         "No person is singled out, and no value is too likely (alpha-k)",
         LEARNED,
         "Groups of at least k in which no sensitive value takes more than a share.",
-        "An attacker who knows {quasi} of a person is left with at least {k} {unit}, and at most {alpha %} of them "
-        "have {protected} of {sensitive}.",
+        "An attacker who knows {quasi} of a person is left with at least {k} {unit}, and {protected} of {sensitive} "
+        "takes {alpha %} of them at most.",
     )
     larger_is_stronger: ClassVar[tuple[str, ...]] = ("k",)
     row_counts: ClassVar[tuple[str, ...]] = ("k",)
