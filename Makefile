@@ -105,7 +105,7 @@ sdnist: $(RUNTIME)
 	.venv-sdnist/bin/python -W ignore benchmarks/sdnist_child.py $(BIN)/indistinct
 
 docs: $(DEV)
-	$(BIN)/python tools/reference_pages.py docs/reference
+	$(BIN)/python -m tools.reference_pages docs/reference
 
 # Each lock file keeps to the versions of those above it, because all are installed in one environment.
 COMPILE := $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \

@@ -1,7 +1,7 @@
 """The reference pages, written from what algorithms, models, metrics and commands declare about themselves.
 
-    python tools/reference_pages.py docs/reference            writes the pages
-    python tools/reference_pages.py docs/reference --check    fails if they differ from the code
+    python -m tools.reference_pages docs/reference            writes the pages
+    python -m tools.reference_pages docs/reference --check    fails if they differ from the code
 
 Nothing is typed in twice: names, parameters, traits and sentences come from the registry and the docstrings.
 """
@@ -48,12 +48,13 @@ from indistinct.testing.checks import MODEL_EXAMPLES
 from indistinct_papers import REPRODUCTIONS
 from indistinct_papers.command import app as papers
 from indistinct_papers.examples import ADULT_EXAMPLE, reproduce_examples
+from tools.python_names import PUBLIC, grouped_names, page_of
 
-PUBLIC: tuple[str, ...] = tuple(vars(indistinct)["__all__"])
 NOTE = "<!-- Written by `make docs` from the code; change the code, not this page. -->"
 SOURCE = Path(vars(indistinct)["__file__"]).parent
 # What replaces the parts of an error message that a run fills in.
 FILLED_IN = "…"
+PARAMETER_COLUMNS = ("parameter", "meaning", "value", "default")
 # An alternative that depends on the run is one of a few texts.
 EITHER = " / "
 # Signs that Markdown or HTML would read as marks.
@@ -62,11 +63,11 @@ MARKS = re.compile(r"([\\`*_\[\]<>])")
 
 def pages() -> dict[str, str]:
     """Return every reference page: file name to text."""
-    spelled = "is spelled `name:key=value,key=value`"
+    written = "is written `name:key=value,key=value`"
     alike = "on the command line, in a policy and in Python alike; the keys are its parameters."
     return {
         "README.md": _index_page(),
-        "algorithms.md": _registered_page("Algorithms", f"An algorithm {spelled}, {alike}", ALGORITHMS),
+        "algorithms.md": _registered_page("Algorithms", f"An algorithm {written}, {alike}", ALGORITHMS),
         "attacks.md": _attacks_page(),
         "command-line.md": _command_line_page(),
         "errors.md": _errors_page(),
@@ -74,10 +75,10 @@ def pages() -> dict[str, str]:
         "hierarchies.md": _hierarchies_page(),
         "metrics.md": _metrics_page(),
         "policy.md": _policy_page(),
-        "models.md": _registered_page("Models", f"A model {spelled}; `&` between two asks for both.", MODELS),
-        "python.md": _python_page(),
+        "models.md": _registered_page("Models", f"A model {written}; `&` between two asks for both.", MODELS),
         "support-matrix.md": _support_page(),
         "worked-examples.md": _examples_page(),
+        **_python_pages(),
         **{f"schemas/{name}.json": json.dumps(schema_of(name), indent=2) + "\n" for name in SCHEMAS},
     }
 
@@ -85,7 +86,7 @@ def pages() -> dict[str, str]:
 def drift(folder: Path) -> list[str]:
     """Return the names of pages that differ from the code, are absent, or have no place in the folder."""
     wanted = pages()
-    files = sorted([*folder.glob("*.md"), *folder.glob("schemas/*.json")])
+    files = sorted([*folder.glob("*.md"), *folder.glob("python/*.md"), *folder.glob("schemas/*.json")])
     present = {path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in files}
     return sorted(name for name in wanted.keys() | present.keys() if wanted.get(name) != present.get(name))
 
@@ -113,7 +114,7 @@ def _index_page() -> str:
         ("[Hierarchies](hierarchies.md)", names(KINDS)),
         ("[Policy](policy.md)", "every key, with its flag and its parameter in Python"),
         ("[Command line](command-line.md)", names(name for name, _ in _commands())),
-        ("[Python](python.md)", "every public name"),
+        ("[Python](python/README.md)", "a page for every public name"),
         ("[Errors](errors.md)", "every error with its exit code"),
         ("[Errors by message](errors-by-message.md)", "every error message, and what to do about it"),
         ("[Worked examples](worked-examples.md)", "the tables of five documents, made again"),
@@ -165,7 +166,7 @@ def _registered_page(title: str, introduction: str, kinds: Mapping[str, type[Any
 def _metrics_page() -> str:
     parts = [
         "`indistinct.measure(release)` gives every metric that needs no parameter of its own; name others "
-        "in its second argument. Definitions stand in [theory](../theory/metrics.md)."
+        "in its second argument. [Theory](../theory/metrics.md) has the definitions."
     ]
     for name, kind in METRICS.items():
         low, high = map(_end, kind.bounds)
@@ -176,8 +177,8 @@ def _metrics_page() -> str:
 
 def _attacks_page() -> str:
     parts = [
-        "An attack is spelled `name:key=value,key=value` for `indistinct attack` and `indistinct.attack` alike; `all` "
-        "runs every one that applies. What each compares with what stands in [theory](../theory/attacks.md)."
+        "An attack is written `name:key=value,key=value` for `indistinct attack` and `indistinct.attack` alike; `all` "
+        "runs every one that applies. [Theory](../theory/attacks.md) has the definitions."
     ]
     for name, kind in ATTACKS.items():
         parts += [*_entry(name, kind), f"Needs: {', '.join(kind.needs)}." if kind.needs else ""]
@@ -223,10 +224,12 @@ def _support_page() -> str:
         (f"[`{name}`](../theory/{name}.md)", *_declared(model.traits), ", ".join(_naming_columns(model)) or "none")
         for name, model in searched.items()
     ]
-    metrics = [(f"`{name}`", kind.goal, *map(_end, kind.bounds), _yes(kind.monotone)) for name, kind in METRICS.items()]
+    metrics = [
+        (f"`{name}`", kind.goal, *map(_end, kind.bounds), _mark(kind.monotone)) for name, kind in METRICS.items()
+    ]
     together = [(f"`{spell(one)}`", *(support(one, model) for model in searched.values())) for one in every]
     engines = [
-        (f"`{kind}`", told, *(_yes(kind in each.supports) for each in every_engine().values()))
+        (f"`{kind}`", told, *(_mark(kind in each.supports) for each in every_engine().values()))
         for kind, told in MEANINGS.items()
     ]
     reads = ", ".join((*DELIMITED, *(f"{suffix}.gz" for suffix in DELIMITED), *PARQUET, *ARROW))
@@ -238,13 +241,13 @@ def _support_page() -> str:
     ]
     return _page(
         "Support matrix",
-        "What is declared in the code, and checked for everything that is registered.",
+        "What algorithms, models and engines declare in the code and tests check. A dash means no.",
         "## Algorithms",
-        _table(("algorithm", *(f.name for f in fields(AlgorithmTraits))), algorithms),
         _doc(AlgorithmTraits),
+        _table(("algorithm", *(f.name for f in fields(AlgorithmTraits))), algorithms),
         "## Models",
-        _table(("model", *(f.name for f in fields(ModelTraits)), "parameters that name columns"), models),
         _doc(ModelTraits),
+        _table(("model", *(f.name for f in fields(ModelTraits)), "parameters that name columns"), models),
         "## Which algorithm searches for which model",
         _table(("algorithm", *(f"`{name}`" for name in searched)), together),
         "`without suppression`: it refuses the model where rows may be suppressed. `verified`: it does not search for "
@@ -278,7 +281,7 @@ def _naming_columns(model: Any) -> list[str]:
 
 
 def _declared(traits: Any) -> list[str]:
-    return [_yes(getattr(traits, f.name)) for f in fields(traits)]
+    return [_mark(getattr(traits, f.name)) for f in fields(traits)]
 
 
 def _end(bound: float | None) -> str:
@@ -315,15 +318,41 @@ def _spelled(kind: HierarchyKind) -> str:
     return f"{policy}; as a flag: `COLUMN={kind.key}{'' if kind.usual is True else ':…'}{options}`{several}."
 
 
-def _python_page() -> str:
-    parts = ["```python\nimport indistinct as ind\n```", "Everything that `ind` holds, in alphabetical order."]
-    for name in PUBLIC:
-        value = getattr(indistinct, name)
-        parts += [f"## `{name}`", _signature(name, value), _doc(value)]
-        if inspect.isclass(value):
-            members = [(f"`{member}`", _first_line(part)) for member, part in _members(value)]
-            parts += [_table(("member", "what it is"), members)] if members else []
-    return _page("Python", *parts)
+def _python_pages() -> dict[str, str]:
+    """Return the page of every public name, and their list by group."""
+    groups = grouped_names()
+    lists = [
+        f"## {title}\n\n"
+        + _table(
+            ("name", "what it does"),
+            [(f"[`{name}`]({page_of(name)})", _first_line(getattr(indistinct, name))) for name in names],
+        )
+        for title, names in groups.items()
+    ]
+    opening = "```python\nimport indistinct as ind\n```"
+    index = _page(
+        "Python", opening, "Everything that `ind` has, most used first. `help(ind.anonymize)` shows the same.", *lists
+    )
+    return {
+        "python/README.md": index,
+        **{f"python/{page_of(name)}": _name_page(name, title) for title, names in groups.items() for name in names},
+    }
+
+
+def _name_page(name: str, group: str) -> str:
+    """Return the page of a public name: signature, docstring, parameters, members and theory."""
+    value = getattr(indistinct, name)
+    parts = [f"[Python](README.md): {group.lower()}", _signature(name, value), _doc(value)]
+    registered = next((each for each, kind in {**ALGORITHMS, **MODELS, **METRICS}.items() if kind is value), None)
+    if registered is not None:
+        page = "metrics" if registered in METRICS else registered
+        rows = _parameter_rows(value)
+        parts += [f"On the command line and in policies: `{registered}`. [Theory](../../theory/{page}.md)."]
+        parts += ["## Parameters", _table(PARAMETER_COLUMNS, rows)] if rows else []
+    if inspect.isclass(value):
+        members = [(f"`{member}`", _first_line(part)) for member, part in _members(value)]
+        parts += ["## Members", _table(("member", "what it is"), members)] if members else []
+    return _page(f"`{name}`", *parts)
 
 
 def _errors_page() -> str:
@@ -475,8 +504,18 @@ def _help(text: str | None) -> str:
 
 def _entry(name: str, kind: Any) -> list[str]:
     """Return heading, class, sentence and parameters of something registered."""
+    rows = _parameter_rows(kind)
+    family = ".".join(kind.__module__.split(".")[:2])
+    home = family if hasattr(sys.modules[family], kind.__name__) else kind.__module__
+    home = "indistinct" if kind.__name__ in PUBLIC and getattr(indistinct, kind.__name__) is kind else home
+    head = [f"## `{name}`", f"In Python: `{home}.{kind.__name__}`.", _doc(kind)]
+    return [*head, _table(PARAMETER_COLUMNS, rows)] if rows else head
+
+
+def _parameter_rows(kind: Any) -> list[tuple[str, str, str, str]]:
+    """Return the parameters of something registered: name, meaning, values and default."""
     hints, declared = get_type_hints(kind), parameters_of(kind)
-    rows = [
+    return [
         (
             f"`{key}`",
             declared[key].meaning if key in declared else "",
@@ -485,11 +524,6 @@ def _entry(name: str, kind: Any) -> list[str]:
         )
         for key, default in parameters(kind).items()
     ]
-    family = ".".join(kind.__module__.split(".")[:2])
-    home = family if hasattr(sys.modules[family], kind.__name__) else kind.__module__
-    home = "indistinct" if kind.__name__ in PUBLIC and getattr(indistinct, kind.__name__) is kind else home
-    head = [f"## `{name}`", f"In Python: `{home}.{kind.__name__}`.", _doc(kind)]
-    return [*head, _table(("parameter", "meaning", "value", "default"), rows)] if rows else head
 
 
 def _members(kind: type[Any]) -> Iterator[tuple[str, Any]]:
@@ -519,7 +553,7 @@ def _signature(name: str, value: Any) -> str:
         return_annotation=shown.empty,
     )
     text = re.sub(r"<function (\w+) at \w+>", r"\1", f"{name}{plain}")
-    return _fenced("text", text if len(text) <= 110 else textwrap.fill(text, 110, subsequent_indent="    "))
+    return _fenced("text", text if len(text) <= 88 else textwrap.fill(text, 88, subsequent_indent="    "))
 
 
 def _doc(value: Any) -> str:
@@ -562,7 +596,7 @@ def _type_name(hint: Any) -> str:
     if origin is Literal:
         return ", ".join(f"`{value}`" for value in get_args(hint))
     if origin is tuple:
-        return f"{_type_name(get_args(hint)[0])}, several joined by `|`"
+        return f"{_type_name(get_args(hint)[0])}, several joined by a vertical bar"
     if origin in (Union, types.UnionType):
         words = [part for part in get_args(hint) if get_origin(part) is Literal]
         if words:
@@ -576,14 +610,19 @@ def _type_name(hint: Any) -> str:
         float: "number",
         str: "text",
         Workload: "file of queries",
-        Importance: "columns with numbers, `age=3`, several joined by `|`",
-        NumericForms: f"{_type_name(NumericForm)}, or columns with such forms, `age=mean`, joined by `|`",
+        Importance: "columns with numbers, `age=3`, several joined by a vertical bar",
+        NumericForms: f"{_type_name(NumericForm)}, or columns with such forms, `age=mean`, joined by a vertical bar",
     }
     return names[hint]
 
 
 def _yes(value: bool) -> str:
     return "yes" if value else "no"
+
+
+def _mark(value: bool) -> str:
+    """Return a mark for a cell of a large table, where a dash leaves the yes visible."""
+    return "yes" if value else "–"
 
 
 def _fenced(language: str, text: str) -> str:
@@ -602,7 +641,7 @@ def _page(title: str, *parts: str) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the pages, or with `--check` say which differ; return the exit code."""
-    parser = argparse.ArgumentParser(prog="python tools/reference_pages.py", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m tools.reference_pages", description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--check", action="store_true", help="write nothing; fail if a page differs from the code")
     given = parser.parse_args(arguments)

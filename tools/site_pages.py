@@ -11,6 +11,7 @@ import json
 import re
 import shutil
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,14 +28,23 @@ SECTIONS = {
     "Examples": "examples",
     "Decisions": "docs/decisions",
 }
+# The pages of public names, a group in the section of the reference.
+PYTHON = "docs/reference/python"
 START = ("README", "install", "gallery", "cheat-sheet", "faq", "how-it-works")
-CHOOSING = ("features", "comparison", "gdpr-and-hipaa")
+CHOOSING = ("features", "known-limits", "comparison", "gdpr-and-hipaa")
 WAYS = ("steward", "engineer", "researcher", "contributor")
 MEASUREMENTS = "benchmarks/README.md"
-PROJECT = ("known-limits", "glossary", "releasing")
+PROJECT = ("glossary", "releasing")
 # Searching in pages of the file system needs a worker, which browsers do not start there; ours stands in for it.
 WORKER = "docs/site-worker.js"
 FOREIGN_WORKER = re.compile(r'<script src="https://unpkg\.com/iframe-worker[^"]*"[^>]*></script>')
+# What a reader of a missing page can do; its links start at the address of the site.
+NOT_FOUND = "404 - Not found</h1>"
+WAYS_ON = (
+    '<p>This page does not exist, or has moved. Search above, or start at the <a href="{site}docs/README.html">'
+    'documentation</a>, the <a href="{site}docs/guides/README.html">guides</a> or the '
+    '<a href="{site}docs/reference/README.html">reference</a>.</p>'
+)
 FETCHED = re.compile(
     r'<(?:script|img|iframe|source|video|audio)\b[^>]*?\ssrc=["\']?(?:https?:)?//([^"\'\s>]+)'
     r'|<link\b(?![^>]*rel=["\']?canonical)[^>]*?\shref=["\']?(?:https?:)?//([^"\'\s>]+)'
@@ -65,9 +75,11 @@ def navigation() -> list[object]:
     start, choosing, ways, project = (
         [f"docs/{name}.md" for name in names] for names in (START, CHOOSING, WAYS, PROJECT)
     )
+    sections = {title: _grouped(ROOT / path) for title, path in SECTIONS.items()}
+    sections["Reference"].append({"Python": _grouped(ROOT / PYTHON)})
     return [
         {"Start": ["README.md", *start, {"Is it for you?": choosing}, {"Ways in": ways}]},
-        *({title: _grouped(ROOT / path)} for title, path in SECTIONS.items()),
+        *({title: pages} for title, pages in sections.items()),
         {"Project": [*project, MEASUREMENTS, "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]},
     ]
 
@@ -117,6 +129,11 @@ def finish(folder: Path, target: Path) -> int:
         text = page.read_text(encoding="utf-8")
         ours = "/".join([".."] * (len(page.relative_to(built).parts) - 1) + [WORKER])
         page.write_text(FOREIGN_WORKER.sub(f'<script src="{ours}"></script>', text), encoding="utf-8")
+    missing = built / "404.html"
+    if missing.is_file():
+        text = missing.read_text(encoding="utf-8")
+        ways = WAYS_ON.format(site=tomllib.loads(SETTINGS.read_text(encoding="utf-8"))["project"]["site_url"])
+        missing.write_text(text.replace(NOT_FOUND, f"Page not found</h1>{ways}"), encoding="utf-8")
     foreign = [(page, found) for page in sorted(built.rglob("*.html")) for found in fetched_from_elsewhere(page)]
     for page, found in foreign:
         print(f"{page.relative_to(built)} fetches {found}")

@@ -1,7 +1,7 @@
-"""Publish tables about people so that nobody in them can be singled out.
+"""Anonymize tables about people, verify what was published, and assess its risk and utility.
 
-A *recoding* says what to publish for each combination of quasi-identifier values. An *algorithm* finds one,
-an *engine* applies it, a *model* judges the result.
+Start with `anonymize`, `Schema` and a privacy model such as `KAnonymity`; `verify`, `assess`, `attack` and `measure`
+judge releases of any tool.
 """
 
 import logging
@@ -10,7 +10,7 @@ from importlib import import_module
 
 __version__ = "0.2.0"
 
-# Stages report here what they counted, never a cell's value; nobody sees it unless a program asks for it.
+# Stages log counts here, never a cell's value; nothing is printed unless a program adds a handler.
 logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 # The module of every public name, which the stub `__init__.pyi` lists for type checkers. A name is loaded on its first

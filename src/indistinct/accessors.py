@@ -39,11 +39,11 @@ class FrameAccessor:
         return indistinct.assess(self._frame, schema, **options)
 
     def scan(self, **options: Any) -> Any:
-        """Return what the frame, as a published table, betrays."""
+        """Scan the frame, as a published table, for leaks."""
         return indistinct.scan(self._frame, **options)
 
     def intervals(self, **options: Any) -> Any:
-        """Return what the labels of the frame stand for."""
+        """Return what the labels of the frame cover."""
         return indistinct.intervals(self._frame, **options)
 
 

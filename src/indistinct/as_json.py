@@ -31,7 +31,7 @@ class AsJson:
 def to_plain(value: Any) -> Any:
     """Return a value as JSON can write it: by its `to_json`, if it has one, a dataclass by its fields.
 
-    What JSON has no form for stays as it is.
+    A value that JSON has no form for is returned unchanged.
 
     >>> to_plain({5: (float("inf"), Fraction(1, 4)), "day": date(2024, 3, 7)})
     {'5': [None, 0.25], 'day': '2024-03-07'}

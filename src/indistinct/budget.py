@@ -1,7 +1,7 @@
-"""The budget of a release: how many rows, or people, a recoding may leave out, by whatever algorithm and engine.
+"""The suppression limit of a release: how many rows, or people, may be suppressed.
 
-It is said as a share of all of them (0.05, "4/30") or as a number ("4 rows", "4 people"). One parser reads it
-everywhere: in Python, in policies, on the command line, on the page and in stored recodings.
+It is a share of all of them (0.05, "4/30") or a number ("4 rows", "4 people"). One parser reads it everywhere: in
+Python, in policies, on the command line, in the web app and in stored recodings.
 """
 
 import math
@@ -69,9 +69,9 @@ class Budget:
         return float(self.amount) if self.unit is None else None
 
     def allows(self, members: int, unit: str | None = None) -> int:
-        """Return how many of so many rows, or people, may be dropped.
+        """Return how many of `members` rows, or people, may be suppressed.
 
-        `unit` says which of the two are counted, and raises where a number is meant of the others.
+        `unit` is what is counted, "rows" or "people"; a limit in the other unit is an error.
         """
         if self.unit is not None:
             if unit is not None and unit != self.unit:
@@ -89,9 +89,9 @@ AnyBudget = Budget | Fraction | float | str
 
 
 def parse_budget(given: Any) -> Budget:
-    """Return the budget that somebody means: a share from 0 to 1, a text such as "4 rows" or "4/30", or a `Budget`.
+    """Return a suppression limit: a share from 0 to 1, a text such as "4 rows" or "4/30", or a `Budget`.
 
-    Of whole numbers only 0 and 1 are shares; a larger one is refused, for it might be rows.
+    The whole numbers 0 and 1 are shares; larger ones are refused, because they might be meant as rows.
 
     >>> parse_budget("4 rows"), parse_budget("0.02"), parse_budget(0)
     (Budget(amount=4, unit='rows'), Budget(amount=0.02, unit=None), Budget(amount=0.0, unit=None))
@@ -106,7 +106,7 @@ def parse_budget(given: Any) -> Budget:
         case Fraction() if 0 <= given <= 1:
             return Budget(given)
         case Integral() if not 0 <= int(given) <= 1:
-            hint = f'"{given} rows" allows so many rows; {EXAMPLES}' if int(given) > 1 else EXAMPLES
+            hint = f'"{given} rows" allows {given} rows; {EXAMPLES}' if int(given) > 1 else EXAMPLES
             raise _no_budget(given, hint=hint)
         case Real() if not isinstance(given, Fraction) and 0 <= float(given) <= 1:
             return Budget(float(given))
@@ -156,9 +156,9 @@ def _other_unit(budget: Budget, unit: str) -> ParameterError:
     if unit == "people":
         return ParameterError(
             f"`suppression` is {budget}, but people are counted here, each with all rows",
-            hint=f'"{Budget(budget.amount, "people")}" allows so many people, with all their rows',
+            hint=f'write "{Budget(budget.amount, "people")}"; people are suppressed with all their rows',
         )
     return ParameterError(
         f"`suppression` is {budget}, but rows are counted here",
-        hint=f'"{Budget(budget.amount, "rows")}" allows so many rows; a schema with `person` counts people',
+        hint=f'write "{Budget(budget.amount, "rows")}"; people are counted where the schema has a `person`',
     )

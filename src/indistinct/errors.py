@@ -22,14 +22,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
-# What stands before the last @ of an address, and what follows its ? or #: a password or a token. Those of databases
-# are shown without before they get here, and tell the user.
+# The part of an address before its last @, and after its ? or #: a password or a token. Addresses of databases come
+# here without their password, and with the user.
 _LETS_IN = re.compile(r"(\b(?!postgres)[A-Za-z][A-Za-z0-9+.-]+:/{1,3})[^\s'\"]*@")
 _TOKEN = re.compile(r"(\b(?!postgres)[A-Za-z][A-Za-z0-9+.-]+:/{1,3}[^\s'\"?#]*)[?#][^\s'\"]*")
 
 
 def without_secrets(message: str) -> str:
-    """Return a message in which no address tells how to get in, wherever it comes from."""
+    """Return a message without the passwords and tokens of addresses in it."""
     return _TOKEN.sub(r"\1?***", _LETS_IN.sub(r"\1***@", message)) if ":/" in message else message
 
 
@@ -129,7 +129,7 @@ class Feasible:
 
 
 class InfeasibleError(IndistinctError):
-    """No release of this table can satisfy the model; `feasible` has what would be possible, as far as it is clear."""
+    """No release of this table can satisfy the model; `feasible` has values that would be possible, if known."""
 
     exit_code = 3
 

@@ -1,4 +1,4 @@
-"""Numbers as people read them, spelled the same on the screen, in warnings, in policies and in pictures.
+"""Numbers as people read them, written the same on the screen, in warnings, in policies and in pictures.
 
 What a recoding costs, or what a model counted, must not be rounded to none or to all.
 """
@@ -6,12 +6,12 @@ What a recoding costs, or what a model counted, must not be rounded to none or t
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-# So many hundredths from none or from all, a share says only on which side it lies.
+# Shares closer than this number of percentage points to 0 or 100 % are written as "less than" or "more than" it.
 FINEST = 0.01
 # Below it, a number says only that it is not none.
 SMALLEST = 0.0001
 HIDDEN = "[hidden]"
-"""What stands in a sentence for others where a count was."""
+"""Replaces a count that readers of a release must not see."""
 SINGULAR = {"rows": "row", "people": "person", "classes": "class"}
 
 
@@ -87,7 +87,7 @@ def rows_of_all(some: int, rows: int) -> str:
 
 
 def share_above(rows: int, total: int) -> float:
-    """Return the smallest share with few digits that allows so many rows.
+    """Return the smallest share with few digits that allows `rows` rows.
 
     >>> share_above(1, 3), share_above(20, 1000)
     (0.4, 0.02)
@@ -100,18 +100,18 @@ def share_above(rows: int, total: int) -> float:
 
 
 class Sentence(str):
-    """A sentence with counts, which can be said again without them: a count may be too small for others.
+    """A sentence with counts, which can be written again without them: a small count may be confidential.
 
-    The name of a count begins with what is counted: rows, people or classes. A count may choose the words behind it:
-    the first for one, the second for several. `kind` says what the sentence is about, for those who decide by it.
+    The name of a count begins with what is counted: rows, people or classes. A count may choose the words after it:
+    the first for one, the second for several. `kind` names the subject of the sentence, for programs.
 
     >>> sentence = Sentence("{rows} row(s) are suppressed, {rows_age} of them for 'age'", rows=1200, rows_age=3)
     >>> sentence
     "1,200 row(s) are suppressed, 3 of them for 'age'"
     >>> hide_counts(sentence, ["rows"])
     "[hidden] row(s) are suppressed, [hidden] of them for 'age'"
-    >>> Sentence("{people:person stands|people stand} alone", people=1)
-    '1 person stands alone'
+    >>> Sentence("{people:person is|people are} unique", people=1)
+    '1 person is unique'
     """
 
     template: str
@@ -168,7 +168,7 @@ def unit_of(name: str) -> str:
 
 
 def literal(text: str) -> str:
-    """Return a text as it stands in the template of a sentence, such as the name of a column.
+    """Return a text escaped for the template of a sentence, such as the name of a column.
 
     >>> str(Sentence(f"column {literal('{a}')} in {{rows}} row(s)", rows=2))
     'column {a} in 2 row(s)'

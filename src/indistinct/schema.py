@@ -14,7 +14,7 @@ from indistinct.errors import SchemaError
 from indistinct.machine.arguments import NamedArguments
 
 BUCKET, COUNT = "bucket", "count"
-"""What a release in buckets adds: the bucket of a row and, where sensitive values stand apart, how often each is."""
+"""Columns of a release in buckets: the bucket of a row and, in a table of sensitive values, the count of each."""
 
 
 class Role(StrEnum):
@@ -179,7 +179,7 @@ class Schema(NamedArguments):
 def where_is(name: str, present: Sequence[str], *, expected: Sequence[str], table: str = "table") -> str:
     """Return a hint for a column that a table does not have.
 
-    What stands in the first line is told only if most of the expected columns are there: else it may be a person.
+    The first line is shown only if most of the expected columns are in it: else it may be a person's row.
     """
     near = did_you_mean(name, present)
     if near is not None:

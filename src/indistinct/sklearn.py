@@ -1,7 +1,7 @@
 """A transformer of scikit-learn: a recoding that is found on training data recodes the rows of any data.
 
-What it gives are features, in the order of their rows, and no release: order tells whose row is whose, and nobody
-verified it. `anonymize` publishes.
+It gives features in the order of their rows, which is no release: row order links rows to people, and nothing is
+verified. Use `anonymize` to publish.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,16 +31,16 @@ except ImportError:
     raise MissingExtraError("scikit-learn", extra="ml", purpose="a transformer") from None
 
 ROW = "indistinct row"
-"""The column that keeps rows in their order, beside those that are recoded."""
+"""A column added to keep rows in their order."""
 TARGET = "target"
 """What a model calls `y`, where it protects that."""
 
 
 class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Recode features so that every training row is among others that look alike.
+    """Generalize features so that the training rows satisfy a privacy model.
 
-    `fit` searches a recoding of the columns that `quasi` names, or of all; `transform` applies it to the rows of any
-    data, each by itself, and leaves other columns as they are. A `model` may protect `y` by the name target.
+    `fit` searches a recoding of the columns in `quasi`, or of all; `transform` applies it to the rows of any data,
+    each by itself, and returns other columns unchanged. A `model` may protect `y` under the name target.
 
     `output="labels"` gives what is published. `output="middle"` gives the middle of the range of a number, and labels
     of other columns. A range without an end is taken to be as wide as the median of the ranges that have both ends, or
@@ -120,7 +120,7 @@ class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type
         check_is_fitted(self)
         table = self._table(X, reset=False)
         names = table.column_names
-        if self.protects_target_:  # nobody looks at it, but the recoding knows a column of that name
+        if self.protects_target_:  # its values are not used, but the recoding has a column of that name
             table = table.append_column(TARGET, pa.array(["any"] * table.num_rows, pa.string()))
         made = apply(self.recoding_, _with_rows(table), model=KAnonymity(1), engine="memory", suppression=0)
         shown = made.table.sort_by(ROW).select(names)
@@ -162,7 +162,7 @@ class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type
 
 @dataclass(frozen=True, slots=True)
 class _Middles:
-    """The numbers that stand for published ranges of a column, from its labels alone.
+    """The numbers in place of published ranges of a column, from its labels alone.
 
     `width` is taken for a range without an end, and `centre` for one without both.
     """

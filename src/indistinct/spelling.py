@@ -2,8 +2,8 @@
 
 The keys are the fields of its dataclass, so there is one parser and no code for any one of them. Several values of one
 field are joined by `|`; where each of them is a list, its values are joined by `+`. A value that holds one of
-`, & | = : "`, or a `+` in such a list, or begins or ends with a space stands in double quotes, in which a quote is
-written twice. Where a class declares one field as `bare`, its value may stand alone: `workload-error:queries.sql`.
+`, & | = : "`, or a `+` in such a list, or begins or ends with a space is put in double quotes, in which a quote is
+written twice. If a class declares one field as `bare`, its key may be left out: `workload-error:queries.sql`.
 """
 
 import re
@@ -125,7 +125,7 @@ def _with_parameter(text: str, known: Mapping[str, type[Any]]) -> str | None:
 
 
 def split(text: str, mark: str) -> list[str]:
-    """Return the parts of a text between marks that do not stand in quotes.
+    """Return the parts of a text between marks outside quotes.
 
     >>> split('a="x,y",b=2', ",")
     ['a="x,y"', 'b=2']
@@ -162,7 +162,7 @@ def split_specs(text: str) -> list[str]:
 
 
 def spell_value(value: Any) -> str:
-    """Return one value as it is written in a spelling, in quotes where it holds a mark.
+    """Return the text of one value in a specification, in quotes if it contains a mark.
 
     >>> spell_value(("a", "b,c"))
     'a|"b,c"'

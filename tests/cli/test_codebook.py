@@ -46,7 +46,7 @@ def test_values_that_only_a_hierarchy_has_are_told_of(run, release, tmp_path):
     ran = run("codebook", release, *roles, "-o", place)
     assert ran.code == 0, ran.err
     assert "mumps" in place.read_text()
-    assert "1 value of 'ill' stands in no cell of the file: it comes from the hierarchy" in ran.err
+    assert "1 value of 'ill' is in no cell of the file: it comes from the hierarchy" in ran.err
     assert "mumps" not in ran.err
     alone = run("codebook", release, "-o", place, "--overwrite")
     assert "comes from the hierarchy" not in alone.err

@@ -34,7 +34,7 @@ def test_the_screen_tells_the_riskiest_columns_and_why(data, run):
     ran = run("inspect", data)
     assert "columns together" in ran.out
     assert "unique rows" in ran.out
-    assert "in doubt: others may know it; 0 % of the rows have a value of their own" in ran.out
+    assert "in doubt: others may know it; 0 % of the rows are unique" in ran.out
     small = json.loads(run("inspect", data, "--unique-sets", 1, "--json").out)
     assert small["combinations"]["size"] == 1
 

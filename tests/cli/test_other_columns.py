@@ -182,7 +182,7 @@ def test_a_policy_is_what_was_written(visits, tmp_path):
         (["--transform", "icd=level:1"], 1, "it has none"),
         (["--pseudonym", "patient=sha256"], 2, "a pseudonym needs a key"),
         (["--pseudonym", "patient=key:nowhere.key"], 1, "cannot read the key"),
-        (["--pseudonym", "age=random"], 1, "in place of identifiers"),
+        (["--pseudonym", "age=random"], 1, "replace identifiers"),
         (["--pseudonym", "patient=random", "--pseudonym", "patient=random"], 2, "given twice"),
     ],
 )

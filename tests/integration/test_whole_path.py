@@ -251,7 +251,7 @@ def test_sets_of_columns_are_ticked(page):
         assert page.barriers() == []
     page.looks()
     page.click("add")
-    page.wait_for("Whoever knows age and sex, or zipcode of a person is left with at least 5 rows.")
+    page.wait_for("An attacker who knows age and sex, or zipcode of a person is left with at least 5 rows.")
 
 
 def test_nothing_is_green_beside_a_column_that_points_at_everybody(page, tmp_path):

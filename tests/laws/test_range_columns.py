@@ -111,7 +111,7 @@ def test_the_engine_duckdb_publishes_the_same_columns(tmp_path):
 
 def test_what_cannot_be_columns_is_refused_by_name():
     table = people(1, missing=False)
-    with pytest.raises(ind.ParameterError, match="anatomy publishes values as they are"):
+    with pytest.raises(ind.ParameterError, match="anatomy publishes unmodified values"):
         ind.anonymize(table, SCHEMA, algorithm="anatomy:l=2", ranges="columns")
     with pytest.raises(ind.ParameterError, match="numeric=bounds"):
         ind.anonymize(table, SCHEMA, model="k-anonymity:k=3", algorithm="mondrian:numeric=bounds", ranges="columns")

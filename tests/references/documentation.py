@@ -19,7 +19,7 @@ from references.arx_projects import clinic_project
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *(ROOT / "examples").glob("*.md")])
-HAND_WRITTEN = [page for page in PAGES if page.parent.name != "reference"]
+HAND_WRITTEN = [page for page in PAGES if DOCS / "reference" not in page.parents]
 # Pages about databases take a server for granted that has this one.
 DATABASE = "postgresql:///clinic"
 

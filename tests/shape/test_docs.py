@@ -18,6 +18,7 @@ import pytest
 import yaml
 from rich.console import Console
 from tools import reference_pages
+from tools.python_names import page_of
 from typer.main import get_command
 
 import indistinct as ind
@@ -79,8 +80,8 @@ def test_every_algorithm_and_model_has_a_page_of_theory() -> None:
 
 
 def test_every_trait_is_explained() -> None:
-    text = (DOCS / "concepts" / "models-and-traits.md").read_text(encoding="utf-8")
     for traits in (ModelTraits, AlgorithmTraits):
+        text = (DOCS / "reference" / "python" / page_of(traits.__name__)).read_text(encoding="utf-8")
         assert [field.name for field in fields(traits) if f"`{field.name}`" not in text] == []
 
 
@@ -107,8 +108,11 @@ def test_every_error_is_in_the_reference() -> None:
 
 
 def test_every_public_name_is_in_the_reference() -> None:
-    text = (DOCS / "reference" / "python.md").read_text(encoding="utf-8")
-    assert [name for name in ind.__all__ if f"\n## `{name}`\n" not in text] == []
+    folder = DOCS / "reference" / "python"
+    index = (folder / "README.md").read_text(encoding="utf-8")
+    assert [name for name in ind.__all__ if f"| [`{name}`]({page_of(name)}) |" not in index] == []
+    assert [name for name in ind.__all__ if not (folder / page_of(name)).read_text().startswith(f"# `{name}`\n")] == []
+    assert len({page_of(name).lower() for name in ind.__all__}) == len(ind.__all__), "one file for two names"
 
 
 def test_the_reference_is_what_the_code_says() -> None:

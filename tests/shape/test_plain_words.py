@@ -1,10 +1,14 @@
-"""Pages are written in plain American English: words that make a reader stop are not used.
+"""Pages, help and code are written in plain English: words that make a reader stop are not used.
 
-The list has words and phrases with a plainer form, and British spellings. Code, links and titles of papers are not
-looked at.
+The list has words and phrases with a plainer form, and British spellings for pages. Code in pages, links and titles of
+papers are not looked at. Of the code, docstrings, comments and messages are, in the parts that `PLAIN_CODE` names.
 """
 
+import ast
+import io
 import re
+import tokenize
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -50,8 +54,21 @@ QUOTED = (
     "Pseudonymisation",
 )
 # Written from code, whose texts are checked where they are declared; claims quote their sources.
-GENERATED = {DOCS / "research" / "claims.md", *(DOCS / "reference").glob("*.md")}
+GENERATED = {DOCS / "research" / "claims.md", *(DOCS / "reference").rglob("*.md")}
 WRITTEN = [page for page in (*PAGES, ROOT / "benchmarks" / "README.md") if page not in GENERATED]
+
+
+# The parts of the package whose docstrings, comments and messages use plain words; and what they may say all the same.
+PACKAGE = ROOT / "src" / "indistinct"
+PLAIN_CODE = ("cli", "drawing", "hierarchy", "inspection", "models", "samples", "exploration/compare")
+PLAIN_MODULES = ("__init__", "accessors", "as_json", "budget", "errors", "exploration/explore", "figures", "schema")
+CODE = sorted(
+    [path for part in PLAIN_CODE for path in (PACKAGE / part).rglob("*.py")]
+    + [PACKAGE / f"{name}.py" for name in PLAIN_MODULES]
+)
+QUOTED_IN_CODE = ("as it is (", "Who stands in small", 'class="beside"', "whoever knows it finds the row")
+# The reference of the command line and of policies is made of help texts.
+HELP = [DOCS / "reference" / name for name in ("policy.md", "models.md", "hierarchies.md")]
 
 
 def prose_of(text: str) -> str:
@@ -66,19 +83,54 @@ def prose_of(text: str) -> str:
 
 def words_to_replace(text: str) -> list[str]:
     """Return each word or phrase that has a plainer form, with its line and the form."""
-    lines = prose_of(text).splitlines()
-    rules = [(re.compile(rf"\b(?:{words})\b", re.I), better) for words, better in (PLAINER | AMERICAN).items()]
+    return _replace(enumerate(prose_of(text).splitlines(), 1), PLAINER | AMERICAN)
+
+
+def _replace(lines: Iterable[tuple[int, str]], words: Mapping[str, str]) -> list[str]:
+    rules = [(re.compile(rf"\b(?:{each})\b", re.I), better) for each, better in words.items()]
     return [
         f"line {number}: {match[0]} ({better})"
-        for number, line in enumerate(lines, 1)
+        for number, line in lines
         for rule, better in rules
         for match in rule.finditer(line)
     ]
 
 
+def words_of_code(source: str) -> Iterator[tuple[int, str]]:
+    """Yield the docstrings, comments and messages of a module with their lines; a text of one word is none."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
+            yield node.lineno, _without_quoted(node.value)
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], _without_quoted(token.string)
+
+
+def _without_quoted(text: str) -> str:
+    for quoted in QUOTED_IN_CODE:
+        text = text.replace(quoted, "")
+    return text
+
+
 @pytest.mark.parametrize("page", WRITTEN, ids=name_of)
 def test_a_page_uses_plain_words(page: Path) -> None:
     assert words_to_replace(page.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize("page", HELP, ids=name_of)
+def test_help_uses_plain_words(page: Path) -> None:
+    assert words_to_replace(page.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize("module", CODE, ids=name_of)
+def test_code_uses_plain_words(module: Path) -> None:
+    assert _replace(words_of_code(module.read_text(encoding="utf-8")), PLAINER) == []
+
+
+def test_words_of_code_are_docstrings_comments_and_messages() -> None:
+    source = '"""Nobody is here."""\nTOLD = "told"  # was told\nraise ValueError(f"{TOLD} stands in it")\n'
+    found = _replace(words_of_code(source), PLAINER)
+    assert [each.partition(" (")[0] for each in found] == ["line 1: Nobody", "line 3: stands in", "line 2: told"]
 
 
 def test_words_are_found_in_prose_and_not_in_code() -> None:

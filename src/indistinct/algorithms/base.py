@@ -156,23 +156,29 @@ def _find_node(taxonomy: Taxonomy, domain: Domain, value: Any) -> tuple[int, int
 
 @dataclass(frozen=True, slots=True)
 class AlgorithmTraits:
-    """What an algorithm promises and needs.
+    """What an algorithm guarantees and needs.
 
-    `optimal`: its answer is proven best. `local`: equal values may be published differently. `hierarchies`: every
-    quasi-identifier needs one. `monotone`: the model must be monotone, and also absorbing where rows are suppressed,
-    for the search concludes from classes to their unions. `splits`: rows with equal vectors may part.
-    `suppresses`: it uses the budget. `ranges`: numbers, dates and declared orders become ranges of its own, whatever
-    bands are declared for them. `reusable`: its recodings can be applied to other tables. `buckets`: it breaks links
-    inside buckets instead of recoding values, and is its own model. `own_promise`: it searches for that alone, and any
-    other model is only verified. `release_wide`: it judges all classes of a release that it considers, so that a model
-    may judge them together. `whole_domain`: what it considers says what becomes of every combination of values, so that
-    people of a population are counted whose values no row has. `tight`: every range, set or node that a class shows is
-    the narrowest that holds its rows, which is what downcoding uses. `tight_columns`: every range that a column shows
-    is the narrowest that holds all rows that show it, whatever their classes. `draws`: it draws at random, so that the
-    table alone does not decide what is published. `column_sets`: it knows what every class of a release that it
-    considers shows, so that a model may group classes by some columns; `release_wide` searches do. `one_level`:
-    each column is published on one level of its hierarchy, so that a search above some levels needs no cells below
-    them.
+    - `optimal`: its answer is proven best.
+    - `local`: equal values may be published differently.
+    - `hierarchies`: every quasi-identifier needs one.
+    - `monotone`: the model must be monotone, and also absorbing where rows are suppressed, because the search concludes
+      from classes to their unions.
+    - `splits`: rows with equal values may fall into different classes.
+    - `suppresses`: it uses the suppression limit.
+    - `ranges`: numbers, dates and declared orders become ranges of its own, whatever intervals are declared.
+    - `reusable`: its recodings can be applied to other tables.
+    - `buckets`: it publishes buckets instead of generalized values, and has a guarantee of its own.
+    - `own_promise`: it searches for its own guarantee alone, and any other model is only verified.
+    - `release_wide`: it checks all classes of a candidate together, as models of the whole release need.
+    - `whole_domain`: a candidate maps every combination of values, so that people of a population can be counted whose
+      values no row has.
+    - `tight`: every range, set or node of a class is the narrowest that covers its rows, which downcoding exploits.
+    - `tight_columns`: every range of a column is the narrowest that covers all rows with it, in whatever classes.
+    - `draws`: it draws at random, so that the table alone does not determine the release.
+    - `column_sets`: it knows the labels of every class of a candidate, so that a model may group classes by some
+      columns; `release_wide` searches do.
+    - `one_level`: each column is published on one level of its hierarchy, so that a search above some levels needs no
+      cells below them.
     """
 
     optimal: bool = False

@@ -18,7 +18,7 @@ from indistinct.recoding.summary import Style
 def recode_levels(problem: Problem, levels: Mapping[str, int]) -> ByColumn:
     """Return the recoding that publishes every column on one level of its hierarchy, the raw values being level 0.
 
-    Classes that break the model are suppressed; whoever searches keeps them within the budget.
+    Classes that violate the model are suppressed; the caller keeps them within the suppression limit.
     """
     space = FullDomain(problem)
     return space.recoding(tuple(levels[column.name] for column in space.columns))

@@ -1,4 +1,4 @@
-"""The command line: a thin skin that gives tables, algorithms and models to the public functions.
+"""The command line: each command reads its flags, calls the public function of its name and prints the result.
 
 Commands import what they need when they run, so that `indistinct --help` answers at once.
 """
@@ -48,7 +48,7 @@ __all__ = ["app", "main"]
 
 app = typer.Typer(
     name="indistinct",
-    help="Publish tables about people so that nobody in them can be singled out.",
+    help="Anonymize tables about people, verify what was published, and assess its risk and utility.",
     epilog="Exit codes: 0 done, 1 error, 2 usage, 3 infeasible, 4 verification failed, 130 interrupted.",
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -68,33 +68,33 @@ def _root(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Publish tables about people so that nobody in them can be singled out."""
+    """Anonymize tables about people, verify what was published, and assess its risk and utility."""
 
 
-app.command("inspect")(inspect.command)
-app.command("compare")(compare.command)
-app.command("explore")(explore.command)
-app.command("anonymize")(anonymize.command)
-app.command("apply")(apply.command)
-app.command("verify")(verify.command)
-app.command("codebook")(codebook.command)
-app.command("measure")(measure.command)
-app.command("distributions")(distributions.command)
-app.command("classify")(classify.command)
-app.command("query")(query.command)
-app.command("analyze")(analyze.command)
-app.command("assess")(assess.command)
-app.command("attack")(attack.command)
-app.command("report")(report.command)
-app.command("scan")(scan.command)
-app.command("dbt")(dbt.command)
-app.command("serve")(serve.command)
-app.command("ledger")(ledger.command)
-app.command("generate")(generate.command)
-app.command("reproduce", context_settings=reproduce.SETTINGS)(reproduce.command)
-app.command("warm-up")(warm_up.command)
-app.command("list")(listing.command)
-app.command("schema")(schema.command)
+COMMANDS = {
+    "Start": {"inspect": inspect, "serve": serve, "generate": generate},
+    "Publish": {"anonymize": anonymize, "apply": apply, "compare": compare, "explore": explore, "ledger": ledger},
+    "Check": {"verify": verify, "assess": assess, "attack": attack, "scan": scan, "report": report},
+    "Utility": {
+        "measure": measure,
+        "distributions": distributions,
+        "classify": classify,
+        "analyze": analyze,
+        "query": query,
+    },
+    "Readers and tools": {
+        "codebook": codebook,
+        "dbt": dbt,
+        "list": listing,
+        "schema": schema,
+        "warm-up": warm_up,
+        "reproduce": reproduce,
+    },
+}
+for _panel, _modules in COMMANDS.items():
+    for _name, _module in _modules.items():
+        _settings = reproduce.SETTINGS if _module is reproduce else None
+        app.command(_name, rich_help_panel=_panel, context_settings=_settings)(_module.command)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

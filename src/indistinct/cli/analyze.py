@@ -80,8 +80,6 @@ def command(
 ) -> None:
     """Run a study's analyses on the original and on a release, and compare the estimates.
 
-    Example: indistinct analyze release.csv --policy policy.toml --formula "cost ~ age + C(sex)"
-
     The original is the policy's input unless --original names another. Analyses come from flags or from [analysis] in
     the policy. Needs statsmodels: pip install "indistinct[analysis]".
     """
@@ -108,7 +106,7 @@ def command(
         **named,
     )
     with progress("analyzing") as share:
-        found = analyze(
+        analyses = analyze(
             given,
             plan.formulas,
             family=plan.family,
@@ -124,10 +122,10 @@ def command(
             progress=share,
         )
     if chart is not None:
-        write_text(chart, found.chart().svg, overwrite=overwrite)
+        write_text(chart, analyses.chart().svg, overwrite=overwrite)
     if flags.as_json:
-        print_json({"published": str(published), **found.to_json()})
+        print_json({"published": str(published), **analyses.to_json()})
     else:
-        show(found.document())
-    if least_overlap is not None and (found.least_overlap is None or found.least_overlap < least_overlap):
+        show(analyses.document())
+    if least_overlap is not None and (analyses.least_overlap is None or analyses.least_overlap < least_overlap):
         raise typer.Exit(VerificationError.exit_code)

@@ -57,10 +57,10 @@ def command(
     prefer: options.Prefer = None,
     formula: options.Formulas = None,
 ) -> None:
-    """Publish a table that satisfies a privacy model: by a policy, or by flags.
+    """Publish a table so that it satisfies a privacy model, by a policy or by flags.
 
-    A policy sets roles, privacy, generalization and how the table is read; flags for these are refused next to it. With
-    --instead, --model, --algorithm and --suppression override the policy.
+    A policy sets roles, models, generalization and how the table is read. Flags for these are refused together with a
+    policy, unless --instead lets --model, --algorithm and --suppression override it.
 
     A policy of several tables publishes a folder.
     """

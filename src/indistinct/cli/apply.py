@@ -29,19 +29,18 @@ def command(
     seed: options.Seed = None,
     hold_back: Annotated[
         bool,
-        typer.Option(
-            "--hold-back", help="Leave out, within --suppression, whom earlier releases would leave among too few."
-        ),
+        typer.Option("--hold-back", help="Withhold, within --suppression, people whom earlier releases would expose."),
     ] = False,
 ) -> None:
-    """Publish another table by a stored recoding, and verify that its promise still holds.
+    """Publish another table with a stored recoding, and verify that it satisfies the same privacy model.
 
-    The table is read as the first one was, but for what flags say of it. Values that the first table did not have are
-    published where a hierarchy, a range or a region of the recoding covers them. What nothing covers, and classes that
-    break the promise, may be dropped within --suppression, by default what the first release was allowed; if
-    that is exceeded it is an error. Other columns are transformed as in the first release; identifiers are dropped
-    unless --pseudonym is given again. --model asks for something else than the promise. --previous and --previous-input
-    compare with an earlier release of the same people, and --ledger with all that it remembers.
+    The table is read like the first one, unless flags change that. New values are published where a hierarchy, a range
+    or a region of the recoding covers them. Rows with other values, and equivalence classes that violate the model, are
+    suppressed up to --suppression (by default the limit of the first release); beyond it the command fails.
+
+    Other columns are masked as in the first release; identifiers are dropped unless --pseudonym is given again. --model
+    replaces the model. --previous with --previous-input compares with one earlier release of the same people, --ledger
+    with all that the ledger records.
     """
     for each in (recoding, Path(data)):
         refuse_linked(each, "apply")
@@ -52,15 +51,15 @@ def command(
     from indistinct.recoding.storage import arrays_path, read_recoding
 
     with progress("applying") as share:
-        found = read_recoding(recoding)
-        policy = policy_of(data_of(data, flags), flags, schema=found.schema, reading=found.reading)
+        stored = read_recoding(recoding)
+        policy = policy_of(data_of(data, flags), flags, schema=stored.schema, reading=stored.reading)
         read = [recoding, arrays_path(recoding), *policy.files, *earlier_files(flags, policy)]
         path = checked_path(place_of(output, flags.output_table), recoding=None, overwrite=overwrite, sources=read)
         share(0.2)
         changes: Changes = {
             **run_options(flags, policy),
             "table": source_of(policy, flags),
-            "recoding": found,
+            "recoding": stored,
             "suppression": flags.suppression,
             "output": path,
             "overwrite": overwrite,

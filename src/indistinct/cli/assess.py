@@ -21,24 +21,24 @@ if TYPE_CHECKING:
 
 PopulationFile = Annotated[
     Path | None,
-    typer.Option("--population", metavar="FILE", help="A table of everybody whom the people were drawn from."),
+    typer.Option("--population", metavar="FILE", help="A table of the population from which the people were drawn."),
 ]
 PopulationSize = Annotated[
-    int | None, typer.Option("--population-size", metavar="N", help="How many they were drawn from.")
+    int | None, typer.Option("--population-size", metavar="N", help="Number of people in the population.")
 ]
 SamplingFraction = Annotated[
-    float | None, typer.Option("--sampling-fraction", metavar="SHARE", help="Which share of them is in the table.")
+    float | None, typer.Option("--sampling-fraction", metavar="SHARE", help="Share of the population in the table.")
 ]
 Weights = Annotated[
-    str | None, typer.Option("--weights", metavar="COLUMN", help="Survey weights: for how many a row stands.")
+    str | None, typer.Option("--weights", metavar="COLUMN", help="Survey weights: the people that a row represents.")
 ]
 Suda = Annotated[
     int | None,
-    typer.Option("--suda", metavar="SIZE", help="Look for special uniques in up to so many columns together."),
+    typer.Option("--suda", metavar="SIZE", help="Look for special uniques in combinations of up to SIZE columns."),
 ]
 UniqueSets = Annotated[
     int | None,
-    typer.Option("--unique-sets", metavar="SIZE", help="Tell which sets of so many columns single people out."),
+    typer.Option("--unique-sets", metavar="SIZE", help="List the sets of up to SIZE columns that single people out."),
 ]
 ProfileSpec = Annotated[
     str | None,
@@ -49,7 +49,7 @@ ProfileSpec = Annotated[
     ),
 ]
 Threshold = Annotated[
-    float, typer.Option("--threshold", metavar="RISK", help="Somebody is at risk who is found with a higher one.")
+    float, typer.Option("--threshold", metavar="RISK", help="Rows with a higher risk count as at risk.")
 ]
 
 
@@ -62,7 +62,7 @@ def command(
     flags: Flags,
     data: Annotated[
         Path | None,
-        typer.Argument(metavar="FILE", help="An original or a published table; of several tables the folder."),
+        typer.Argument(metavar="FILE", help="An original or a published table; for several tables, the folder."),
     ] = None,
     policy: options.PolicyFile = None,
     original: options.Original = None,
@@ -86,14 +86,14 @@ def command(
         typer.Option("--most-below", metavar="SHARE", help="Several tables: exit 4 if more people are below k."),
     ] = None,
 ) -> None:
-    """Assess the risk of a table: an original, a release, or both side by side with --original.
+    """Assess the re-identification risk of an original, of a release, or of both with --original.
 
-    Roles come from a policy or from flags. The population that people were drawn from is known by a table, its size or
-    a sampling fraction. With --profile the exit code is 4 if a limit is broken. Classes of an original are named by
-    their values only with --show-values.
+    Roles come from a policy or from flags. The population from which the people were drawn is given as a table, its
+    size or a sampling fraction. With --profile the exit code is 4 if a limit is exceeded. Equivalence classes of an
+    original are shown with their values only with --show-values.
 
-    With a policy of several tables, its originals are assessed, or the folder of a release, by the number of rows of a
-    person that an attacker knows (--knows).
+    With a policy of several tables, its originals or the folder of a release are assessed by the number of rows that
+    an attacker knows of a person (--knows).
     """
     if policy is not None and is_linked(policy):
         given_too: dict[str, Any] = {
@@ -121,7 +121,7 @@ def command(
     named = {"policy": policy, "original": original, "recoding": recoding}
     given, known = _describe_table(data, flags, named, population=flags.population is not None or not sized)
     with progress("assessing") as share:
-        found = assess_table(
+        assessment = assess_table(
             given,
             population_size=population_size,
             sampling_fraction=sampling_fraction,
@@ -134,21 +134,21 @@ def command(
             progress=share,
             **known,
         )
-    _report(found, data, as_json=flags.as_json)
-    if not found.passed:
+    _report(assessment, data, as_json=flags.as_json)
+    if not assessment.passed:
         raise typer.Exit(VerificationError.exit_code)
 
 
-def _report(found: "Assessment", table: Path, *, as_json: bool) -> None:
+def _report(assessment: "Assessment", table: Path, *, as_json: bool) -> None:
     from indistinct.document.blocks import JsonValues
     from indistinct.evaluation.assess.assess_document import assess_document
 
-    for warning in found.notes:
+    for warning in assessment.notes:
         note(warning)
     if as_json:
-        print_json({"table": str(table), **found.to_json()})
+        print_json({"table": str(table), **assessment.to_json()})
     else:
-        show(assess_document(JsonValues("assess", found.to_json()), name=str(table)))
+        show(assess_document(JsonValues("assess", assessment.to_json()), name=str(table)))
 
 
 def _is_same(one: Path, other: Path) -> bool:
@@ -163,7 +163,7 @@ def _describe_table(
     from indistinct.release.writing.files import certificate_path
 
     policy, original = named["policy"], named["original"]
-    asked = policy_of(original or table, flags, policy=policy, beside=("model", *OF_RELEASE))
+    asked = policy_of(original or table, flags, policy=policy, allowed=("model", *OF_RELEASE))
     source = asked.locate(asked.input.path)
     is_input = original is None and (table == source or _is_same(table, source))
     if is_input and not (policy is None and certificate_path(table).is_file()):

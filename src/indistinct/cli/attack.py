@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 External = Annotated[
-    Path | None, typer.Option("--external", metavar="FILE", help="A register: names and quasi-identifiers.")
+    Path | None, typer.Option("--external", metavar="FILE", help="A register with names and quasi-identifiers.")
 ]
 Control = Annotated[Path | None, typer.Option("--control", metavar="FILE", help="People who are not in the release.")]
 Earlier = Annotated[
     Path | None, typer.Option("--earlier", metavar="FILE", help="Another release about some of the same people.")
 ]
 EarlierOriginal = Annotated[
-    Path | None, typer.Option("--earlier-original", metavar="FILE", help="The table that it was made from.")
+    Path | None, typer.Option("--earlier-original", metavar="FILE", help="The original of --earlier.")
 ]
 Original = Annotated[
     Path | None,
@@ -35,16 +35,14 @@ Original = Annotated[
 ]
 Seconds = Annotated[
     float | None,
-    typer.Option(
-        "--seconds", metavar="N", help="How long it may take; all attacks together take up to 60 unless it is said."
-    ),
+    typer.Option("--seconds", metavar="N", help="Time limit in seconds; by default 60 for all attacks together."),
 ]
 Chance = Annotated[
     int | None, typer.Option("--seed", help="Fix what an attack draws at random, such as errors of a register.")
 ]
 Sample = Annotated[
     int | None,
-    typer.Option("--sample", metavar="ROWS", help="Attack about so many rows of a large original, drawn by chance."),
+    typer.Option("--sample", metavar="ROWS", help="Attack about this many random rows of a large original."),
 ]
 
 
@@ -65,15 +63,14 @@ def command(
     seed: Chance = None,
     sample: Sample = None,
 ) -> None:
-    """Attack a published table, whoever made it, and say how often that succeeds.
+    """Attack a published table, made by any tool, and report how often each attack succeeds.
 
     The original is the policy's input unless --original names another; it decides which guesses are right. `all` runs
-    what applies, the worst first. Every attack tells what guessing gives without the release, what it gives on people
-    who are not in it (--control), and which option closes the hole. `indistinct list` shows all attacks. They look at
-    every row: tables that do not fit in --memory, or in half of what is free, are refused with what they need.
+    every attack that applies and shows the most successful first. Each attack reports a baseline (guesses without the
+    release), a control (people who are not in it, --control) and the option that prevents it. `indistinct list` shows
+    all attacks. Attacks read every row: tables that do not fit in --memory, or in half of the free memory, are refused.
 
-    With a policy of several tables RELEASE is a folder, and the attack is known-rows: --sample says how many people are
-    attacked.
+    With a policy of several tables, RELEASE is a folder, the attack is known-rows, and --sample is a number of people.
     """
     if policy is not None and is_linked(policy):
         given_too: dict[str, Any] = {"original": original, "external": external, "control": control, "earlier": earlier}
@@ -88,15 +85,15 @@ def command(
     others = _read_others(given, tables, earlier)
     with progress("attacking") as share:
         options = {"seed": seed, "sample": sample, "progress": share, **others}
-        found: Outcome | Outcomes = attack(name, given, seconds=seconds, **options)
+        outcome: Outcome | Outcomes = attack(name, given, seconds=seconds, **options)
     if flags.as_json:
-        print_json(found.to_json())
+        print_json(outcome.to_json())
     else:
-        show(found.document())
+        show(outcome.document())
 
 
 def _check(name: str, *, by: Path | None) -> None:
-    """Raise for what can be told before anything is read."""
+    """Raise for mistakes that show before any file is read."""
     from indistinct.evaluation.attack.attack import EVERY
     from indistinct.evaluation.attack.registry import parse_attack
 

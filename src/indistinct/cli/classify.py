@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from indistinct.job.policy import Policy
 
 Target = Annotated[
-    str | None, typer.Option("--target", metavar="COLUMN", help="The column to be learned; else the policy's target.")
+    str | None, typer.Option("--target", metavar="COLUMN", help="The column to predict; else the policy's target.")
 ]
 Classifiers = Annotated[
     Texts,
@@ -26,17 +26,17 @@ Classifiers = Annotated[
         help="Which of logistic-regression, random-forest, gradient-boosting, naive-bayes; else all. Repeatable.",
     ),
 ]
-Folds = Annotated[int, typer.Option("--folds", metavar="N", help="Parts of the table, each of which is tested once.")]
-Repeats = Annotated[int, typer.Option("--repeats", metavar="N", help="How often the table is split anew.")]
+Folds = Annotated[int, typer.Option("--folds", metavar="N", help="Folds of the cross-validation.")]
+Repeats = Annotated[int, typer.Option("--repeats", metavar="N", help="How often the cross-validation is repeated.")]
 As = Annotated[
     str,
-    typer.Option("--as", metavar="KIND", help="How labels are learned from: midpoints, sampled values or nodes."),
+    typer.Option("--as", metavar="KIND", help="How generalized values become features: midpoints, sampled or nodes."),
 ]
 FinishedRelease = Annotated[
     Path | None,
-    typer.Option("--release", metavar="FILE", help="Judge this finished release of the table; its people are in it."),
+    typer.Option("--release", metavar="FILE", help="Train on this finished release, whose people are also tested."),
 ]
-Chance = Annotated[int, typer.Option("--seed", help="What folds, samples and forests are drawn from.")]
+Chance = Annotated[int, typer.Option("--seed", help="Seed for folds, samples and forests.")]
 
 
 @share_options(*ROLES, "model", "algorithm", "hierarchy", "transform", "suppression", *READING, *SCREEN)
@@ -51,10 +51,10 @@ def command(
     release: FinishedRelease = None,
     seed: Chance = 0,
 ) -> None:
-    """Learn a column from releases of a table, and be judged on rows of the original that were left out.
+    """Train classifiers on releases of a table, and test them on held-out rows of the original.
 
-    The table is split, the training folds alone are anonymized, and classifiers predict the other rows. Beside it stand
-    the same classifiers trained on the original and on what is left without quasi-identifiers, and the majority.
+    The table is split into folds, the training folds alone are anonymized, and classifiers predict the other rows. The
+    same classifiers trained on the original and without quasi-identifiers, and the majority, are shown for comparison.
     Needs scikit-learn: pip install "indistinct[ml]".
     """
     from indistinct.evaluation.measure.learning.classification import classify
@@ -66,7 +66,7 @@ def command(
     if wanted is None:
         raise ParameterError("no column is named that is to be learned", hint="name it with --target")
     with progress("learning") as share:
-        found = classify(
+        learned = classify(
             whole,
             target=wanted,
             classifiers=tuple(names_of(classifiers)) or tuple(CLASSIFIERS),
@@ -78,11 +78,11 @@ def command(
             **how,
         )
     if flags.as_json:
-        for words in found.notes:
+        for words in learned.notes:
             note(words)
-        print_json(found.to_json())
+        print_json(learned.to_json())
     else:
-        show(found.document())
+        show(learned.document())
 
 
 def _describe_learning(table: Path, flags: Flags, release: Path | None) -> "tuple[Policy, Any, dict[str, Any]]":

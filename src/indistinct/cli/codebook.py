@@ -1,4 +1,4 @@
-"""`indistinct codebook`: what the labels of a published file stand for, as a table or as JSON."""
+"""`indistinct codebook`: what the labels of a published file mean, as a table or as JSON."""
 
 from pathlib import Path
 from typing import Annotated
@@ -23,12 +23,11 @@ def command(
     ] = None,
     overwrite: options.Overwrite = False,
 ) -> None:
-    """Tell what every label of a published file stands for: the ends of ranges, members of sets, groups.
+    """List what each label of a published file covers: the ends of ranges, the members of sets and groups.
 
-    The file alone is enough; columns that show labels are explained. Roles, from a policy or from flags, choose the
-    quasi-identifiers, and hierarchies list the values of their groups. Files of SPSS and Stata are read with their
-    value labels, and the codes of these stand beside them. Nothing of the original is read; it is noted how
-    many values only a hierarchy has.
+    The file alone is enough: every column with labels is explained. Roles, from a policy or from flags, limit the
+    codebook to quasi-identifiers; hierarchies add the members of groups. For SPSS and Stata files it shows codes next
+    to value labels. The original is not read; a note gives the number of values that only a hierarchy has.
     """
     from indistinct.evaluation.codebook import check_form, intervals, text_of_codebook
     from indistinct.job.published import reading_of_release
@@ -37,23 +36,21 @@ def command(
     if output is not None:
         check_form(output.suffix)
         check_targets([output], sources=[published], overwrite=overwrite)
-    job = policy_of(published, flags, policy=policy, beside=OF_RELEASE)
+    job = policy_of(published, flags, policy=policy, allowed=OF_RELEASE)
     roles = job.schema if job.schema.columns else None
     reading = reading_of_release(job.input.reading, reading_of(flags))
     book = intervals(published, roles, hierarchies=job.used_hierarchies, reading=reading)
     if not len(book):
-        note("no column of the file shows a label: values stand for themselves")
+        note("no column of the file has a generalized label: all values are unmodified")
     if output is not None:
         write_text(output, text_of_codebook(book, output.suffix), overwrite=overwrite)
         labels, columns = plural(len(book), "label"), plural(len(book.columns), "column")
         note(f"{labels} of {columns} {'is' if len(book) == 1 else 'are'} explained in {output}")
     for column, unpublished in book.unpublished.items():
-        verbs = (
-            "stands in no cell of the file: it comes" if unpublished == 1 else "stand in no cell of the file: they come"
-        )
+        verbs = "is in no cell of the file: it comes" if unpublished == 1 else "are in no cell of the file: they come"
         note(
             f"{plural(unpublished, 'value')} of {column!r} {verbs} from the hierarchy; "
-            "give the codebook away only if that may be known"
+            "share the codebook only if readers may know them"
         )
     if flags.as_json:
         print_json(

@@ -21,27 +21,27 @@ if TYPE_CHECKING:
 
 LISTED = "several with commas between them, or repeat the flag"
 Algorithms = Annotated[
-    list[str] | None, typer.Option("--algorithms", metavar="SPECS", help=f"How to search: {LISTED}. Else the policy's.")
+    list[str] | None, typer.Option("--algorithms", metavar="SPECS", help=f"Algorithms: {LISTED}. Else the policy's.")
 ]
 Models = Annotated[
     list[str] | None,
-    typer.Option("--models", metavar="SPECS", help=f"What must hold: {LISTED}; & joins models. Else the policy's."),
+    typer.Option("--models", metavar="SPECS", help=f"Privacy models: {LISTED}; & joins models. Else the policy's."),
 ]
 Shares = Annotated[
     str | None,
-    typer.Option("--suppression", metavar="BUDGETS", help="How much may be dropped, such as '0,0.02,4 rows'."),
+    typer.Option("--suppression", metavar="LIMITS", help="Suppression limits, such as '0,0.02,4 rows'."),
 ]
 Metrics = Annotated[
     list[str] | None,
-    typer.Option("--metrics", metavar="SPECS", help=f"What to measure: {LISTED}. The first one ranks."),
+    typer.Option("--metrics", metavar="SPECS", help=f"Metrics: {LISTED}. The first one ranks the results."),
 ]
 Folder = Annotated[
     Path | None,
-    typer.Option("--output", "-o", metavar="FOLDER", help="Keep all there, for you alone; a killed run goes on there."),
+    typer.Option("--output", "-o", metavar="FOLDER", help="Private folder for results; a stopped run continues there."),
 ]
 Workers = Annotated[
     int | None,
-    typer.Option("--workers", metavar="N", min=1, help="How many processes at once; one a core if not given."),
+    typer.Option("--workers", metavar="N", min=1, help="Number of processes; by default one per core."),
 ]
 
 
@@ -59,11 +59,12 @@ def command(
     output: Folder = None,
     workers: Workers = None,
 ) -> None:
-    """Try every algorithm with every model and every suppression: what each costs, its risk, and how to make it.
+    """Compare algorithms, models and suppression limits by utility and risk.
 
-    Nothing is published, and points that are infeasible are named with their reason. In a list, what follows a comma is
-    a parameter if it is written key=value, and else the next name: mondrian:relaxed=true,numeric=mean,datafly. Figures
-    of several releases tell more than one: keep them to yourself.
+    Nothing is published. Each result shows the command that makes the release; infeasible ones give the reason. In a
+    list, key=value after a comma is a parameter and anything else the next name:
+    mondrian:relaxed=true,numeric=mean,datafly. Figures of several releases reveal more than those of one: keep them
+    private.
     """
     from indistinct.exploration.by_policy import compare_by_policy
     from indistinct.exploration.compare.folder import private_folder
@@ -72,7 +73,7 @@ def command(
     if output is not None:
         private_folder(output)  # before minutes of searching
     with progress("comparing") as share:
-        found = compare_by_policy(
+        comparison = compare_by_policy(
             read_table(policy),
             policy,
             algorithms=algorithms or None,
@@ -85,16 +86,16 @@ def command(
             progress=share,
             command=_commands(source, flags, data),
         )
-    files = [] if output is None else _written(found, output)
+    files = [] if output is None else _written(comparison, output)
     if flags.as_json:
-        print_json({**found.to_json(), "files": [str(path) for path in files]})
+        print_json({**comparison.to_json(), "files": [str(path) for path in files]})
     else:
         from indistinct.exploration.compare.results import comparison_document
 
-        show(comparison_document(found, front_only=True))
+        show(comparison_document(comparison, front_only=True))
         show(*(f"{path}" for path in files if path.suffix != ".svg"))
-    if found.exit_code:
-        raise typer.Exit(found.exit_code)
+    if comparison.exit_code:
+        raise typer.Exit(comparison.exit_code)
 
 
 def _policy(source: Path, flags: Flags, data: Path | None) -> "Policy":
@@ -134,12 +135,12 @@ def _respell_flags(flags: Flags) -> list[str]:
     return words
 
 
-def _written(found: "Comparison", folder: Path) -> list[Path]:
+def _written(comparison: "Comparison", folder: Path) -> list[Path]:
     from indistinct.exploration.compare.results import draw_comparison, write_results
 
     pictures = {}
     try:
-        pictures = draw_comparison(found)
+        pictures = draw_comparison(comparison)
     except MissingExtraError as error:
         note(f"no pictures: {error.message}; {error.hint}")
-    return write_results(found, folder, pictures=pictures)
+    return write_results(comparison, folder, pictures=pictures)

@@ -12,7 +12,7 @@ from indistinct.errors import OutputError
 
 
 def command(
-    policy: Annotated[Path, typer.Argument(metavar="POLICY", help="The policy (.toml) whose promise is tested.")],
+    policy: Annotated[Path, typer.Argument(metavar="POLICY", help="The policy (.toml) whose models are tested.")],
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FOLDER", help="The folder of the project's tests.")
     ] = Path("tests"),
@@ -23,11 +23,11 @@ def command(
     overwrite: options.Overwrite = False,
     as_json: options.Json = False,
 ) -> None:
-    """Write generic tests of dbt that fail where a published table breaks what the policy promises.
+    """Write dbt tests that fail where a published table violates the privacy models of a policy.
 
-    k-anonymity, alpha-k, distinct, entropy and recursive l-diversity and t-closeness by equal distance are written as
-    SQL for PostgreSQL, DuckDB, Snowflake, BigQuery and Databricks. They judge the published table alone, as `verify`
-    does without the original. What SQL cannot judge is refused by name.
+    k-anonymity, alpha-k, distinct, entropy and recursive l-diversity, and t-closeness by equal distance are written as
+    SQL for PostgreSQL, DuckDB, Snowflake, BigQuery and Databricks. The tests read the published table alone, as
+    `verify` does without the original. Other models are refused by name.
     """
     from indistinct.job.dbt_tests import dbt_tests
     from indistinct.job.policy.reading import read_policy
@@ -54,5 +54,5 @@ def command(
         print_json({"policy": str(policy), "tests": written, "not_written": dict(made.not_written)})
         return
     show("written", *(f"    {path}" for path in paths))
-    show("\nput them beside the published model in its .yml:\n", "    data_tests:")
+    show("\nadd them to the published model in its .yml:\n", "    data_tests:")
     show(*(f"      - {test.name}" for test in made.tests))

@@ -41,12 +41,12 @@ def command(
 
     given = published_file(published, flags, policy=policy, original=original, by_input=True)[1]
     with progress("comparing distributions") as share:
-        found = compare_distributions(given, progress=share)
+        compared = compare_distributions(given, progress=share)
     if chart is not None:
         from indistinct.evaluation.measure.distributions import draw_distributions
 
-        write_text(chart, draw_distributions(found, title="Distributions of the release"), overwrite=overwrite)
+        write_text(chart, draw_distributions(compared, title="Distributions of the release"), overwrite=overwrite)
     if flags.as_json:
-        print_json({"published": str(published), **found.to_json()})
+        print_json({"published": str(published), **compared.to_json()})
         return
-    show(found.document())
+    show(compared.document())

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Metrics = Annotated[
     list[str] | None,
-    typer.Option("--metric", metavar="SPEC", help="What a node costs, such as loss; the first one ranks. Repeatable."),
+    typer.Option("--metric", metavar="SPEC", help="Metric of a node, such as loss; the first one ranks. Repeatable."),
 ]
 Svg = Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="Draw the lattice here, if it fits a page.")]
 Shown = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="How many nodes to show.")]
@@ -42,8 +42,8 @@ def command(
 ) -> None:
     """List the nodes of the lattice: which satisfy the model, what they suppress and cost, and the best trade-offs.
 
-    Beside a policy only --metric, --node, --population, --svg, --overwrite, --limit, --all, --most, --json and
-    --show-values can stand; its algorithm is not used. Publish a node with `indistinct anonymize … --node LEVELS`.
+    With a policy, only --metric, --node, --population, --svg, --overwrite, --limit, --all, --most, --json and
+    --show-values are allowed; its algorithm is not used. Publish a node with `indistinct anonymize … --node LEVELS`.
     """
     policy = job_of(source, flags)
     if svg is not None:
@@ -52,7 +52,7 @@ def command(
 
     with progress("exploring") as share:
         table = source_of(policy, flags)
-        found = explore_by_policy(
+        explored = explore_by_policy(
             table,
             policy,
             metrics=metric,
@@ -61,23 +61,23 @@ def command(
             progress=share,
             analysis=preferred_analysis(prefer, formula, policy),
         )
-    chosen = _chosen(found, policy, node)
+    chosen = _chosen(explored, policy, node)
     if svg is not None:
-        write_text(svg, found.to_svg(chosen=chosen), overwrite=overwrite)
+        write_text(svg, explored.to_svg(chosen=chosen), overwrite=overwrite)
     if flags.as_json:
         marked = None if chosen is None else list(chosen)
-        print_json({**found.to_json(), "chosen": marked, "svg": None if svg is None else str(svg)})
+        print_json({**explored.to_json(), "chosen": marked, "svg": None if svg is None else str(svg)})
     else:
         from indistinct.exploration.explore import exploration_document
 
-        show(exploration_document(found, chosen=chosen, most=None if every else limit))
+        show(exploration_document(explored, chosen=chosen, most=None if every else limit))
         if svg is not None:
             show(f"picture  {svg}")
 
 
-def _chosen(found: "Exploration", policy: "Policy", node: str | None) -> tuple[int, ...] | None:
+def _chosen(explored: "Exploration", policy: "Policy", node: str | None) -> tuple[int, ...] | None:
     """Return the node that is named, or the one of the policy."""
     if node is not None:
-        levels: tuple[int, ...] = found.node(node_of(node))["node"]
+        levels: tuple[int, ...] = explored.node(node_of(node))["node"]
         return levels
-    return policy.algorithm.chosen_node(found.heights)
+    return policy.algorithm.chosen_node(explored.heights)

@@ -47,7 +47,7 @@ def run_guarded(run: Callable[[], Any], arguments: Sequence[str]) -> int:
             _tell_values(error.values)
         return error.exit_code
     except BrokenPipeError:
-        # Whoever read our output has gone; the interpreter must not complain when it flushes at exit.
+        # The reader of our output has closed the pipe; the interpreter must not complain when it flushes at exit.
         with suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1

@@ -1,4 +1,4 @@
-"""One parser for every command: what flags say becomes a policy, or what stands beside one."""
+"""One parser for every command: flags become a policy, or additions to one."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
@@ -45,7 +45,7 @@ JOB = (
 
 
 def place_of(text: str | None, table: str | None = None, query: str | None = None) -> "Path | DatabaseTable | None":
-    """Return what a text names: a table of a database, of which it is the address, or a file; None for no text."""
+    """Return the table of a database if the text is its address, else the file; None for no text."""
     from indistinct.engines.base import DatabaseTable, is_address
 
     if text is not None and is_address(text):
@@ -62,8 +62,8 @@ def data_of(text: str, flags: Flags) -> "Path | DatabaseTable":
     """Return the table that an argument names, together with --table or --query; a file may be a database too."""
     from indistinct.engines.base import is_address
 
-    found = place_of(text, flags.table if is_address(text) else None, flags.query)
-    return Path(text) if found is None else found
+    named = place_of(text, flags.table if is_address(text) else None, flags.query)
+    return Path(text) if named is None else named
 
 
 def job_of(
@@ -92,12 +92,12 @@ def job_of(
             "--input goes with a policy, whose table it replaces", hint=f"indistinct anonymize {data} and flags, or -o"
         )
     if instead and not by_policy:
-        raise ParameterError("--instead goes with a policy", hint="beside a table every flag counts")
+        raise ParameterError("--instead goes with a policy", hint="with a table every flag counts")
     policy = policy_of(
         source,
         flags,
         policy=source if by_policy and isinstance(source, Path) else None,
-        beside=VARIED if instead else (),
+        allowed=VARIED if instead else (),
     )
     if instead:
         policy = _vary_policy(policy, flags)
@@ -130,19 +130,19 @@ def policy_of(
     flags: Flags,
     *,
     policy: Path | None = None,
-    beside: Collection[str] = (),
+    allowed: Collection[str] = (),
     schema: Schema | None = None,
     reading: "Reading | None" = None,
 ) -> "Policy":
     """Return the policy in a file, or the one that flags describe for a table, whose roles and reading may be known.
 
-    Only the flags named by `beside` may stand beside a policy: what was reviewed is what runs.
+    Only the flags in `allowed` may be given together with a policy: the reviewed policy is what runs.
     """
     from indistinct.job.policy import read_policy
 
     if policy is None:
-        return _beside_population(_sampled(_from_flags(table, flags, schema, reading), flags), flags)
-    repeated = [FLAGS[name].option for name in JOB if name not in beside and getattr(flags, name) is not None]
+        return _with_population(_sampled(_from_flags(table, flags, schema, reading), flags), flags)
+    repeated = [FLAGS[name].option for name in JOB if name not in allowed and getattr(flags, name) is not None]
     if repeated:
         replaceable = all(flag in {FLAGS[name].option for name in VARIED} for flag in repeated)
         raise ParameterError(
@@ -150,7 +150,7 @@ def policy_of(
             hint=("add --instead to override the policy" if replaceable else "change the policy")
             + ", or name the data file and give everything as flags",
         )
-    written = _beside_population(read_policy(policy), flags)
+    written = _with_population(read_policy(policy), flags)
     return replace(written, models=models_of(flags.model)) if flags.model else written
 
 
@@ -163,7 +163,7 @@ def _sampled(policy: "Policy", flags: Flags) -> "Policy":
     return replace(policy, input=replace(policy.input, sample=check_share(flags.sample)))
 
 
-def _beside_population(policy: "Policy", flags: Flags) -> "Policy":
+def _with_population(policy: "Policy", flags: Flags) -> "Policy":
     """Return a policy with the population that flags name, if they name one."""
     if flags.population is None:
         return policy
@@ -311,9 +311,9 @@ def opened_population(policy: "Policy") -> "Table | None":
 
 
 def run_options(flags: Flags, policy: "Policy") -> "Changes":
-    """Return what flags say beside a policy: earlier releases, which counts are hidden, and how files are written.
+    """Return the options of a run that no policy has: earlier releases, hidden counts, and how files are written.
 
-    A table of an earlier release is read as its recoding says.
+    The table of an earlier release is read as its recoding says.
     """
     from indistinct.recoding.range_columns import check_form
 
@@ -347,7 +347,7 @@ def ledger_of(flags: Flags, policy: "Policy") -> Path | None:
 
 
 def earlier_files(flags: Flags, policy: "Policy") -> list[Path]:
-    """Return the files that earlier releases are known by, none of which may be replaced."""
+    """Return the files of earlier releases and the ledger; none of them may be replaced."""
     from indistinct.recoding.storage import arrays_path
 
     recoding = [] if flags.previous is None else [flags.previous, arrays_path(flags.previous)]

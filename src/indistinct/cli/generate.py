@@ -17,18 +17,18 @@ CLINIC = "clinic"
 
 def command(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Such as patients or census; see `list`.")],
-    rows: Annotated[int | None, typer.Option("--rows", min=0, help="Number of rows; 1000 unless given.")] = None,
+    rows: Annotated[int | None, typer.Option("--rows", min=0, help="Number of rows; by default 1000.")] = None,
     people: Annotated[
-        int | None, typer.Option("--people", min=0, help="Number of people of clinic, whose tables go to a folder.")
+        int | None, typer.Option("--people", min=0, help="Number of people of clinic; its tables go to a folder.")
     ] = None,
     seed: Annotated[
-        int | None, typer.Option("--seed", min=0, help="The same seed gives the same table; random if left out.")
+        int | None, typer.Option("--seed", min=0, help="The same seed gives the same table; by default random.")
     ] = None,
     output: options.Output = None,
     overwrite: options.Overwrite = False,
     as_json: options.Json = False,
 ) -> None:
-    """Write a table of invented people, or with `clinic` several tables about the same people and a policy for them."""
+    """Write a table of invented people; `clinic` writes several tables about the same people and a policy for them."""
     chosen = secrets.randbits(32) if seed is None else seed
     if name == CLINIC:
         _write_clinic(

@@ -1,10 +1,13 @@
 """Help texts: an example first, and the options that most users need; `--help-all` shows every option."""
 
+import inspect
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 HELP_NAMES = ["-h", "--help"]
 HELP_ALL = "--help-all"
+# The panels of options, as help shows them.
+PANELS = ("Input", "Roles", "Privacy", "Generalization", "Output", "Engine", "Messages")
 
 # One command line for each command, as its help shows it.
 EXAMPLES = {
@@ -27,6 +30,10 @@ EXAMPLES = {
     "serve": "indistinct serve --demo",
     "ledger": "indistinct ledger show releases.ledger",
     "generate": "indistinct generate patients --rows 1000 -o patients.csv",
+    "analyze": 'indistinct analyze release.csv --policy policy.toml --formula "cost ~ age + C(sex)"',
+    "list": "indistinct list",
+    "schema": "indistinct schema assess",
+    "warm-up": "indistinct warm-up",
 }
 
 # Parameters of commands that `--help` leaves out: reading and writing unusual files, earlier releases, fine tuning.
@@ -36,7 +43,7 @@ RARELY_USED = frozenset(
     skip_rows text type table query output_table output_delimiter output_decimal output_encoding bom for_spreadsheet
     guard_formulas ranges smallest_count partition_by previous previous_input accept_overlap fresh pseudonym importance
     levels target node population sample seed verbose save_recoding memory delimiter numeric suda unique_sets
-    sampling_fraction most_below recoding chart seconds workload learn
+    sampling_fraction most_below recoding chart seconds workload learn draws rule least_overlap
     """.split()  # noqa: SIM905
 )
 
@@ -46,21 +53,52 @@ def arrange_help(root: Any, arguments: Sequence[str]) -> list[str]:
 
     `root` is the group of all commands. Hidden options work as the others do.
     """
+    from rich.markup import escape
+
     show_all = HELP_ALL in arguments
+    _hide_metavars_of_flags(root)
     for name, command in root.commands.items():
         hidden = [] if show_all else list(_rarely_used(command))
         for option in hidden:
             option.hidden = True
-        context = command.context_class(command, info_name=name, help_option_names=HELP_NAMES)
-        for option in (*command.params, *filter(None, [command.get_help_option(context)])):
-            if getattr(option, "is_flag", False) and option.metavar is None:
-                option.metavar = ""
-        if name in EXAMPLES:
-            command.help = f"Example: {EXAMPLES[name]}\n\n{command.help or ''}"
+        _hide_metavars_of_flags(command)
+        command.params.sort(key=_panel_rank)
+        paragraphs = _paragraphs(command.help or "")
+        command.short_help = paragraphs[0]
+        example = [f"Example: {escape(EXAMPLES[name])}"] if name in EXAMPLES else []
+        command.help = "\n\n".join([*example, *paragraphs])
         if hidden:
             flags = " ".join(option.opts[0] for option in hidden)
             command.epilog = f"{len(hidden)} more options, explained by indistinct {name} {HELP_ALL}: {flags}"
     return ["--help" if each == HELP_ALL else each for each in arguments]
+
+
+def _paragraphs(text: str) -> list[str]:
+    r"""Return the paragraphs of a help text without line breaks, with brackets that Rich does not take for markup.
+
+    >>> _paragraphs("First\nline.\n\npip install a[b]")
+    ['First line.', 'pip install a\\[b]']
+    """
+    from rich.markup import escape
+
+    return [escape(" ".join(paragraph.split())) for paragraph in inspect.cleandoc(text).split("\n\n")]
+
+
+def _hide_metavars_of_flags(command: Any) -> None:
+    """Show a flag without a value as `--flag`, not as `--flag <bool>`, and `--help` in the panel of messages."""
+    context = command.context_class(command, info_name=command.name, help_option_names=HELP_NAMES)
+    help_option = command.get_help_option(context)
+    if help_option is not None and any(getattr(each, "rich_help_panel", None) for each in command.params):
+        help_option.rich_help_panel = PANELS[-1]
+    for option in (*command.params, *filter(None, [help_option])):
+        if getattr(option, "is_flag", False) and option.metavar is None:
+            option.metavar = ""
+
+
+def _panel_rank(parameter: Any) -> int:
+    """Return the position of a parameter's panel in the help; a command's own options come first."""
+    panel = getattr(parameter, "rich_help_panel", None)
+    return PANELS.index(panel) + 1 if panel in PANELS else 0
 
 
 def _rarely_used(command: Any) -> Iterator[Any]:

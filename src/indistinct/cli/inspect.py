@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @share_options(*READING, "memory", "table", *DATABASE, *SCREEN)
 def command(
     flags: Flags,
-    data: Annotated[str | None, typer.Argument(metavar="DATA", help="The table to look at, or a database.")] = None,
+    data: Annotated[str | None, typer.Argument(metavar="DATA", help="The table to profile, or a database.")] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="POLICY", help="Write a first policy (.toml) here.")
     ] = None,
@@ -34,17 +34,18 @@ def command(
     ] = None,
     unique_sets: Annotated[
         int,
-        typer.Option("--unique-sets", metavar="SIZE", help="How many columns together may single people out."),
+        typer.Option("--unique-sets", metavar="SIZE", help="Check combinations of up to SIZE columns."),
     ] = 3,
     overwrite: options.Overwrite = False,
 ) -> None:
-    """Profile the columns of a table, suggest roles and hierarchies, and tell which few columns single people out.
+    """Profile a table: suggest a role for each column, and show which combinations of columns single people out.
 
-    Roles follow from what values look like, in any language, with a figure for each: names of people, addresses,
-    telephone and account numbers, national numbers, postal codes, dates, diagnoses. With -o, write a first policy; with
-    --html, a page. Notations of numbers and dates, marks for missing values, codes and people who have several rows are
-    found by the values of the columns and declared in the policy. Shows numbers and marks only; --show-values adds the
-    most frequent values. Of a table that does not fit in --memory, rows are drawn by chance, and it is said how many.
+    Roles follow from the values, in any language: names of people, addresses, telephone, account and national numbers,
+    postal codes, dates, diagnoses. -o writes a first policy, --html a page. Notations of numbers and dates, NA strings,
+    codes and people with several rows are recognized and declared in the policy.
+
+    Only counts are shown; --show-values adds the most frequent values. From a table that does not fit in --memory a
+    random sample of rows is profiled, and its size is shown.
 
     With --from project.deid, write the policy, the hierarchies and the table of an ARX project, here or next to -o, and
     list what could not be taken over.

@@ -1,6 +1,6 @@
 """The JSON Schemas of what commands print with --json: one for each command, and `error` for one that fails.
 
-A field that is added to a document is added here, once. What a dataclass prints as it is comes from its annotations.
+A field that is added to a document is added here, once. The schema of a dataclass comes from its annotations.
 """
 
 import types
@@ -52,7 +52,7 @@ def one_of(*words: str) -> Schema:
 
 
 def of_dataclass(kind: Any, *, more: Mapping[str, Schema] | None = None) -> Schema:
-    """Return the schema of a dataclass whose fields are printed as they are, with what is printed `more`."""
+    """Return the schema of a dataclass that is printed field by field, with the `more` members of its document."""
     hints = get_type_hints(kind)
     return closed({**(more or {}), **{each.name: _of_type(hints[each.name]) for each in fields(kind)}})
 
@@ -417,7 +417,7 @@ def _report() -> Schema:
 
 
 def _partial(schema: Any) -> Any:
-    """Return a schema in which every field may be left out, as readers are not told all."""
+    """Return a schema in which every field may be left out, as readers do not see all of it."""
     match schema:
         case Mapping():
             return {key: _partial(each) for key, each in schema.items() if key != "required"}

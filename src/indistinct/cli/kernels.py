@@ -82,7 +82,7 @@ def warm_up(algorithms: Sequence[str] = (), *, progress: Callable[[float], None]
     if not kept:
         raise OutputError(
             "compiled kernels can be kept nowhere",
-            hint="NUMBA_CACHE_DIR names a directory; it must be yours, and no one else may be able to write it",
+            hint="set NUMBA_CACHE_DIR to a directory of your own that no other user can write",
         )
     return KernelCount(len(kept), tuple(sorted(set(kept.values()))), _processor())
 
@@ -92,8 +92,8 @@ def _in_child(name: str) -> dict[str, str]:
     ran = subprocess.run(  # noqa: S603  our own module
         [sys.executable, "-m", "indistinct.cli.kernels", name], capture_output=True, text=True, check=True
     )
-    found: dict[str, str] = json.loads(ran.stdout.splitlines()[-1])
-    return found
+    cache_files: dict[str, str] = json.loads(ran.stdout.splitlines()[-1])
+    return cache_files
 
 
 @contextmanager

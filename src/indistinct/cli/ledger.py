@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from indistinct.release.history.ledger import LedgerEntry
 
-# As much of a digest as tells releases apart on a screen; --json has all of it.
+# Digits of a digest that distinguish releases on a screen; --json has all of them.
 SHORT = 12
 
 
@@ -30,17 +30,17 @@ class Action(StrEnum):
 
 
 def command(
-    action: Annotated[Action, typer.Argument(help="Show every release, or forget one.")],
-    ledger: Annotated[Path, typer.Argument(metavar="FILE", help="What --ledger made.")],
+    action: Annotated[Action, typer.Argument(metavar="ACTION", help="show every release, or forget one.")],
+    ledger: Annotated[Path, typer.Argument(metavar="FILE", help="A file that --ledger wrote.")],
     number: Annotated[
-        int | None, typer.Argument(metavar="[NUMBER]", help="The release to forget, by its number.")
+        int | None, typer.Argument(metavar="NUMBER", help="The release to forget, by its number.")
     ] = None,
     as_json: options.Json = False,
 ) -> None:
-    """Show the releases that a ledger remembers: number, time, people, classes and digests, never a value.
+    """Show the releases in a ledger: number, time, people, classes and digests, never a value.
 
-    `forget` takes one out, so that later releases are not compared with it: one that never came out, or that nobody
-    had before it was withdrawn.
+    `forget` removes one, so that later releases are not compared with it: use it for a release that was never
+    published, or was withdrawn before it was read.
     """
     refuse_linked(ledger, "a ledger")
     from indistinct.release.history.ledger import forget_release, read_ledger

@@ -104,8 +104,8 @@ def _open_release(folder: Path, policy: Path) -> "tuple[Any, ReleaseFolder, dict
     from indistinct.linked.policy import read_linked_policy
 
     written = read_linked_policy(policy)
-    found = open_folder(folder, written)
-    return written, found, found.read()
+    opened = open_folder(folder, written)
+    return written, opened, opened.read()
 
 
 def verify_linked(folder: Path, policy: Path, flags: Flags, *, originals: bool, **options: Any) -> None:
@@ -153,36 +153,39 @@ def assess_linked(
         check_picture(chart, flag="--chart", overwrite=False)
     with progress("assessing"):
         if folder is None:
-            found = assess_originals(read_linked_policy(policy), known)
+            assessment = assess_originals(read_linked_policy(policy), known)
         else:
             written, _, tables = _open_release(folder, policy)
-            found = assess_release(written, tables, known)
+            assessment = assess_release(written, tables, known)
     if chart is not None:
         from indistinct.cli.output import write_text
 
-        write_text(chart, _draw_known_rows(found), overwrite=False)
+        write_text(chart, _draw_known_rows(assessment), overwrite=False)
     if flags.as_json:
-        print_json({"table": str(folder or policy), **found.to_json()})
+        print_json({"table": str(folder or policy), **assessment.to_json()})
     else:
-        show(*_assessed(found))
-    worst = found.declared or max(found.risks, key=lambda risk: risk.share or 0.0, default=None)
+        show(*_assessed(assessment))
+    worst = assessment.declared or max(assessment.risks, key=lambda risk: risk.share or 0.0, default=None)
     if most_below is not None and worst is not None and (worst.share is None or worst.share > most_below):
         raise typer.Exit(VerificationError.exit_code)
 
 
-def _assessed(found: "LinkedAssessment") -> list[str | Grid]:
+def _assessed(assessment: "LinkedAssessment") -> list[str | Grid]:
     pairs: dict[tuple[str, str], dict[bool, str]] = {}
-    for risk in found.risks:
+    for risk in assessment.risks:
         words = "too many to count" if risk.share is None else percent(risk.share)
         pairs.setdefault((risk.table, str(risk.known)), {})[risk.people_columns] = words
     rows = [(name, known, shares.get(True, ""), shares.get(False, "")) for (name, known), shares in pairs.items()]
     headings = ("table", "known rows", "with people columns", "rows alone")
     table = grid("", headings, rows, right=headings[1:], most=len(rows))
-    lines: list[str | Grid] = [f"{found.people:,} people; share of them left among fewer than {found.k}:\n", table]
-    if found.declared is not None:
-        share = found.declared.share
+    lines: list[str | Grid] = [
+        f"{assessment.people:,} people; share of them left among fewer than {assessment.k}:\n",
+        table,
+    ]
+    if assessment.declared is not None:
+        share = assessment.declared.share
         words = "too many combinations to count" if share is None else f"{percent(share)} of the people"
-        lines.append(f"\nattackers with the declared knowledge: {words} below {found.k}")
+        lines.append(f"\nattackers with the declared knowledge: {words} below {assessment.k}")
     return lines
 
 
@@ -197,15 +200,15 @@ def attack_linked(
     refuse_attack(name)
     with progress("attacking"):
         written, _, tables = _open_release(folder, policy)
-        found = attack_release(open_linked(written), tables, seed=seed, people=sample or ATTACKED_PEOPLE)
+        outcome = attack_release(open_linked(written), tables, seed=seed, people=sample or ATTACKED_PEOPLE)
     if flags.as_json:
-        print_json(found.to_json())
+        print_json(outcome.to_json())
         return
-    known = ", ".join(f"{rows} rows of {table}" for table, rows in found.known.items() if rows)
+    known = ", ".join(f"{rows} rows of {table}" for table, rows in outcome.known.items() if rows)
     show(
-        f"{found.attack}: an attacker knows the people table's columns of each person{', ' if known else ''}{known}",
-        found.sentence,
-        f"the rows of another person leave one candidate in {percent(found.control)} of cases (control)",
+        f"{outcome.attack}: an attacker knows the people table's columns of each person{', ' if known else ''}{known}",
+        outcome.sentence,
+        f"the rows of another person leave one candidate in {percent(outcome.control)} of cases (control)",
     )
 
 
@@ -217,9 +220,9 @@ def measure_linked(folder: Path, policy: Path, flags: Flags, **options: Any) -> 
 
     with progress("measuring"):
         written, _, tables = _open_release(folder, policy)
-        found = measure_release(open_linked(written), tables)
+        measurements = measure_release(open_linked(written), tables)
     if flags.as_json:
-        print_json({"folder": str(folder), **found.to_json()})
+        print_json({"folder": str(folder), **measurements.to_json()})
         return
     rows = [
         (
@@ -229,11 +232,11 @@ def measure_linked(folder: Path, policy: Path, flags: Flags, **options: Any) -> 
             percent(each.deleted),
             "" if each.loss is None else f"{each.loss:.3f}",
         )
-        for each in found.tables
+        for each in measurements.tables
     ]
     headings = ("table", "rows", "of", "deleted", "loss")
     table = grid("", headings, rows, right=headings[1:], most=len(rows))
-    show(table, f"\nmean loss {found.loss:.3f}: 0 where everything is published as it is, 1 where nothing is")
+    show(table, f"\nmean loss {measurements.loss:.3f}: 0 if everything is unmodified, 1 if nothing is published")
 
 
 def report_linked(folder: Path, policy: Path, flags: Flags, output: Path, *, overwrite: bool, **options: Any) -> None:
@@ -262,7 +265,7 @@ def report_linked(folder: Path, policy: Path, flags: Flags, output: Path, *, ove
         raise typer.Exit(VerificationError.exit_code)
 
 
-def _draw_known_rows(found: "LinkedAssessment") -> str:
+def _draw_known_rows(assessment: "LinkedAssessment") -> str:
     """Return an SVG: a chart for attackers with and without people columns, a line a table."""
     from indistinct.drawing.charts import draw
     from indistinct.drawing.lines import line_charts
@@ -272,14 +275,16 @@ def _draw_known_rows(found: "LinkedAssessment") -> str:
             "known rows": risk.known,
             "attackers": "with people columns" if risk.people_columns else "rows alone",
             "table": risk.table,
-            f"share below k = {found.k}": risk.share,
+            f"share below k = {assessment.k}": risk.share,
         }
-        for risk in found.risks
+        for risk in assessment.risks
         if risk.share is not None and risk.known != "all"
     ]
-    measure = f"share below k = {found.k}"
+    measure = f"share below k = {assessment.k}"
     charts = line_charts(
         rows, x=("known rows", "known rows"), across="attackers", lines="table", measures={measure: "linear"}
     )
-    title = f"People left among fewer than {found.k}, by known rows"
-    return draw(charts, title=title, notes=[f"{found.people:,} people"], legend=[str(row["table"]) for row in rows])
+    title = f"People left among fewer than {assessment.k}, by known rows"
+    return draw(
+        charts, title=title, notes=[f"{assessment.people:,} people"], legend=[str(row["table"]) for row in rows]
+    )

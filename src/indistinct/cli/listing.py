@@ -35,9 +35,11 @@ def command(as_json: options.Json = False) -> None:
         print_json({**listed, "engines": engines, "generators": list(GENERATORS)})
         return
     for what, entries in listed.items():
-        told = [key for key in ("better", "meaning") if any(key in entry for entry in entries)]
-        rows = [(entry["name"], _describe_entry(entry), *(entry.get(key, "") for key in told)) for entry in entries]
-        show(grid("", (what, "parameters", *told), rows, most=len(rows)), "")
+        extra_keys = [key for key in ("better", "meaning") if any(key in entry for entry in entries)]
+        rows = [
+            (entry["name"], _describe_entry(entry), *(entry.get(key, "") for key in extra_keys)) for entry in entries
+        ]
+        show(grid("", (what, "parameters", *extra_keys), rows, most=len(rows)), "")
     published = [(name, ", ".join(kinds)) for name, kinds in engines.items()]
     show(grid("", ("engines", "recodings that they publish"), published), "")
     show(f"generators: {', '.join(GENERATORS)}")
@@ -45,9 +47,9 @@ def command(as_json: options.Json = False) -> None:
 
 def _entries(registry: "Registry[Any]") -> list[dict[str, Any]]:
     listed: list[dict[str, Any]] = [{"name": name, **_about(kind)} for name, kind in registry.builtin.items()]
-    for found in registry.extensions():
-        about = {"broken": found.problem} if found.kind is None else _about(found.kind)
-        listed.append({"name": found.name, "package": found.package, **about})
+    for extension in registry.extensions():
+        about = {"broken": extension.problem} if extension.kind is None else _about(extension.kind)
+        listed.append({"name": extension.name, "package": extension.package, **about})
     return listed
 
 
@@ -67,7 +69,7 @@ def _describe_entry(entry: dict[str, Any]) -> str:
 
 
 def parameters(kind: type[Any]) -> dict[str, str | None]:
-    """Return each parameter with its default as it is spelled, "" for none; None where it must be given."""
+    """Return each parameter with its default as a user writes it, "" for none; None where it is required."""
     return {f.name: None if f.default is MISSING else _spell_default(f.default) for f in fields(kind)}
 
 

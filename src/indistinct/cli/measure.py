@@ -49,11 +49,11 @@ def command(
 ) -> None:
     """Measure the utility of a published table.
 
-    The original is the policy's input unless --original names another. A model gives the k of the metric
-    average-class-size. --metric asks for some metrics alone, whatever the policy names. Membership disclosure is
-    measured as well: how many tuples could have been in the table, and how many of them were not.
+    The original is the policy's input unless --original names another. --metric replaces the metrics of the policy, and
+    --model sets the k of average-class-size. Membership disclosure is measured too: how many combinations of values
+    the release is consistent with, and how many of them were not in the original.
 
-    With a policy of several tables PUBLISHED is the folder of a release.
+    With a policy of several tables, PUBLISHED is the folder of a release.
     """
     if policy is not None and is_linked(policy):
         measure_linked(published, policy, flags, original=original, metric=metric, chart=chart, overwrite=overwrite)
@@ -88,7 +88,7 @@ def command(
 
 def _choose_metrics(metrics: "tuple[Metric, ...]") -> "list[Metric] | None":
     """Return the metrics that a published file can answer, None for the standard ones."""
-    # A published file does not tell which original cell a row comes from.
+    # A published file does not show which original values a row comes from.
     answered = [metric for metric in metrics if not metric.compares_cells]
     for metric in (each for each in metrics if each.compares_cells):
         note(f"{metric.name} is measured only when a release is made")

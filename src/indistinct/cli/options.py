@@ -57,7 +57,7 @@ MadeBy = Annotated[
         "--algorithm",
         metavar="SPEC",
         rich_help_panel="Generalization",
-        help="How a release in buckets was made, such as slicing:l=5; its certificate tells the columns.",
+        help="The algorithm that made a release in buckets, such as slicing:l=5; the certificate names its columns.",
     ),
 ]
 ChosenLevels = Annotated[
@@ -66,7 +66,7 @@ ChosenLevels = Annotated[
         "--node",
         metavar="LEVELS",
         rich_help_panel="Generalization",
-        help="A node of the lattice, chosen by hand: a level a quasi-identifier, 1,0,2.",
+        help="Publish this node of the lattice: a level for each quasi-identifier, such as 1,0,2.",
     ),
 ]
 Prefer = Annotated[
@@ -111,13 +111,13 @@ Seed = Annotated[
     typer.Option(
         "--seed",
         rich_help_panel="Generalization",
-        help="Fix the shuffling of rows, for tests only: the certificate warns of it.",
+        help="Seed of the random order of rows, for tests only: the certificate warns of it.",
     ),
 ]
 PolicyFile = Annotated[
     Path | None,
     typer.Option(
-        "--policy", metavar="FILE", rich_help_panel="Input", help="Take roles, hierarchies and models from here."
+        "--policy", metavar="FILE", rich_help_panel="Input", help="The policy with roles, hierarchies and models."
     ),
 ]
 Original = Annotated[
@@ -130,13 +130,13 @@ RecodingFile = Annotated[
         "--recoding",
         metavar="FILE",
         rich_help_panel="Input",
-        help="The recoding of the release, to count people by it.",
+        help="The recoding of the release, by which people are counted.",
     ),
 ]
 Input = Annotated[
     Path | None,
     typer.Option(
-        "--input", metavar="FILE", rich_help_panel="Input", help="Beside a policy: the table, instead of the policy's."
+        "--input", metavar="FILE", rich_help_panel="Input", help="With a policy: another table than its input."
     ),
 ]
 Instead = Annotated[
@@ -144,19 +144,22 @@ Instead = Annotated[
     typer.Option(
         "--instead",
         rich_help_panel="Input",
-        help="Beside a policy: --model, --algorithm and --suppression take the place of what it says.",
+        help="With a policy: --model, --algorithm and --suppression override it.",
     ),
 ]
 SaveRecoding = Annotated[
     Path | None,
     typer.Option(
-        "--save-recoding", metavar="FILE", rich_help_panel="Output", help="Keep the recoding; it holds original values."
+        "--save-recoding",
+        metavar="FILE",
+        rich_help_panel="Output",
+        help="Save the recoding; it contains original values.",
     ),
 ]
 
 
 def share_options(*names: str, **reworded: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Let a command take shared options where its parameter `flags` stands, which then has them all.
+    """Add shared options to a command at its parameter `flags`, which receives their values.
 
     `reworded` gives some of them another help text.
     """

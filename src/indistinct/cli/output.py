@@ -45,21 +45,21 @@ def write_text(path: Path, text: str, *, overwrite: bool) -> None:
 
 
 def run_and_note(job: "Job", run: Callable[["Job"], "Release"]) -> "Release":
-    """Run a job; say that a ledger is new, and what became of an older second table beside the release."""
+    """Run a job; note that a ledger is new, and what happened to an older second table of the release."""
     from indistinct.recoding.outputs import SENSITIVE
     from indistinct.release.writing.files import table_path
 
     path, ledger = job.destination.output, job.history.ledger
-    beside = table_path(path, SENSITIVE) if isinstance(path, str | Path) else None
-    older, new = beside is not None and beside.is_file(), ledger is not None and not Path(ledger).exists()
+    second = table_path(path, SENSITIVE) if isinstance(path, str | Path) else None
+    older, new = second is not None and second.is_file(), ledger is not None and not Path(ledger).exists()
     release = run(job)
     if new:
         note(f"{ledger} is a new ledger: there was no earlier release to compare with; keep it as safe as the table")
-    if beside is not None and older and SENSITIVE not in release.tables:
-        if beside.exists():
-            note(f"{beside} is no part of this release; it was left where it is")
+    if second is not None and older and SENSITIVE not in release.tables:
+        if second.exists():
+            note(f"{second} is no part of this release; it was left where it is")
         else:
-            note(f"{beside} was part of the release that was replaced, and is gone with it")
+            note(f"{second} was part of the release that was replaced, and is gone with it")
     return release
 
 

@@ -28,16 +28,16 @@ def published_file(
     population: bool = False,
     trusting: bool = True,
 ) -> "tuple[Policy, Published]":
-    """Return the policy that a file and flags stand for, and the published file with what both say of it.
+    """Return the policy from a file or from flags, and the published file with its roles, models and original.
 
-    --model replaces the models of the policy. The original is the one that is named or, `by_input`, the table that the
-    policy reads. A `population` is read for those who ask about it. Who is not `trusting` is told by a note alone that
-    the certificate beside a file calls it one in buckets.
+    --model replaces the models of the policy. The original is `original` or, with `by_input`, the input of the policy.
+    With `population`, the policy's population is read. Without `trusting`, a certificate that describes a release in
+    buckets only leads to a note.
     """
     from indistinct.job.published import describe_by_policy, reading_of_release
     from indistinct.release.opening import buckets_in, certificate_of
 
-    job = policy_of(original or path, flags, policy=policy, beside=("model", *OF_RELEASE))
+    job = policy_of(original or path, flags, policy=policy, allowed=("model", *OF_RELEASE))
     own = _reading(job, flags, by_policy=policy is not None, original=original)
     asked = job if population else replace(job, input=replace(job.input, population=None))
     given = describe_by_policy(
@@ -62,7 +62,7 @@ def published_file(
 def _reading(policy: "Policy", flags: Flags, *, by_policy: bool, original: Path | None) -> "Reading":
     """Return how flags say that a published file is read."""
     if original is not None and not by_policy:
-        # What is said of notations is said of the original: a release is written in that of computers.
+        # Notations are those of the original: a release is written in the plain notation of programs.
         notations = ("decimal", "thousands", "dates", "type", "skip_rows", "comment", "trim", "nameless", "version")
         flags = replace(flags, **dict.fromkeys(notations))
     own, columns = reading_of(flags), policy.schema.columns

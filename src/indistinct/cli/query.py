@@ -27,25 +27,25 @@ def command(
     original: options.Original = None,
     recoding: Annotated[
         Path | None,
-        typer.Option("--recoding", metavar="FILE", help="The recoding, which tells what labels stand for."),
+        typer.Option("--recoding", metavar="FILE", help="The recoding, which has the meaning of labels."),
     ] = None,
     workload: Annotated[
         Path | None,
-        typer.Option("--workload", metavar="FILE", help="Many queries, one a line: compare with the original."),
+        typer.Option("--workload", metavar="FILE", help="Queries, one per line, to compare with the original."),
     ] = None,
     sanity: Annotated[
-        float, typer.Option("--sanity", metavar="N", help="Relative errors are over no smaller truth than this.")
+        float, typer.Option("--sanity", metavar="N", help="Smallest denominator of relative errors.")
     ] = 1.0,
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE", help="Draw the errors of a workload (.svg).")
     ] = None,
     overwrite: options.Overwrite = False,
 ) -> None:
-    """Ask a release: an estimate, the bounds between which the truth lies, and whether the answer is exact.
+    """Query a release: an estimate, certain bounds of the true answer, and whether the answer is exact.
 
-    What labels stand for is told by the original, which is the policy's input unless --original names another, by the
-    recoding, or as far as it goes by the file alone. A workload is a file of queries, whose answers are compared with
-    those of the original.
+    The meaning of labels comes from the original (the policy's input unless --original names another), from the
+    recoding, or from the file alone where that is enough. --workload takes a file of queries and compares their answers
+    with those of the original.
     """
     if (sql is None) == (workload is None):
         raise ParameterError(
@@ -65,17 +65,17 @@ def command(
     from indistinct.evaluation.query.query import query as answer_query
 
     with progress("asking"):
-        found = answer_query(given, sql or "")
+        answer = answer_query(given, sql or "")
     if flags.as_json:
-        for words in found.notes:
+        for words in answer.notes:
             note(words)
-        print_json(found.to_json())
+        print_json(answer.to_json())
     else:
-        show(found.document())
+        show(answer.document())
 
 
 def _has_input(policy: Path | None) -> bool:
-    """Return whether the table that a policy reads is there, and say that it tells what labels stand for."""
+    """Return whether the input of a policy exists, and note that labels are read with it."""
     from indistinct.job.policy import read_policy
 
     if policy is None:
@@ -83,7 +83,7 @@ def _has_input(policy: Path | None) -> bool:
     job = read_policy(policy)
     path = job.locate(job.input.path)
     if path.is_file():
-        note(f"what labels stand for is told by {path}")
+        note(f"the meaning of labels comes from {path}")
     return path.is_file()
 
 
@@ -99,12 +99,12 @@ def _many(
     from indistinct.evaluation.query.query import workload_error
 
     with progress("asking"):
-        found = workload_error(given, workload=workload, sanity=sanity)
+        errors = workload_error(given, workload=workload, sanity=sanity)
     if plot is not None:
         from indistinct.evaluation.query.workload import draw_errors
 
-        write_text(plot, draw_errors(found), overwrite=overwrite)
+        write_text(plot, draw_errors(errors), overwrite=overwrite)
     if as_json:
-        print_json({"workload": str(workload), "plot": None if plot is None else str(plot), **found.to_json()})
+        print_json({"workload": str(workload), "plot": None if plot is None else str(plot), **errors.to_json()})
         return
-    show(found.document())
+    show(errors.document())

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 PopulationFile = Annotated[
     Path | None,
-    typer.Option("--population", metavar="FILE", help="A table of everybody whom the people were drawn from."),
+    typer.Option("--population", metavar="FILE", help="A table of the population from which the people were drawn."),
 ]
 Target = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the page goes (.html).")]
 Edition = Annotated[
@@ -41,15 +41,15 @@ Queries = Annotated[
     Path | None, typer.Option("--workload", metavar="FILE", help="Queries to compare with the original, one a line.")
 ]
 Learn = Annotated[
-    str | None, typer.Option("--learn", metavar="COLUMN", help="Let classifiers learn this column; it takes a while.")
+    str | None, typer.Option("--learn", metavar="COLUMN", help="Train classifiers for this column; takes some minutes.")
 ]
-Chance = Annotated[int | None, typer.Option("--seed", help="Fix what attacks draw at random.")]
-Seconds = Annotated[float, typer.Option("--seconds", metavar="N", help="How long attacks may take together.")]
+Chance = Annotated[int | None, typer.Option("--seed", help="Seed of the attacks.")]
+Seconds = Annotated[float, typer.Option("--seconds", metavar="N", help="Time limit of all attacks, in seconds.")]
 
 Held = Annotated[
     str | None,
     typer.Option(
-        "--profile", metavar="SPEC", help="Hold it against public, licensed or internal; else as the policy states."
+        "--profile", metavar="SPEC", help="Profile to judge by: public, licensed or internal; else the policy's."
     ),
 ]
 
@@ -77,12 +77,12 @@ def command(
     profile: Held = None,
     overwrite: options.Overwrite = False,
 ) -> None:
-    """Write a report about a published table: one HTML page without scripts that opens anywhere and prints.
+    """Write a report about a published table: one HTML page without scripts, for the screen and for print.
 
-    Roles, model and what people state about the release come from a policy, or from flags. What needs the original or a
-    population says so where it is not given. The exit code is 4 if a promise does not hold.
+    Roles, models and statements about the release come from a policy or from flags. Sections that need the original or
+    a population say so if it is missing. The exit code is 4 if a privacy model is not satisfied.
 
-    With a policy of several tables RELEASE is a folder, and the report is that for the steward.
+    With a policy of several tables, RELEASE is a folder, and the report is the internal edition.
     """
     if policy is not None and is_linked(policy):
         given_too: dict[str, Any] = {"original": original, "recoding": recoding, "workload": workload, "learn": learn}

@@ -32,7 +32,7 @@ def command(
     original: options.Original = None,
     sarif: Annotated[
         Path | None,
-        typer.Option("--sarif", metavar="FILE", help="Write findings as SARIF 2.1.0 too, for code hosts; replaced."),
+        typer.Option("--sarif", metavar="FILE", help="Also write findings as SARIF 2.1.0, replacing the file."),
     ] = None,
     fail_on: Annotated[
         FailOn,
@@ -41,13 +41,14 @@ def command(
 ) -> None:
     """Look for leaks in published files: exit 4 if one is found, 1 if some cells cannot be read, else 0.
 
-    Reads delimited text, Parquet, Arrow and Feather, workbooks, and files of SPSS, Stata and SAS. Of zip archives and
-    pickles, which are not run, only what surrounds the cells is read.
-    Looks for identifiers, numbers and order of rows, metadata, unused categories, authors, hidden sheets, and bytes
+    Looks for identifiers, row numbers and row order, metadata, unused categories, authors, hidden sheets, and bytes
     that programs do not show. Columns without a role, from a policy or from flags, get the role that `inspect`
-    suggests. Kept row order, and values of suppressed rows anywhere in the bytes, are found only with --original:
-    without it a file whose rows keep the original's order exits 0, with --fail-on suspicion too.
-    Exit 0 does not prove that a file is safe: what was not checked is listed. No cell's value is printed.
+    suggests. Kept row order, and values of suppressed rows anywhere in the bytes, are found only with --original.
+
+    Reads delimited text, Parquet, Arrow, Feather, workbooks, SPSS, Stata and SAS. Zip archives and pickles, which are
+    not run, are only searched around their cells.
+
+    Exit 0 does not prove that a file is safe: checks that were not made are listed. No cell's value is printed.
     """
     if sarif is not None:
         _check_log(sarif, [*published, *(path for path in (policy, original) if path is not None)])
@@ -55,16 +56,16 @@ def command(
     if sarif is not None:
         _write_sarif(sarif, scans, failures)
     if flags.as_json:
-        documents = [{"file": path, **found.to_json()} for path, found in scans.items()]
+        documents = [{"file": path, **result.to_json()} for path, result in scans.items()]
         print_json(documents[0] if len(published) == 1 else {"files": documents, "not_scanned": failures})
     else:
         from indistinct.exploration.scan.scan import scan_document
 
-        for path, found in scans.items():
-            show(scan_document(found, name=path))
-    if any(found.leaks or (fail_on is FailOn.SUSPICION and found.suspicions) for found in scans.values()):
+        for path, result in scans.items():
+            show(scan_document(result, name=path))
+    if any(result.leaks or (fail_on is FailOn.SUSPICION and result.suspicions) for result in scans.values()):
         raise typer.Exit(VerificationError.exit_code)
-    if failures or not all(found.clean for found in scans.values()):
+    if failures or not all(result.clean for result in scans.values()):
         raise typer.Exit(InputError.exit_code)
 
 
@@ -74,7 +75,7 @@ def _scan_files(
     """Return the scan of each file, and why others could not be scanned; where there is one, its error is raised."""
     from indistinct.exploration.scan.scan import scan
 
-    job = policy_of(original or published[0], flags, policy=policy, beside=OF_RELEASE)
+    job = policy_of(original or published[0], flags, policy=policy, allowed=OF_RELEASE)
     whole = None if original is None else read_table(job, original, memory=flags.memory)
     scans: dict[str, Scan] = {}
     failures: dict[str, str] = {}

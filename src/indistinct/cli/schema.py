@@ -12,12 +12,12 @@ from indistinct.schema import did_you_mean
 
 def command(
     name: Annotated[
-        str, typer.Argument(metavar="COMMAND", help="A command that has --json, or error: what any prints that fails.")
+        str, typer.Argument(metavar="COMMAND", help="A command with --json, or `error` for what failed commands print.")
     ],
 ) -> None:
-    """Print the JSON Schema (draft 2020-12) of the document that a command prints with --json.
+    """Print the JSON Schema (draft 2020-12) of what a command prints with --json.
 
-    Further fields may come with a version; a field that is there keeps its name and its type.
+    Later versions may add fields; existing fields keep their names and types.
     """
     if name not in SCHEMAS:
         raise ParameterError(

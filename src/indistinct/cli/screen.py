@@ -42,9 +42,9 @@ NAME_HEADINGS = ("column", "with", "metric", "attack", "classifier", "term")
 LONGEST_MESSAGE = 1500
 # A character that no text has, since it is set aside for private use.
 FILLER = "\ue000"
-# Stands for a space that must not be broken, while a table is laid out.
+# Replaces a space where a line must not break, while a table is laid out.
 GLUE = "\ue001"
-# How many bars somebody sees at the moment.
+# The titles of the progress bars on the screen.
 BARS: list[str] = []
 
 
@@ -241,14 +241,14 @@ def _broken(line: str, width: int) -> str:
     from rich.cells import cell_len
 
     indent = " " * (len(line) - len(line.lstrip()) + 2)
-    # Letters such as those of Japanese are two columns wide, which only a second character tells.
+    # Letters such as those of Japanese are two columns wide: a filler character makes up for the second.
     wide = line if line.isascii() else "".join(mark + FILLER * (cell_len(mark) - 1) for mark in line)
     filled = textwrap.fill(_glue(wide), width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
     return filled.replace(FILLER, "").replace(GLUE, " ")
 
 
 def note(message: str) -> None:
-    """Say what the user should know beside the result."""
+    """Print a note to stderr."""
     say(f"note: {message}")
 
 
@@ -259,7 +259,7 @@ def print_json(document: Mapping[str, Any]) -> None:
 
 @contextmanager
 def progress(what: str) -> Iterator[Callable[[float], None]]:
-    """Show a bar on stderr while a share from 0 to 1 is reported; none where nobody watches."""
+    """Show a progress bar on stderr while a share from 0 to 1 is reported; none if stderr is no terminal."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     console = screen(stderr=True)
@@ -268,13 +268,13 @@ def progress(what: str) -> Iterator[Callable[[float], None]]:
         task = bar.add_task(printable(what), total=1.0)
         entered = [""]
 
-        def tell(stage: str, rows: str) -> None:
+        def show_stage(stage: str, rows: str) -> None:
             entered[0] = stage or entered[0]
             bar.update(task, description=printable(f"{entered[0]} {rows}".rstrip()))
 
         BARS.extend([what] if console.is_terminal else [])
         try:
-            with watch_stages(tell):
+            with watch_stages(show_stage):
                 yield lambda share: bar.update(task, completed=share)
         finally:
             BARS.clear()

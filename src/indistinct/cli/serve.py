@@ -11,40 +11,41 @@ from indistinct.errors import InputError, MissingExtraError, ParameterError
 
 
 def command(
-    port: Annotated[int, typer.Option("--port", metavar="N", help="Where to listen; any free port by default.")] = 0,
+    port: Annotated[int, typer.Option("--port", metavar="N", help="Port to listen on; by default any free one.")] = 0,
     host: Annotated[
         str,
         typer.Option(
             "--host", metavar="ADDRESS", help="Address to listen on; 0.0.0.0 in a container, else the loopback address."
         ),
     ] = "127.0.0.1",
-    demo: Annotated[bool, typer.Option("--demo", help="Begin with a table of invented patients.")] = False,
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
+    demo: Annotated[bool, typer.Option("--demo", help="Start with a table of invented patients.")] = False,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the web app in a browser.")] = True,
     folder: Annotated[
-        Path, typer.Option("--folder", metavar="DIR", help="Paths may lead to files in here; default: where you are.")
+        Path, typer.Option("--folder", metavar="DIR", help="Folder whose files can be opened by path.")
     ] = Path(),
     largest_upload: Annotated[
-        float, typer.Option("--largest-upload", metavar="GB", help="How large an uploaded file may be, in gigabytes.")
+        float, typer.Option("--largest-upload", metavar="GB", help="Size limit of an upload, in gigabytes.")
     ] = 2.0,
     jobs: Annotated[
         Path | None,
-        typer.Option("--jobs", metavar="DIR", help="Where decisions are saved for another day, for you alone."),
+        typer.Option("--jobs", metavar="DIR", help="Private folder where decisions are saved."),
     ] = None,
     save: Annotated[
-        bool, typer.Option("--save/--no-save", help="Save what is decided, without any row of a table.")
+        bool, typer.Option("--save/--no-save", help="Save decisions; rows of tables are never saved.")
     ] = True,
     idle: Annotated[
-        float, typer.Option("--idle", metavar="HOURS", help="A session ends that nobody used for so long.")
+        float, typer.Option("--idle", metavar="HOURS", help="End sessions that were not used for this long.")
     ] = 4.0,
     as_json: Json = False,
 ) -> None:
-    """Serve the page on this machine, for whoever opens the address that is printed.
+    """Serve the web app on this machine, and print the address that opens it.
 
-    It listens on the loopback address only. In a container, --host 0.0.0.0 lets the published port reach it; whatever
-    the host, it answers only browsers that ask for the loopback address. The token in the address opens it once;
-    another address is printed for another browser.
-    Uploads lie in a private folder that is removed at the end. What is decided is saved where only you
-    can read it, so that the next start finds it. Stop it with Ctrl-C.
+    It listens on the loopback address only. In a container, --host 0.0.0.0 lets the published port reach it; it still
+    answers only browsers that ask for the loopback address. The token in the address opens it once; another address is
+    printed for another browser.
+
+    Uploads are kept in a private folder that is removed at the end. Decisions are saved where only you can read them,
+    and are there at the next start. Stop with Ctrl-C.
     """
     try:
         from indistinct.web.saving import Shelf, usual_place
@@ -66,8 +67,8 @@ def command(
         if as_json:
             sys.stdout.write(address_to_json(address) + "\n")
         else:
-            # Other messages hide what lets in; this one is there to tell it.
-            sys.stdout.write(f"The page is at {address.url}\nThe address opens it once. Stop with Ctrl-C.\n")
+            # Other messages hide the token; this one is there to show it.
+            sys.stdout.write(f"The web app is at {address.url}\nThe address opens it once. Stop with Ctrl-C.\n")
         sys.stdout.flush()
         if browser:
             import webbrowser

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def items_of(texts: Sequence[str] | None) -> list[str]:
-    """Return the items of lists in flags: commas part them, and an item with a comma stands in double quotes.
+    """Return the items of lists in flags, which are separated by commas; double quotes enclose an item with a comma.
 
     >>> items_of(["-99,n/a", '"1,5"', '" "'])
     ['-99', 'n/a', '1,5', ' ']
@@ -26,7 +26,7 @@ def items_of(texts: Sequence[str] | None) -> list[str]:
         return [item for row in csv.reader(texts or (), skipinitialspace=True) for item in row if item]
     except csv.Error:
         raise ParameterError(
-            "a list in a flag cannot be read", hint="an item with a comma or an end of line stands in double quotes"
+            "a list in a flag cannot be read", hint="put an item with a comma or an end of line in double quotes"
         ) from None
 
 
@@ -40,9 +40,9 @@ def names_of(texts: Sequence[str] | None) -> list[str]:
 
 
 def by_column(texts: Sequence[str]) -> dict[str, list[str]]:
-    """Return what lists in flags say of single columns, as COLUMN=TEXT, and of all of them.
+    """Return the items of lists in flags by column: COLUMN=TEXT, or TEXT for all columns.
 
-    A text behind a column's is that column's, too.
+    An item after COLUMN=TEXT belongs to the same column.
 
     >>> by_column(["-99,n/a", "age=999,998,pay=-1", "*=a=b"])
     {'*': ['-99', 'n/a', 'a=b'], 'age': ['999', '998'], 'pay': ['-1']}
@@ -53,26 +53,26 @@ def by_column(texts: Sequence[str]) -> dict[str, list[str]]:
     for text in texts:
         name, items = EVERY, items_of([text])
         if text and not items:
-            raise ParameterError("a list has no item", hint="""an item that is a comma stands in quotes: '","'""")
+            raise ParameterError("a list has no item", hint="""put an item that is a comma in quotes: '","'""")
         for item in items:
             column, equals, rest = item.partition("=")
-            name, said = (column, rest) if equals and column else (name, item)
-            parted.setdefault(name, []).append(said)
+            name, value = (column, rest) if equals and column else (name, item)
+            parted.setdefault(name, []).append(value)
     return parted
 
 
 def date_formats_of(texts: Sequence[str]) -> dict[str, list[str]]:
-    """Return date formats by column; a list of which a part is none is one format with a comma in it.
+    """Return date formats by column; a list with an item that is no format is one format with a comma in it.
 
     >>> date_formats_of(["%d.%m.%Y,%Y/%m/%d", "%b %d, %Y"])
     {'*': ['%d.%m.%Y', '%Y/%m/%d', '%b %d, %Y']}
     """
     parted: dict[str, list[str]] = {}
     for text in texts:
-        found = by_column([text])
-        if not all(_is_format(each) for forms in found.values() for each in forms):
-            found = by_column(['"' + text.replace('"', '""') + '"'])
-        for name, forms in found.items():
+        formats = by_column([text])
+        if not all(_is_format(each) for forms in formats.values() for each in forms):
+            formats = by_column(['"' + text.replace('"', '""') + '"'])
+        for name, forms in formats.items():
             parted.setdefault(name, []).extend(forms)
     return parted
 
@@ -141,13 +141,13 @@ def importance_of_flags(texts: Sequence[str] | None) -> "Importance":
     from indistinct.metrics.importance import importance_of
 
     example = "--importance age=3 --importance sex=2"
-    found = {}
+    weights = {}
     for column, spec in _specs(texts, "importance", example=example).items():
         try:
-            found[column] = float(spec)
+            weights[column] = float(spec)
         except ValueError:
             raise ParameterError(f"the importance of {column!r} must be a number", hint=example) from None
-    return importance_of(found)
+    return importance_of(weights)
 
 
 def levels_of_flags(texts: Sequence[str] | None) -> "LevelBounds":
@@ -178,12 +178,12 @@ def rules_of(texts: Sequence[str] | None) -> dict[str, str]:
 
 
 def _specs(texts: Sequence[str] | None, what: str, *, example: str) -> dict[str, str]:
-    """Return what is said of single columns, as COLUMN=SPEC, once of each."""
-    found: dict[str, str] = {}
+    """Return the specifications of columns, each given once as COLUMN=SPEC."""
+    specs: dict[str, str] = {}
     for text in texts or ():
         column, equals, spec = text.partition("=")
-        if not equals or not column or not spec or column in found:
-            reason = "is given twice" if column in found else "must be written COLUMN=SPEC"
+        if not equals or not column or not spec or column in specs:
+            reason = "is given twice" if column in specs else "must be written COLUMN=SPEC"
             raise ParameterError(f"the {what} of {column!r} {reason}", hint=f"for example {example}")
-        found[column] = spec
-    return found
+        specs[column] = spec
+    return specs

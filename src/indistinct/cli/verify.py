@@ -1,4 +1,4 @@
-"""`indistinct verify`: a model judges a published file, whoever made it."""
+"""`indistinct verify`: check whether a published file of any tool satisfies a privacy model."""
 
 from pathlib import Path
 from typing import Annotated
@@ -29,15 +29,16 @@ def command(
         bool, typer.Option("--originals", help="Several tables: also compare with the originals of the policy.")
     ] = False,
 ) -> None:
-    """Check whether a published table satisfies a model: exit 0 if it does, 4 if it does not.
+    """Check whether a published table satisfies a privacy model: exit 0 if it does, 4 if it does not.
 
     A published identifier, or the certificate of another file, fails too. Roles and models come from a policy or from
-    flags; --model replaces the policy's models. A bucketized or sliced release must keep its algorithm's guarantee.
-    People are counted on the original where a person ID is declared; --recoding says where rows went if labels do not.
-    Pseudonyms are judged by the rows that they link. Models that compare with a population count it again.
+    flags; --model replaces the policy's models. A bucketized or sliced release must satisfy its algorithm's guarantee.
 
-    With a policy of several tables PUBLISHED is the folder of a release; --originals also looks for an original person
-    behind every published one.
+    With a person ID, people are counted on the original; --recoding maps its rows where labels alone do not.
+    Pseudonyms are judged by the rows that they link. A population is counted again for models that need it.
+
+    With a policy of several tables, PUBLISHED is the folder of a release; --originals also looks for the original of
+    every published person.
     """
     if policy is not None and is_linked(policy):
         verify_linked(Path(published), policy, flags, originals=originals, original=original, recoding=recoding)

@@ -15,11 +15,11 @@ def command(
     ] = None,
     as_json: options.Json = False,
 ) -> None:
-    """Compile every kernel now, so that the first run need not.
+    """Compile all kernels ahead, so that the first run starts faster.
 
-    Kernels are kept in NUMBA_CACHE_DIR if that is set, else in the user's cache directory, else beside the package;
-    never in a directory that others can write. They serve the processor that compiled them; NUMBA_CPU_NAME=generic
-    for this command alone makes them serve any of its family.
+    Kernels are kept in NUMBA_CACHE_DIR if that is set, else in the user's cache directory, else next to the package;
+    never in a directory that others can write. They fit the processor that compiled them; with NUMBA_CPU_NAME=generic
+    they fit every processor of its family.
     """
     from indistinct.cli.kernels import warm_up
 

@@ -1,7 +1,7 @@
 """What a document is made of: sections of paragraphs, tables, pictures and lines to sign, as plain values.
 
-A figure keeps its value beside the words for it, and its path in a JSON document. What models, metrics and attacks
-found is passed in as such JSON documents.
+A figure has its value, its words, and its path in a JSON document. Results of models, metrics and attacks are passed
+in as such JSON documents.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -64,7 +64,7 @@ class JsonValues:
 class Grid:
     """A table to read: the first cell of a row names it, and columns named in `right` hold numbers.
 
-    Rows at the indices in `marked` stand out. A terminal and a notebook show the first `most` rows, pages show all.
+    Rows at the indices in `marked` are highlighted. Terminals and notebooks show the first `most` rows, pages all.
     """
 
     caption: str
@@ -97,7 +97,7 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A sentence that stands out: something is missing, a warning, or a verdict."""
+    """A highlighted sentence: something is missing, a warning, or a verdict."""
 
     text: str
     tone: Tone = "missing"

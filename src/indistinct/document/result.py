@@ -21,7 +21,7 @@ from indistinct.document.blocks import (
 )
 from indistinct.document.html import block_html, printable, prose
 
-# For notebooks, which have colours of their own: light or dark, what stands here takes theirs.
+# For notebooks: every colour is inherited, so that light and dark themes apply.
 STYLE = """
 .indistinct table { border-collapse: collapse; margin: 0 0 1em; font-size: 0.9em; }
 .indistinct caption { caption-side: top; text-align: left; font-weight: bold; padding: 0.3em 0; color: inherit; }

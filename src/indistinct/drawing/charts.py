@@ -17,7 +17,7 @@ from indistinct.errors import MissingExtraError
 if TYPE_CHECKING:
     import altair as alt
 
-# Colours that people with any colour vision tell apart (Okabe and Ito 2008); the first two also differ in grey.
+# Colours that people with any colour vision can distinguish (Okabe and Ito 2008); the first two also differ in grey.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#000000", "#D55E00", "#56B4E9")
 GREY = "#555"
 # How many letters a line of a legend has, and how many of them a symbol takes.
@@ -93,8 +93,8 @@ def draw(
 ) -> str:
     """Return a chart below its title and notes, which screen readers read as well, as an SVG document.
 
-    The names of a long `legend` stand in several lines. A title that is not `visible` is there for screen readers
-    alone. `style` takes the place of parts of the style that all charts have.
+    A long `legend` takes several lines. A title that is not `visible` is for screen readers alone. `style` replaces
+    parts of the style that all charts share.
     """
     import altair as alt
     import vl_convert

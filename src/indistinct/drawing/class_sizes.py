@@ -24,7 +24,7 @@ Bars = Sequence[tuple[str, float | None, float]]
 def draw_class_sizes(sides: Mapping[str, Sizes], *, k: int | None, groups: str = "classes", unit: str = "rows") -> str:
     """Return the share of members in classes of each size, a histogram for each side, as an SVG document.
 
-    `sides` have the number of classes of each size, by name, such as before and after. A line stands at `k`.
+    `sides` have the number of classes of each size, by name, such as before and after. A line marks `k`.
     """
     alt = altair()
     charts = [
@@ -35,7 +35,7 @@ def draw_class_sizes(sides: Mapping[str, Sizes], *, k: int | None, groups: str =
 
 
 def draw_cumulative(sides: Mapping[str, Sizes], *, k: int | None, groups: str = "classes", unit: str = "rows") -> str:
-    """Return which share of members stands in classes of at most each size, a line for each side."""
+    """Draw the share of members in classes of at most each size, a line for each side."""
     alt = altair()
     points = [point for name, sizes in sides.items() for point in _running(name, sizes, _reach(sides)[1])]
     names, (_, high) = list(sides), _reach(sides)

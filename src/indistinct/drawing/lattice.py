@@ -1,7 +1,7 @@
 """A lattice of recodings as a picture: a Hasse diagram in SVG that says which nodes satisfy the model.
 
-Colours are told apart by people who see colours otherwise, and by shade, frame and weight in black and white. There is
-no script inside and nothing is fetched.
+States differ by colours for every colour vision, and by shade, frame and weight in black and white. The picture has no
+script and fetches nothing.
 """
 
 import math
@@ -56,7 +56,7 @@ rect { stroke-width: 1.2 }
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A node as it is drawn: two short figures below its levels, and a title that shows where a pointer rests."""
+    """A node of the picture: its levels, two short figures below them, and a title that a pointer shows."""
 
     levels: Node
     state: State
@@ -102,7 +102,7 @@ def draw_lattice(
 
 
 class _Page:
-    """Where every node stands: layers by height, the most general node at the top."""
+    """The position of every node: layers by height, the most general node at the top."""
 
     def __init__(self, axes: Axes, boxes: Sequence[Box], *, small: bool) -> None:
         self.small, self.box_height = small, SMALL_HEIGHT if small else FULL_HEIGHT
@@ -113,7 +113,7 @@ class _Page:
         layers: list[list[Node]] = [[] for _ in range(sum(self.lattice.heights) + 1)]
         for levels in sorted(self.boxes, reverse=True):
             layers[sum(levels)].append(levels)
-        # Layers without a line can be packed like text; others stand in one row, or in two like bricks.
+        # Layers without a line can be packed like text; others take one row, or two like bricks.
         linked = [not small or any(self.boxes[levels].state != "outside" for levels in layer) for layer in layers]
         widest = max(
             _per_row(layer) if line else min(len(layer), ROW_LIMIT) for layer, line in zip(layers, linked, strict=True)

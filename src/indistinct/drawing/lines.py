@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 Scale = Literal["linear", "log", "ratio"]
 WIDTH, HEIGHT = 220, 140
-# 0.01, 100 and 20k: large numbers with a letter, others as they are.
+# 0.01, 100 and 20k: large numbers with a letter, others in full.
 SHORT = "format(datum.value, datum.value < 1000 ? '~g' : '~s')"
 
 
@@ -21,7 +21,7 @@ def line_charts(
     """Return a row of charts for each measure, with its scale, and in it a chart for each value of the key `across`.
 
     `x` is the key of the x axis and its title; `lines` is the key whose values have a line each. Colours, dashes and
-    marks tell lines apart.
+    marks distinguish lines.
     """
     alt = altair()
     key, title = x
@@ -56,7 +56,7 @@ def measure_axis(values: Sequence[float], named: tuple[str, str], scale: Scale) 
     """Return the y axis of a measure by its key and its title.
 
     A logarithmic axis has whole powers of ten alone; one of ratios does not begin with zero, so that values near one
-    can be told apart.
+    can be distinguished.
     """
     alt = altair()
     key, title = named

@@ -72,7 +72,7 @@ def _of_published(given: Published) -> Codebook:
     """Return the codebook of the quasi-identifiers of a release; what a recoding knows of the original stays out."""
     if given.buckets is not None and not given.recoded:
         raise ParameterError(
-            "a release in buckets shows values as they are: it has no labels",
+            "a release in buckets shows unmodified values: it has no labels",
             hint="its bucket says what belongs together",
         )
     declared = given.hierarchies if given.release is None else given.release.declared

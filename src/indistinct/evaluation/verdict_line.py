@@ -223,9 +223,9 @@ def _treatment(line: Line) -> str:
 def _words_of_identifying(line: Line) -> str:
     """Return in words what the values of a column look like.
 
-    >>> free = Line("identifying-values", "failed", ("note",), {"share": 1.0}, holds="free text, which may tell names")
+    >>> free = Line("identifying-values", "failed", ("note",), {"share": 1.0}, holds="free text")
     >>> _words_of_identifying(free)
-    "column 'note' holds free text, which may tell names: drop it, or publish a code in its place"
+    "column 'note' holds free text: drop it, or publish a code in its place"
     """
     if not line.columns:
         return "whether columns hold free text, names or numbers of people was not checked"

@@ -44,9 +44,9 @@ def explore_by_policy(
 
 
 def compare_by_policy(source: Any, policy: Policy, **options: Any) -> Comparison:
-    """Return what algorithms, models and budgets give on a table of which a policy says the rest.
+    """Compare algorithms, models and suppression limits on a table with the roles and settings of a policy.
 
-    `options` are those of `compare`, and take the place of what the policy says.
+    `options` are those of `compare`, and override the policy.
     """
     said: dict[str, Any] = {
         "algorithms": [policy.algorithm],

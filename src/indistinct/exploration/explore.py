@@ -35,7 +35,7 @@ from indistinct.tables import open_table
 
 Row = dict[str, Any]
 SHOWN = 10
-"""So many nodes are shown in a notebook."""
+"""Number of nodes in a notebook."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -74,7 +74,7 @@ class Exploration(Result):
         return np.divide(1.0, self.smallest_class, where=self.smallest_class > 0, out=np.zeros(len(self)))
 
     def __repr__(self) -> str:
-        return f"<Exploration of {len(self)} nodes, {int(self.satisfied.sum())} of which satisfy {self.model}>"
+        return f"<Exploration of {len(self)} nodes; {int(self.satisfied.sum())} satisfy {self.model}>"
 
     def chart(self) -> Chart:
         """Return the picture of the lattice."""
@@ -219,7 +219,7 @@ class Exploration(Result):
 def exploration_document(
     found: Exploration, *, chosen: tuple[int, ...] | None = None, most: int | None = None
 ) -> Document:
-    """Return a lattice as a document, with at most so many nodes, all if None; the `chosen` one has a star."""
+    """Return a lattice as a document with at most `most` nodes, all if None; the `chosen` one has a star."""
     satisfied, metric = int(found.satisfied.sum()), next(iter(found.metrics))
     minimal = int(found.minimal.sum())
     title = (

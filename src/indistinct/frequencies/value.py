@@ -81,9 +81,9 @@ class Classes:
     """Groups of rows that a release cannot tell apart: their sizes, and a histogram for each key a model asked for.
 
     A key is a tuple of column names: `("disease",)` for a sensitive column, several names for vectors of values. People
-    are a key of their own, because they do not add up: somebody with rows in two classes is one person in their union.
+    are a key of their own, because they do not add up: a person with rows in two classes is one person in their union.
     Sizes are rows. A population is a key as well, so that it merges as everything else does: its histogram counts the
-    people of the population who would stand in each class. A class may have none of the table's rows then.
+    people of the population who belong to each class. A class may have none of the table's rows then.
     `labels` is there where it is known what classes publish, for models that group classes by some columns; nobody
     knows what merged classes publish.
     """
@@ -121,7 +121,7 @@ class Classes:
         return np.diff(others.indptr) if len(others.reference) != 1 else _entry_sums(others)
 
     def members_of(self, classes: Codes) -> int:
-        """Return how many people stand in any of the classes that a mask chooses, or how many rows."""
+        """Return the number of people, or of rows, in all classes of a mask together."""
         persons = self.histograms.get((PERSON,))
         if persons is None:
             return int(self.sizes[classes].sum())

@@ -45,7 +45,7 @@ def level(keys: Codes, label: Callable[[Any], str]) -> Level:
 
 
 def level_of_keys(keys: Codes, labels: Callable[[Codes], Sequence[str]]) -> Level:
-    """Return the level on which values with equal keys are one node, given how all keys are spelled at once."""
+    """Return the level on which values with equal keys are one node, given how all keys are written at once."""
     nodes, firsts = number(keys)
     return Level(nodes, labels(keys[firsts]))
 

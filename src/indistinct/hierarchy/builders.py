@@ -71,9 +71,9 @@ class Masking(Hierarchy):
     Characters are counted from the side that stays: with `longest` the length of the longest value of the
     data, level `i` of masking from the right keeps the first `longest - i` characters. So values with equal
     beginnings stay together whatever their lengths; a value shorter than what is kept loses
-    no character yet, and its label has the mask all the same: `43` is `43*` on the first level, as the mask also stands
-    for characters that a shorter value lacks. `levels` limits the steps before the top.
-    `length` declares `longest`; a value that is longer is then not covered. Numbers are masked as they are written.
+    no character yet, and its label has the mask all the same: `43` is `43*` on the first level, because the mask also
+    replaces characters that a shorter value lacks. `levels` limits the steps before the top.
+    `length` declares `longest`; a longer value is then not covered. Numbers are masked in the form they are written.
     """
 
     key: ClassVar[str] = "mask"
@@ -181,7 +181,7 @@ def declared_order(hierarchy: Hierarchy | None) -> Sequence[str] | None:
 
 @dataclass(frozen=True, slots=True)
 class Suppression(Hierarchy):
-    """A value is published as it is or not at all."""
+    """Two levels: a value is published unmodified, or suppressed."""
 
     key: ClassVar[str] = "suppression"
     self_explaining: ClassVar[bool] = True

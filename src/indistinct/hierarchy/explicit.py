@@ -27,9 +27,9 @@ class Explicit(Hierarchy):
     """A table of raw values and their coarser values; nested, and with one root unless `rooted` is False.
 
     Values match the data by their text, numbers by their size (`17` is `17.0`). Leaves that do not occur in
-    the data count as leaves. The leaf with the empty text stands for missing; without it, missing is a leaf
-    of its own directly below the root, or beside several. `form`, `path`, `delimiter`, `encoding` and `header` say
-    how a policy writes it. `code`, `parent` and `root` are those of a table of parents.
+    the data count as leaves. The leaf with the empty text means missing; without it, missing is a leaf of its own
+    directly below the root, or next to several roots. `form`, `path`, `delimiter`, `encoding` and `header` are the form
+    in a policy. `code`, `parent` and `root` are those of a table of parents.
     """
 
     key: ClassVar[str] = "rows"
@@ -117,7 +117,7 @@ def table_of_values(hierarchy: Hierarchy | None) -> Explicit | None:
 def move_file(hierarchy: Hierarchy, move: Callable[[pathlib.Path], pathlib.Path | None]) -> Hierarchy:
     """Return a hierarchy whose file is where `move` says; where that is None, it is written out row by row.
 
-    A hierarchy that names no file stays as it is.
+    A hierarchy that names no file is returned unchanged.
     """
     table = table_of_values(hierarchy)
     if table is None or table.path is None or table.form not in ("file", "parents"):
@@ -178,7 +178,8 @@ def _check_leaves(rows: Sequence[tuple[str, ...]]) -> None:
     twice = [leaf for leaf, count in Counter(row[0] for row in rows).items() if count > 1]
     if twice:
         raise HierarchyError(
-            f"{len(twice)} raw value(s) of the hierarchy stand in several rows with different coarser values",
+            f"{plural(len(twice), 'value')} of the hierarchy {'has' if len(twice) == 1 else 'have'} several rows with "
+            "different coarser values",
             hint="keep one row a raw value",
             values=twice,
             level=0,

@@ -24,7 +24,7 @@ from indistinct.machine.arrays import Codes, Floats
 from indistinct.parameters import Parameter, SeveralNumbers, WrittenNumber
 from indistinct.tables.domain import Domain, Kind
 
-# Beyond these, integers leave 64 bits and quotients of floats no longer tell one interval from the next.
+# Beyond these, integers leave 64 bits and quotients of floats no longer distinguish one interval from the next.
 _INTEGER_LIMIT = 2**62
 _QUOTIENT_LIMIT = 2.0**40
 
@@ -145,13 +145,13 @@ _CUTS_HINT = "for instance cuts=[[18, 40, 65], [40]]"
 
 @dataclass(frozen=True, slots=True)
 class _Digits:
-    """How ends of intervals are spelled; they come as integers, multiplied by the scale."""
+    """How ends of intervals are written; they come as integers, multiplied by the scale."""
 
     scale: int
     whole: bool
 
     def places(self, places: Codes, *, origin: int, step: int) -> Sequence[str]:
-        """Return the labels of intervals by their places on a grid; very many are spelled at once."""
+        """Return the labels of intervals by their places on a grid; very many are written at once."""
         ends = [(origin + place * step, origin + (place + 1) * step) for place in (_reach(places))]
         small = places.dtype != object and all(abs(end) < _INTEGER_LIMIT for pair in ends for end in pair)
         if not small or not (self.whole or self.scale == 1):
@@ -234,7 +234,7 @@ def _whole_places(line: Codes, *, scale: int, step: int, origin: int) -> Codes |
 
 
 def _float_places(line: Codes, *, scale: int, step: int, origin: int) -> Codes | None:
-    """Return the interval of every float, or None where floats cannot tell the intervals apart.
+    """Return the interval of every float, or None where floats cannot distinguish the intervals.
 
     A quotient of floats may fall on the wrong side of an end (0.3 / 0.1 < 3), so it is put right by comparing
     with the ends themselves, rounded as the column rounds.

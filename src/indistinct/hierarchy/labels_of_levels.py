@@ -110,7 +110,7 @@ def _just(end: float, *, below: bool) -> float:
 
 
 def _same(hierarchy: Hierarchy, labels: Sequence[str], values: pa.Array, texts: Sequence[str], level: int) -> Mask:
-    """Return which texts are among those labels that the value beside them has on a level."""
+    """Return a mask of the texts that are among the labels of their own value on a level."""
     taxonomy = hierarchy.bind(Domain("", values))
     names, nodes = taxonomy.labels[level], taxonomy.ancestors[:, level].tolist()
     known = {label for label, node in zip(labels, nodes, strict=True) if names[node] == label}

@@ -48,7 +48,7 @@ def read_hierarchy(
 
 
 def _lines(numbered: Sequence[tuple[int, tuple[str, ...]]], error: HierarchyError) -> str:
-    """Return the lines at which somebody has to look: the first one of each value with each of its parents."""
+    """Return the lines to check: the first one of each value with each of its parents."""
     level = error.details.get("level")
     if level is None:
         return ""
@@ -80,7 +80,7 @@ def _text(place: Path, encoding: str | None) -> str:
                 hint="use utf-8, cp1252 or latin-1, or leave the encoding out to have it found",
             ) from None
         doubt = None if encoding else doubt_of(candidate, content)
-        if doubt is not None:  # nobody would be told, and its labels are published
+        if doubt is not None:  # a wrong guess would be published as labels
             raise HierarchyError(
                 f"the hierarchy {place} is not UTF-8, and {candidate} looks wrong: {doubt}",
                 hint="save it as UTF-8, or name its encoding: { file = …, encoding = … } in a policy, encoding=",
@@ -125,6 +125,6 @@ def _parse(text: str, place: Path, delimiter: str) -> list[tuple[int, tuple[str,
         return [(lines.line_num, tuple(row)) for row in lines if row]
     except csv.Error:
         raise HierarchyError(
-            f"line {lines.line_num} of the hierarchy {place} has a quote that is left open or stands alone",
+            f"line {lines.line_num} of the hierarchy {place} has a quote without its counterpart",
             hint='write quotes inside quoted values twice: "a ""b"" c"',
         ) from None

@@ -130,7 +130,7 @@ KINDS.update(
                 Order,
                 Order,
                 "Order",
-                "You say which value is lower than which; neighbours may then be joined to a range.",
+                "You say which value is lower than which; neighbors may then be joined to a range.",
                 separators="|",
             ),
             HierarchyKind(
@@ -139,7 +139,7 @@ KINDS.update(
                 Suppression,
                 _suppress,
                 "Suppression",
-                "A value is published as it is, or not at all.",
+                "A value is published unmodified, or suppressed.",
                 separators="",
                 usual=True,
             ),

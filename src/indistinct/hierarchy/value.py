@@ -266,7 +266,7 @@ class Hierarchy(ABC):
 
     @staticmethod
     def suppression() -> "Suppression":
-        """Declare that a value is published as it is or not at all.
+        """Declare a hierarchy of two levels: a value is published unmodified, or suppressed.
 
         >>> Hierarchy.suppression().to_json()
         {'suppression': True}

@@ -1,4 +1,4 @@
-"""Numba kernels that divide groups of cells by a further column, and find the cells which nobody else shares.
+"""Numba kernels that divide groups of cells by a further column, and find the cells that belong to a single person.
 
 Group `g` owns `cells[starts[g]:starts[g + 1]]`. `first` has an entry for each code of the column, which is `EMPTY`
 before and after; `touched` has room for as many. Unless `repeat`, no two cells have the same owner.

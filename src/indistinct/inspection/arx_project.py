@@ -122,7 +122,7 @@ class ArxProject:
 
 
 def read_arx_project(path: Path, *, most: int = MOST_INFLATED) -> ArxProject:
-    """Return what the project in an archive says; the archive may inflate to so many bytes at `most`.
+    """Return what the project in an archive says; the archive may inflate to `most` bytes.
 
     Raises `InputError` for a file that is no project, is damaged or encrypted, or that could fill the memory.
     """

@@ -18,14 +18,14 @@ from indistinct.inspection.unique_sets import ColumnSet, MinimalUniques, minimal
 from indistinct.machine.arrays import Codes
 
 SIZE = 3
-"""Columns that are looked at together, unless somebody asks for another number."""
-# Rows times column sets up to which everybody is looked for; above, so many people are. Fewer columns together are
-# looked at where even that would take long.
+"""Largest combination of columns that is checked by default."""
+# `WORK` is the product of rows and column sets up to which all people are checked; above it, a sample of `SOUGHT`. If
+# that exceeds `MOST_WORK` or `MOST_SETS`, smaller combinations are checked.
 WORK, SOUGHT, MOST_WORK, MOST_SETS = 100_000_000, 2_000, 2_000_000_000, 20_000
 # Vectors that fit a table of counts, which is faster than a sort.
 COUNTED_DIRECTLY = 1 << 23
 REPORTED = 20
-"""Column sets that are told, those that single out most people first."""
+"""Number of column sets in the result, those that single out most people first."""
 
 
 @dataclass(frozen=True, slots=True)

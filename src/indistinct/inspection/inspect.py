@@ -1,7 +1,7 @@
-"""A first look at a table: what each column is like, which role it may have, and how many people stand out.
+"""Profiles of columns, suggested roles, and the number of people that quasi-identifiers single out.
 
-The suggestions are where to begin, not a judgement: whoever publishes decides the roles before any algorithm
-runs. In doubt the safer role is suggested, and nothing here tells a value unless it is asked for.
+Suggestions are a beginning: the data steward decides the roles before any algorithm runs. In doubt the safer role is
+suggested, and no value of the table is shown unless asked for.
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,16 +43,16 @@ from indistinct.tables.domain import Domain, Kind, kind_of
 from indistinct.tables.proposals import Proposal, propose
 from indistinct.tables.value import ColumnLabels
 
-# Distinct texts that tell whether a column holds dates.
-LOOKED_AT = 200
+# Distinct texts by which a column is recognized as dates.
+MAX_TEXTS_JUDGED = 200
 
 # Share of rows with a value of their own from which a column points at people, and the rows to judge it by.
 NEARLY_UNIQUE = 0.9
 ENOUGH_ROWS = 20
 # Share of rows that differ from all others up to which those are few, and point at people.
 FEW = 0.05
-# Of the memory that is allowed, rows may take so much while they are looked at: so many times what they take as they
-# are read, and so many bytes for every cell.
+# Share of the allowed memory for rows while they are profiled; a row takes a multiple of its size as read, and some
+# bytes for every cell.
 FOR_ROWS, TIMES, CELL = 0.6, 2, 24
 # Distinct values and each cell's place among them; missing comes last.
 EncodedColumn = tuple[pa.Array, Codes]
@@ -110,7 +110,7 @@ def inspect(table: Any, *, unique_sets: int = SIZE, memory: str | int | None = N
 def read_postal_codes(proposal: Proposal) -> tuple[Table, Mapping[str, tuple[str, ...]]]:
     """Return a table of a file with its postal codes as text, and what was found in its columns.
 
-    Postal codes without a leading zero are digits alone, of which intervals would be made.
+    Postal codes without a leading zero are digits alone, and would be generalized to intervals.
     """
     table, declared = proposal.table, proposal.table.reading.named_columns
     names = tuple(
@@ -144,7 +144,7 @@ def _rows_that_fit(source: Any, memory: int) -> Table:
     share = FOR_ROWS * memory / (source.rows * (TIMES * first.nbytes / len(first) + CELL * len(source.columns)))
     if share >= 1:
         return open_table(source)
-    chance = np.random.default_rng(0)  # the same rows each time, so that the same is said
+    chance = np.random.default_rng(0)  # the same rows, and so the same profile, each time
     batches = source.batches(source.columns)
     some = [batch.filter(pa.array(chance.random(len(batch)) < share)) for batch in batches]
     sample = open_table(share_dictionaries(pa.concat_tables(some)))
@@ -154,7 +154,7 @@ def _rows_that_fit(source: Any, memory: int) -> Table:
 def inspect_as_read(
     table: Table, *, findings: Mapping[str, tuple[str, ...]] = MappingProxyType({}), unique_sets: int = SIZE
 ) -> Inspection:
-    """Return the profile of a table as it was read: nothing else is proposed. `findings` are told beside columns."""
+    """Return the profile of a table without proposing another reading. `findings` are added to columns."""
     _require_rows(table)
     encoded = {name: encode(table.data[name]) for name in table.columns}
     columns = tuple(
@@ -187,7 +187,7 @@ def _require_rows(table: Table) -> None:
 def _columns(
     data: pa.Table, encoded: Mapping[str, EncodedColumn], findings: Mapping[str, tuple[str, ...]]
 ) -> tuple[ColumnProfile, ...]:
-    """Return the profiles of all columns: by their names, then by their values, then beside the people."""
+    """Return the profiles of all columns: by their names, then by their values, then compared with the person ID."""
     rows, values = data.num_rows, {name: values for name, (values, _) in encoded.items()}
     counts = {name: np.bincount(codes, minlength=len(own))[: len(own)] for name, (own, codes) in encoded.items()}
     columns: Sequence[ColumnProfile] = [
@@ -218,7 +218,7 @@ def _together(
 
 
 def _person(columns: Sequence[ColumnProfile], encoded: Mapping[str, EncodedColumn]) -> str | None:
-    """Return the column that tells people apart who have several rows."""
+    """Return the column that is probably the ID of people with several rows."""
     coded = {name: CodedColumn(codes, len(values)) for name, (values, codes) in encoded.items()}
     named = [column.name for column in columns if meets(words_of(column.name), PEOPLE)]
     candidates = [
@@ -232,16 +232,16 @@ def _person(columns: Sequence[ColumnProfile], encoded: Mapping[str, EncodedColum
 
 
 def _holds_dates(values: pa.Array) -> bool:
-    """Return whether most of some texts hold a date, such as a range of two: it says when, and not who."""
+    """Return whether most of some texts contain a date, such as a range of two: then the column is no person ID."""
     if not pa.types.is_string(values.type):
         return False
-    first = values.slice(0, LOOKED_AT)
+    first = values.slice(0, MAX_TEXTS_JUDGED)
     dated = pc.sum(pc.match_substring_regex(first, r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}")).as_py() or 0
     return bool(len(first)) and 2 * dated > len(first)
 
 
 def _beside_person(column: ColumnProfile, person: str, encoded: Mapping[str, EncodedColumn]) -> ColumnProfile:
-    """Return the column that tells people apart as such, and another that has one value for each of them."""
+    """Return a column with the role of a person ID, or of an identifier if it has one value for each person."""
     (people, codes), (values, others) = encoded[person], encoded[column.name]
     if column.name == person:
         reason = f"{column.distinct:,} people in {len(codes):,} rows"
@@ -257,7 +257,7 @@ def _beside_person(column: ColumnProfile, person: str, encoded: Mapping[str, Enc
 
 
 def _as_identifier(column: ColumnProfile, values: pa.Array, rows: int, person: str | None) -> ColumnProfile:
-    """Return an identifier with what its owner should know: that it repeats, or is spelled in several ways."""
+    """Return an identifier with what its owner should know: that it repeats, or is written in several ways."""
     if column.role not in (Role.IDENTIFIER, Role.PERSON):
         return column
     alike = count_respelled(values) if pa.types.is_string(values.type) else 0

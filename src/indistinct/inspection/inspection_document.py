@@ -15,10 +15,10 @@ from indistinct.release.writing.staging import filled
 if TYPE_CHECKING:
     from indistinct.inspection.value import Inspection
 
-WIDEST = 12
-"""Columns up to which pairs are shown."""
-MANY = 0.05
-"""From this share of all on, a set stands out."""
+MAX_COLUMNS_OF_PAIRS = 12
+"""Number of columns up to which pairs are shown."""
+HIGH_SHARE = 0.05
+"""Share of unique rows or people from which a set of columns is marked."""
 MAX_SETS_SHOWN = 8
 HEADINGS: dict[str, tuple[str, Words]] = {
     "role": ("role", lambda role: "quasi-identifier" if role == "quasi" else role),
@@ -130,9 +130,9 @@ def _set_grid(found: JsonValues, inspection: "Inspection") -> Grid:
         path = ("combinations", "sets", index)
         share = found.figure(*path, "unique_share", words=percent)
         rows.append((" + ".join(each.columns), found.figure(*path, "unique"), share, found.figure(*path, "minimal")))
-    marked = [index for index, each in enumerate(together.sets) if together.share(each) >= MANY]
+    marked = [index for index, each in enumerate(together.sets) if together.share(each) >= HIGH_SHARE]
     headings = ("columns together", f"unique {together.unit}", "share", "all needed")
-    caption = f"Sets of columns, those with {percent(MANY)} or more marked"
+    caption = f"Sets of columns, those with {percent(HIGH_SHARE)} or more marked"
     return grid(caption, headings, rows, right=headings[1:], marked=marked, most=MAX_SETS_SHOWN)
 
 
@@ -140,7 +140,7 @@ def _pair_blocks(inspection: "Inspection") -> Iterator[Block]:
     """Yield which share each pair of columns singles out, of those that were looked at."""
     together = inspection.combinations
     names = together.columns
-    if not 2 <= len(names) <= WIDEST or together.found.size < 2:
+    if not 2 <= len(names) <= MAX_COLUMNS_OF_PAIRS or together.found.size < 2:
         return
     unique = {frozenset(each.columns): each.unique for each in together.found.sets if len(each.columns) <= 2}
     shares = {pair: count / together.looked_at for pair, count in unique.items()}
@@ -148,7 +148,7 @@ def _pair_blocks(inspection: "Inspection") -> Iterator[Block]:
     strong = [
         index
         for index, one in enumerate(names)
-        if any(shares[frozenset(pair)] >= MANY for pair in combinations(names, 2) if one in pair)
+        if any(shares[frozenset(pair)] >= HIGH_SHARE for pair in combinations(names, 2) if one in pair)
     ]
     yield Paragraph(
         f"Of each pair of columns, the share of the {together.unit} unique on both; of one column where both are equal:"

@@ -88,7 +88,7 @@ ENOUGH_PEOPLE = 20
 def suggest_role(name: str, *, distinct: int, pointing: bool, missing: int = 0) -> tuple[Role, str]:
     """Return a role for a column and why; `pointing` says that nearly every row has a value of its own.
 
-    A column that has a value in some rows and none in the others tells two kinds of people apart, as two values do.
+    A column that has a value in some rows and none in others distinguishes two kinds of people, as two values do.
 
     >>> suggest_role("zip_code", distinct=700, pointing=False)
     (<Role.QUASI: 'quasi'>, 'others often know it')
@@ -100,7 +100,7 @@ def suggest_role(name: str, *, distinct: int, pointing: bool, missing: int = 0) 
     if distinct + (missing > 0) <= 1:
         return Role.INSENSITIVE, "it has the same value in every row"
     if meets(words, SENSITIVE):
-        return Role.SENSITIVE, "must not be learnt about a person"
+        return Role.SENSITIVE, "must not be learned about a person"
     if known:
         return Role.QUASI, "others often know it"
     if meets(words, PEOPLE) and distinct >= ENOUGH_PEOPLE:
@@ -153,8 +153,8 @@ WORDS = {
     (Role.IDENTIFIER, False): "it may point at a person",
     (Role.QUASI, True): "others often know it",
     (Role.QUASI, False): "others may know it",
-    (Role.SENSITIVE, True): "must not be learnt about a person",
-    (Role.SENSITIVE, False): "may be what must not be learnt about a person",
+    (Role.SENSITIVE, True): "must not be learned about a person",
+    (Role.SENSITIVE, False): "may be what must not be learned about a person",
 }
 
 

@@ -19,28 +19,28 @@ from indistinct.tables.value import Reading
 # The least k whose risk keeps within the 0.09 that the European Medicines Agency (policy 0070) and Health Canada (2019)
 # set for public clinical data, and so the profile `public`: 1/11 is a little more.
 CAREFUL_K = 12
-# From so many values on, a class that shows three of them is little to ask.
+# Number of sensitive values from which the policy asks for three different ones in each class, else for two.
 MANY_VALUES = 6
 # Column sets that the heading names.
 RISKIEST = 5
 HEADING = """\
 A first policy. Decide yourself before you run it:
   identifier   points at a person: dropped
-  person       tells people apart who have several rows: dropped, and people are counted
-  quasi        others may know it: recoded, best with a hierarchy
-  sensitive    must not be learnt about a person: published as it is, models protect it
-  insensitive  neither: published as it is
-k = {k}: whoever knows all quasi-identifiers of somebody is left with {k} {unit} or more, as for files that all may see.
+  person       ID of people with several rows: dropped, and people are counted
+  quasi        others may know it: generalized, best with a hierarchy
+  sensitive    must not be learned about a person: published unmodified, models protect it
+  insensitive  neither: published unmodified
+k = {k}: an attacker who knows all quasi-identifiers of a person is left with {k} {unit} or more, as in public files.
 Run it with: indistinct anonymize {name}"""
 
 
 def write_starter(
     found: Inspection, data: Path | DatabaseTable, path: Path, *, reading: Reading, overwrite: bool = False
 ) -> Policy:
-    """Write and return a first policy for an inspected table; it tells no value of the table but marks for missing.
+    """Write and return a first policy for an inspected table; it shows no value of the table except NA strings.
 
-    It has the suggested roles, what a careful person asks of a file for everybody, and the suggested hierarchies as far
-    as the algorithm publishes them; comments name the others.
+    It has the suggested roles, models for a public file, and the suggested hierarchies that the algorithm uses;
+    comments name the others.
     """
     policy, notes = starter_policy(found, data, path.parent, reading=reading), starter_notes(found)
     k, unit = policy.models[0].spec().rpartition("=")[2], "people" if found.people else "rows"
@@ -50,7 +50,7 @@ def write_starter(
 
 
 def starter_policy(found: Inspection, data: Path | DatabaseTable, base: Path, *, reading: Reading) -> Policy:
-    """Return a first policy for an inspected table, with paths as they are seen from a folder."""
+    """Return a first policy for an inspected table, with paths relative to the folder `base`."""
     file = data if isinstance(data, Path) else Path((data.table or "query").rpartition(".")[2].strip('"'))
     suffix = file.suffix.lower() if file.suffix.lower() in FORMATS else ".csv"
     unused = _unused_hierarchies(found)
@@ -68,7 +68,7 @@ def starter_policy(found: Inspection, data: Path | DatabaseTable, base: Path, *,
 
 
 def starter_notes(found: Inspection) -> dict[str, str]:
-    """Return what is told about each column of an inspected table."""
+    """Return the comment on each column of an inspected table."""
     unused = _unused_hierarchies(found)
     return {column.name: _note(column, rows=found.rows, unused=column.name in unused) for column in found.columns}
 
@@ -83,7 +83,7 @@ def _riskiest(found: Inspection) -> str:
     together = found.combinations
     lines = [
         f"  {' + '.join(each.columns)}: {each.unique:,} of {together.members:,} {together.unit} "
-        f"({percent(together.share(each))}) are alone with their values"
+        f"({percent(together.share(each))}) are unique"
         for each in together.sets[:RISKIEST]
     ]
     return "\n".join(["", "Columns that single out most:", *lines]) if lines else ""
@@ -116,12 +116,13 @@ def _diversity(found: Inspection) -> list[Model]:
 
 def _note(column: ColumnProfile, *, rows: int, unused: bool) -> str:
     missing = f", {column.missing:,} missing" if column.missing else ""
-    told = [f"{column.distinct:,} values{missing}", f"{percent(column.unique_share)} of the rows unique", column.reason]
-    told += [] if column.evidence is None else [column.figure]
-    told += [f"{percent(each.share)} of {each.judged:,} values are {each.meaning}" for each in column.partly]
-    told += column.findings
+    notes = [f"{column.distinct:,} values{missing}", f"{percent(column.unique_share)} of the rows unique"]
+    notes.append(column.reason)
+    notes += [] if column.evidence is None else [column.figure]
+    notes += [f"{percent(each.share)} of {each.judged:,} values are {each.meaning}" for each in column.partly]
+    notes += column.findings
     if column.points_at_rows(rows):
-        told.append("whoever knows it finds the row: round it, or make it identifier or quasi")
+        notes.append("whoever knows it finds the row: round it, or make it identifier or quasi")
     if unused and column.hierarchy is not None:
-        told.append(f"for algorithms that publish bands: hierarchy = {inline(column.hierarchy.to_json())}")
-    return "; ".join(told)
+        notes.append(f"for algorithms that publish intervals: hierarchy = {inline(column.hierarchy.to_json())}")
+    return "; ".join(notes)

@@ -1,7 +1,7 @@
 """Column sets that single people out, and the minimal ones among them for each cell of a frequency set.
 
-Somebody is *unique* in a set of columns if nobody else has the same values there. The set is a *minimal unique* of a
-cell if the cell's person is unique in it and in no smaller part of it (Elliot, Manning and Ford 2002). Both risk
+A person is *unique* in a set of columns if no other person has the same values there. The set is a *minimal unique* of
+a cell if the cell's person is unique in it and in no smaller part of it (Elliot, Manning and Ford 2002). Both risk
 measures that are built on it, special uniques and minimal unique column sets, walk over the column sets here.
 """
 
@@ -24,17 +24,17 @@ Columns = tuple[int, ...]
 
 SEVERAL = -1
 """The owner of a cell that several people share."""
-# What is known of smaller column sets, a bit for each cell, may take so much memory.
+# Memory for the results of smaller column sets, a bit for each cell.
 KNOWN_BYTES = 2 << 30
-# Pairs of first columns whose sets are looked at before anything is reported.
+# Pairs of first columns whose sets are checked before progress is reported.
 BATCH = 8
-# Kernels are worth their loading from so many column sets of a large number of cells on.
+# Number of column sets from which compiled kernels save more time than they take to load.
 SETS = 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UniqueSet:
-    """A set of columns: how many people are unique in it, and the cells of which it is a minimal unique."""
+    """A set of columns: the number of people unique in it, and the cells whose minimal unique it is."""
 
     columns: Columns
     people: int
@@ -42,10 +42,10 @@ class UniqueSet:
 
 
 def owners_of(classes: Classes) -> Codes:
-    """Return whom each class is about: its only person or row as a number, `SEVERAL` where there are more.
+    """Return the owner of each class: the number of its only person or row, `SEVERAL` if there are more.
 
-    Without people every class of one row has an owner of its own. Somebody with several rows in a class owns it alone,
-    and somebody with rows in several classes may own all of them.
+    Where rows are counted, every class of one row has an owner of its own. A person who has all rows of a class owns
+    it, and may own several classes.
 
         >>> owners_of(Classes(np.array([1, 3, 1]))).tolist()
         [0, -1, 2]
@@ -58,7 +58,7 @@ def owners_of(classes: Classes) -> Codes:
 
 
 def some_repeat(owners: Codes) -> bool:
-    """Return whether somebody owns several cells: nobody else can be counted twice."""
+    """Return whether some person owns several cells, and so could be counted twice."""
     owned = owners[owners != SEVERAL]
     return count_people(owned) < len(owned)
 
@@ -71,8 +71,8 @@ def count_people(owners: Codes) -> int:
 def unique_sets(vectors: Codes, owners: Codes, *, size: int, progress: Progress | None = None) -> Iterator[UniqueSet]:
     """Yield every non-empty set of at most `size` columns, smaller ones first.
 
-    Row i of `vectors` has the codes of cell i, `owners[i]` says whom it is about. `progress` is told which share of the
-    column sets has been looked at; what it raises ends the walk.
+    Row i of `vectors` has the codes of cell i, and `owners[i]` is its owner. `progress` is called with the share of the
+    column sets that are done; an exception that it raises ends the walk.
 
         >>> cells = np.array([[0, 0], [0, 1], [1, 1]])
         >>> found = unique_sets(cells, np.arange(3), size=2)
@@ -131,7 +131,7 @@ class _Walk:
         self.codes = [vectors[:, j].astype(narrowest(sizes[j])) for j in self.order]
         self.owners, self.compiled = owners, compiled
         self.own_several = some_repeat(owners)
-        # Where most cells are nobody's, groups of such cells alone are worth finding and leaving out.
+        # If most cells have no single owner, leaving out groups of such cells saves time.
         self.repeat = self.own_several or 2 * int((owners == SEVERAL).sum()) > len(owners)
         self.whole = CellGroups(np.arange(len(owners), dtype=np.int32), starts_of([len(owners)]))
         self.divided: dict[int, CellGroups] = {}
@@ -143,8 +143,8 @@ class _Walk:
     def extend(self, head: Columns, *, known: Mapping[Columns, Codes], size: int) -> list[tuple[UniqueSet, Codes]]:
         """Return the column sets of `size` columns that begin with a head, and the bits of the cells unique in each.
 
-        Cells that are unique in some columns are unique in more of them, and tell nobody else apart: groups hold only
-        cells that are not.
+        Cells that are unique in some columns are unique in more of them, and do not make other cells unique: groups
+        hold only the rest.
         """
         groups = self.whole
         for column in head:
@@ -256,8 +256,8 @@ def _with(bits: Codes, cells: Codes) -> Codes:
 class ColumnSet:
     """Some columns, and the people whom they single out.
 
-    `unique` people share their values in these columns with nobody. Of `minimal` of them these values are not unique in
-    any smaller part of the columns, so that every column is needed.
+    `unique` people share their values in these columns with no other person. For `minimal` of them no smaller part of
+    the columns is enough.
     """
 
     columns: tuple[str, ...]
@@ -270,8 +270,8 @@ class MinimalUniques:
     """All sets of up to `size` columns, with the number of people that each singles out.
 
     `sets` are ordered by size and then by the given order of columns. `people` are all in the table, or its rows.
-    `by_size[s]` people are singled out by some s columns and by no fewer; whoever is left needs more than `size`.
-    `by_column` has the people of whom a column is part of a minimal unique.
+    `by_size[s]` people are singled out by some s columns and by no fewer; all others need more than `size` columns.
+    `by_column` has the number of people with a minimal unique that includes the column.
     """
 
     names: tuple[str, ...]
@@ -282,7 +282,7 @@ class MinimalUniques:
     by_column: Mapping[str, int]
 
     def singling_out(self) -> tuple[ColumnSet, ...]:
-        """Return the sets that are a minimal unique of somebody, those of most people first."""
+        """Return the sets that are a minimal unique of some person, those of most people first."""
         return tuple(sorted((found for found in self.sets if found.minimal), key=lambda found: -found.minimal))
 
     def above(self, share: float) -> tuple[ColumnSet, ...]:
@@ -302,7 +302,7 @@ class MinimalUniques:
         return tuple(chosen)
 
     def to_json(self) -> Mapping[str, Any]:
-        """Return the figures as plain JSON values: the sets that are somebody's minimal unique, most people first."""
+        """Return the figures as plain JSON values: the sets that are minimal uniques, those of most people first."""
         return {
             "people": self.people,
             "size": self.size,
@@ -318,7 +318,7 @@ def minimal_uniques(
 
     Rows are counted, or people where the frequency set counts them; vectors need neither an order nor be distinct.
     Where a mask of cells says who is `sought`, only they are counted, singled out among all; it has all of their cells.
-    `progress` is told the share of the work that is done; what it raises ends it.
+    `progress` is called with the share of the work that is done; an exception that it raises ends it.
 
         >>> from indistinct.frequencies.value import Classes
         >>> cells = np.array([[0, 0], [0, 1], [1, 1]])

@@ -1,4 +1,4 @@
-"""What a first look at a table says: a profile of each column, and how people stand out under the suggested roles."""
+"""The result of inspecting a table: a profile of each column, and the people that suggested roles single out."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,14 +20,14 @@ from indistinct.tables.domain import Kind
 from indistinct.tables.reading import to_options
 
 MOST_LABELS = 20
-"""So many labels of a column's codes are told in words."""
+"""Number of value labels of a column that are listed."""
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnProfile:
-    """What a column is like, in numbers, and the role that is suggested for it.
+    """The figures of a column, and the role that is suggested for it.
 
-    `unique_share` is the share of all rows whose value nobody else has; `smallest_group` the fewest rows that
+    `unique_share` is the share of all rows whose value no other row has; `smallest_group` the fewest rows that
     share a value. `patterns` are what its values look like, and `evidence` the one that the role rests on.
     `safe_harbor` is the identifier of the HIPAA list that it seems to hold. `label` is what a statistics program calls
     the column. `frequent` holds the most frequent values with their counts, and `value_labels` the labels of its codes:
@@ -52,16 +52,16 @@ class ColumnProfile:
     frequent: tuple[tuple[Any, int], ...] = field(repr=False)
 
     def points_at_rows(self, rows: int) -> bool:
-        """Return whether the column is published as it is although it is nearly unique in a table of so many rows."""
+        """Return whether the column is published unmodified although it is nearly unique in a table of `rows` rows."""
         kept = self.role in (Role.SENSITIVE, Role.INSENSITIVE)
         return kept and is_nearly_unique(round(self.unique_share * rows), rows)
 
     @property
     def figure(self) -> str:
-        """Return the figure that the role rests on: how many values have a pattern, or how many rows stand alone."""
+        """Return the figure that the role rests on: the share of values with a pattern, or of unique rows."""
         if self.evidence is not None:
             return f"{percent(self.evidence.share)} of {self.evidence.judged:,} distinct values"
-        return f"{percent(self.unique_share)} of the rows have a value of their own"
+        return f"{percent(self.unique_share)} of the rows are unique"
 
     @property
     def partly(self) -> tuple[PatternShare, ...]:
@@ -103,13 +103,12 @@ class ColumnProfile:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Inspection(Result):
-    """The profile of a table, and how people stand out on the suggested quasi-identifiers together.
+    """The profile of a table, and the people that the suggested quasi-identifiers together single out.
 
-    `reading` declares what the table shows: notations of numbers and dates, marks for missing. `people` is how many
-    there are, where a column tells them apart and somebody has several rows. `combinations` are the few columns that
-    single people out. `left_out` says which empty lines and columns of a text file were skipped, `notes` what else
-    must be known of how it was read. Of a table that does not fit in memory, `rows` drawn by chance were looked at;
-    `sampled_from` is how many it has.
+    `reading` declares notations of numbers and dates and NA strings. `people` is the number of people, if a column
+    identifies people with several rows. `combinations` are sets of a few columns that single people out. `left_out`
+    names skipped empty lines and columns of a text file, `notes` other remarks on reading it. From a table that does
+    not fit in memory, a random sample of `rows` rows was profiled, and `sampled_from` is the number of all rows.
     """
 
     rows: int
@@ -185,5 +184,5 @@ class Inspection(Result):
 
     @property
     def unique_share(self) -> float:
-        """Return the share of rows that nobody else equals on the suggested quasi-identifiers."""
+        """Return the share of rows that are unique on the suggested quasi-identifiers."""
         return self.unique_rows / self.rows if self.rows else 0.0

@@ -305,7 +305,7 @@ def problem(
 ) -> Problem:
     """Return what searches that recode are given: the cells of a table, its columns, the model and the budget.
 
-    For those who study an algorithm: `Incognito().rounds(problem)`, `KACA().search(problem)`. Whoever publishes calls
+    For those who study an algorithm: `Incognito().rounds(problem)`, `KACA().search(problem)`. To publish, call
     `anonymize`, which also applies and verifies what is found. Name the `algorithm` where it needs more than the model
     does: one that parts rows with equal values, or predicts a column. The other parameters are those of `anonymize`.
 

@@ -117,6 +117,6 @@ def transform(
 ) -> Any:
     """Return a table with its columns transformed as in a release, so that both can be compared.
 
-    `anonymize`, `apply` and `verify` do so themselves, and want the table as it is.
+    `anonymize`, `apply` and `verify` do so themselves, and take the table without masking.
     """
     return transform_source(open_source(table)[1], schema, hierarchies or {}, transformations)[0]

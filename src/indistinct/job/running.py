@@ -188,7 +188,7 @@ def _check_ranges(job: Job, algorithm: Algorithm) -> None:
     require_free_names(job.schema)
     forms = algorithm.numeric_forms
     if algorithm.traits.buckets or any("interval" not in form for form in forms.used):
-        what = "publishes values as they are" if algorithm.traits.buckets else f"publishes numbers as numeric={forms}"
+        what = "publishes unmodified values" if algorithm.traits.buckets else f"publishes numbers as numeric={forms}"
         raise ParameterError(
             f"ranges=columns needs ranges; {algorithm.name} {what}",
             hint="leave out `ranges` (--ranges), or use numeric=interval",
@@ -209,7 +209,7 @@ def _request(opened: _OpenJob, algorithm: Algorithm) -> Request:
     opened.job.levels.require_columns(schema.quasi)
     if opened.job.levels and algorithm.traits.buckets:
         raise ParameterError(
-            f"{algorithm.name} publishes values as they are, so that no levels bound them",
+            f"{algorithm.name} publishes unmodified values, so that no levels bound them",
             hint="leave out levels, or use an algorithm that recodes",
         )
     keys = tuple(dict.fromkeys([*opened.model.table_keys, *extra]))

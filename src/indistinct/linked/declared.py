@@ -214,7 +214,7 @@ def _check_tables(policy: LinkedPolicy) -> None:
                 )
             if column not in table.schema.quasi:
                 raise SchemaError(
-                    f"column {column!r} of table {table.name!r} tells of birth or death and is no quasi-identifier",
+                    f"column {column!r} of table {table.name!r} has dates of birth or death and is no quasi-identifier",
                     hint='dates of people are quasi-identifiers: role = "quasi"; or drop it: role = "identifier"',
                 )
 

@@ -32,9 +32,9 @@ class Metric(ABC):
 
     `goal` is the better direction, `meaning` what a value says, in a few words, `bounds` the possible values (None:
     open), and `monotone` says that merging classes, with the same rows suppressed, never gets a better value.
-    `counts_rows` says that rows count even where people are told apart, and `compares_cells` that published values are
-    held against the original cells, which a file does not tell. `charges_cells` says that cells of columns are charged,
-    and not classes or rows as wholes. `bare` is the field whose value may be spelled alone.
+    `counts_rows`: rows count even if the schema has a person ID. `compares_cells`: published values are compared with
+    the original cells, which a file does not show. `charges_cells`: cells of columns are charged, and not classes
+    or rows as wholes. `bare` is the field whose key may be left out.
     """
 
     __slots__ = ()

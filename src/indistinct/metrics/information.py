@@ -69,7 +69,7 @@ class Discernibility(SizeMetric):
 class AverageClassSize(SizeMetric):
     """C_AVG: the mean size of a released class, in units of k; 1 is the best that k-anonymity allows.
 
-    (released rows / classes) / k, LeFevre et al. (2006). Suppressed rows are not counted, so read it beside
+    (released rows / classes) / k, LeFevre et al. (2006). Suppressed rows are not counted, so read it together with
     their number. A release that suppresses every row has no class and gets infinity; an empty table gets 0. Where no
     `k` is given, it is what the release promised, and 1 where nothing is known of a promise.
     """

@@ -41,7 +41,7 @@ def largest_share(starts, values, counts, scratch, l):
 
 @jit
 def find_bucket(buckets, first, last, bucket, total):
-    """Return the index of a bucket in an ascending stretch, or where it would stand; there are `total` buckets."""
+    """Return the index of a bucket in an ascending stretch, or its place of insertion; there are `total` buckets."""
     if last - first == total:
         return first + bucket
     while first < last:
@@ -106,7 +106,7 @@ def link_tuples(
                     matching += 1
                     if matching > 1 and scaled > level:
                         if scaled > level + 1:
-                            continue  # next to nothing beside what is there
+                            continue  # negligible compared with the sum so far
                         share /= SCALE
                         scaled = level
                     if matching > 1 and scaled < level:
@@ -165,7 +165,7 @@ def expected_by_bucket(first, last, starts, known, counts, sizes, factors, lead,
             if low < end and rests[low] == word:
                 total += share
             j = slices - 1
-            if lead[value] == end:  # no tuple has the value: whatever stands beside it
+            if lead[value] == end:  # no tuple has the value, whatever its other slices
                 j = 0
                 for later in range(1, slices):
                     at[later] = starts[later, bucket]

@@ -3,7 +3,7 @@
 `prefix` (int64) and `codes` (uint16 or int32) have one entry a class: its group by all columns of a set but the last,
 and its label in the last one; `radix` is the number of labels of that. Their group is `prefix * radix + code`, and
 `table` (int64) has one entry a group. `alive` (bool) marks the classes that were not dropped; several threads may work
-on it, each on other sets, because nobody ever sets an entry back. `sizes` (int64) has the rows of each class. Where
+on it, each on other sets, because no entry is ever set back. `sizes` (int64) has the rows of each class. Where
 people are counted, `persons` and `owners` (int32) have one entry for each person of each class, in the order of people.
 The twin is a dictionary in `testing/reference.py`.
 """
@@ -12,14 +12,14 @@ import numpy as np
 
 from indistinct.machine.compiled import inner, jit
 
-# A group's entry while people are counted: their number in the lower half, and above it who was counted last, plus 1.
+# A group's entry while people are counted: their number in the lower half, the last counted person plus 1 above it.
 HALF = 32
 COUNT = (1 << HALF) - 1
 
 
 @inner
 def counted_with(known, person):
-    """Return a group's entry once a person was met: whoever was counted last is not counted again."""
+    """Return a group's entry after a row of a person: the person counted last is not counted again."""
     if known >> HALF == np.int64(person) + 1:
         return known
     return ((np.int64(person) + 1) << HALF) | ((known & COUNT) + 1)
@@ -36,7 +36,7 @@ def count_rows(prefix, codes, radix, sizes, alive, table):
 
 @jit
 def count_people(prefix, codes, radix, persons, owners, alive, table):
-    """Write the people of each group: somebody with several rows in a group is one."""
+    """Write the people of each group, counting a person with several rows once."""
     table[:] = 0
     # The entries of a person are neighbours: a group that met this person last has counted them.
     for entry in range(len(persons)):
@@ -87,7 +87,7 @@ def choose_witnesses(prefix, codes, radix, sizes, asking, k, chosen, table):
     for i in range(len(prefix)):
         if asking[i]:
             table[prefix[i] * radix + codes[i]] = 0
-    # A group that nobody asks about stays at -1; the others count the rows that are chosen.
+    # A group that is not asked for stays at -1; the others count the chosen rows.
     for i in range(len(prefix)):
         group = prefix[i] * radix + codes[i]
         if chosen[i] and table[group] >= 0:

@@ -54,7 +54,7 @@ def clear(scratch, side, seen):
 
 @inner
 def satisfies(test, scratch, side, seen, size):
-    """Return whether the class, of so many rows, passes every test: `YES`, `NO` or `UNDECIDED`."""
+    """Return whether the class, which has `size` rows, passes every test: `YES`, `NO` or `UNDECIDED`."""
     answer = YES if size >= test.least else NO
     for i in range(len(test.tests)):
         if answer == YES:
@@ -227,7 +227,7 @@ def sort(numbers, count):
     gap = count
     while gap > 1:
         gap = 1 if gap < 5 else gap * 5 // 11
-        # Every number before i stands in order with those a multiple of `gap` away.
+        # Every number before i is in order with those a multiple of `gap` away.
         for i in range(gap, count):
             number, at = numbers[i], i
             while at >= gap and numbers[at - gap] > number:

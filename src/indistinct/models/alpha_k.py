@@ -38,11 +38,11 @@ class AlphaK(SensitiveModel):
 
     name: ClassVar[str] = "alpha-k"
     words: ClassVar[ModelWords] = ModelWords(
-        "Nobody stands alone, and no value is too likely (alpha-k)",
+        "No person is singled out, and no value is too likely (alpha-k)",
         LEARNED,
         "Groups of at least k in which no sensitive value takes more than a share.",
-        "Whoever knows {quasi} of a person is left with at least {k} {unit}, and {protected} of {sensitive} takes "
-        "{alpha %} of them at most.",
+        "An attacker who knows {quasi} of a person is left with at least {k} {unit}, and {protected} of {sensitive} "
+        "takes {alpha %} of them at most.",
     )
     larger_is_stronger: ClassVar[tuple[str, ...]] = ("k",)
     row_counts: ClassVar[tuple[str, ...]] = ("k",)
@@ -71,7 +71,7 @@ class AlphaK(SensitiveModel):
         return self.k
 
     def respelled(self, texts: Mapping[str, str]) -> "AlphaK":
-        """Return the model whose protected values are spelled as `texts` say."""
+        """Return the model whose protected values are written as `texts` say."""
         return replace(self, protected=tuple(dict.fromkeys(texts.get(text, text) for text in self.protected)))
 
     def violations(self, classes: Classes) -> Mask:
@@ -147,6 +147,6 @@ class AlphaK(SensitiveModel):
                 "AlphaK",
                 "protected",
                 f"must be values of column {self.sensitive!r}; got {', '.join(map(repr, absent))}",
-                hint="write each value as it stands in the table, upper and lower case included",
+                hint="write each value as in the table, upper and lower case included",
             )
         return np.array([text in self.protected for text in histogram.texts])

@@ -36,7 +36,7 @@ class AverageRisk(ReleaseModel):
     words: ClassVar[ModelWords] = ModelWords(
         "A low risk on average (average risk)",
         THRESHOLD,
-        "For recipients under contract: somebody picked at random is hard to find; single people may be easier.",
+        "For recipients under contract: a person picked at random is hard to find; some people may be easier.",
         "A person is found with a probability of {threshold %} at most, on average over all.",
     )
     threshold: Annotated[

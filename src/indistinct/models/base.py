@@ -52,9 +52,9 @@ class ModelTraits:
     break it, or be dropped. Without that, a search that suppresses must not conclude from one node to another.
     `sizes_only`: it looks at class sizes alone.
     `class_wise`: it judges every class by itself; else it judges all classes of a release together.
-    `suppressible`: who breaks it may be dropped instead; else whoever is dropped breaks it as well.
-    `partial_population`: of a population it is enough to count who shares all values with a row of the table; that
-    others would stand in a class, too, never breaks it.
+    `suppressible`: rows that violate it may be suppressed; else suppressing rows violates it as well.
+    `partial_population`: of a population only people who share all values with a row of the table must be counted;
+    others in the same class never lead to a violation.
     """
 
     monotone: bool = True
@@ -66,7 +66,7 @@ class ModelTraits:
     partial_population: bool = True
 
 
-# Somebody may have rows in both of two classes, so that nothing follows for the share of a value in their union.
+# A person may have rows in both of two classes, so that nothing follows for the share of a value in their union.
 NOT_OF_SHARES = {"monotone": False, "absorbing": False, "sizes_only": False}
 
 
@@ -100,12 +100,12 @@ class ModelWords:
 class Model(NamedArguments, ABC):
     """A privacy model: a frozen value with its parameters. `a & b` asks for both.
 
-    `row_counts` names the parameters that are numbers of rows: where they and all rows double, nothing changes; None if
-    nothing is known of a table in which every row stands twice. `larger_is_stronger` names the parameters of which a
-    larger value promises more; of all others a smaller one does. `counts_rows` says that it matters how many rows have
-    a value, and not only whether one has; where people are counted instead, `splits_people` says that somebody with
-    several values counts as a part of a person for each. `compares_with_original` says that what is achieved is
-    measured against the whole original: beside a release that suppresses rows, its digits tell counts of the original.
+    `row_counts` names the parameters that are numbers of rows: doubling them and all rows changes nothing; None if
+    the model says nothing about a table with every row twice. `larger_is_stronger` names the parameters whose larger
+    values are stronger; for all others smaller values are. `counts_rows`: the number of rows with a value matters, not
+    only its presence. `splits_people`: where people are counted, a person with several values counts as a fraction for
+    each. `compares_with_original`: the achieved value is measured against the whole original, so that with suppressed
+    rows its digits reveal counts of the original.
     """
 
     __slots__ = ()
@@ -142,7 +142,7 @@ class Model(NamedArguments, ABC):
 
     @property
     def ordered(self) -> tuple[Key, ...]:
-        """The keys whose values must stand in a true order, because it matters which lie between others."""
+        """The keys whose values must be in their true order, because distances depend on it."""
         return ()
 
     @property
@@ -214,12 +214,11 @@ class Model(NamedArguments, ABC):
         return self
 
     def inevitable(self, classes: Classes) -> Counts:
-        """Return how many rows of each class break the promise at least, however the class is split.
+        """Return a lower bound, for each class, of the rows that violate the model however the class is split.
 
-        Splitting leaves some rows in parts that satisfy the model. Where it is monotone, the union of these parts
-        satisfies it as well; so if a class breaks it, at least one row stands in a part that does, and every row where
-        fewer than `smallest` remain. Where it is absorbing no part of such a class satisfies it. A model that knows
-        more of its classes may return more.
+        If the model is monotone, the union of all parts that satisfy it satisfies it too. So in a class that violates
+        it at least one row is in a part that does, and all rows are if fewer than `smallest` would remain. If it is
+        absorbing, no part of such a class satisfies it. A model may return a higher bound.
         """
         broken = self.violations(classes)
         if self.traits.absorbing:
@@ -253,11 +252,11 @@ class Model(NamedArguments, ABC):
         return self
 
     def sampled(self, members: int) -> "Model":
-        """Return the model for a table of so many rows, or people, where it depends on their number."""
+        """Return the model for a table with this number of rows, or people, if it depends on it."""
         return self
 
     def respelled(self, texts: Mapping[str, str]) -> "Model":
-        """Return the model for a column in which values are spelled as `texts` say, where it names any."""
+        """Return the model for a column in which values are written as `texts` say, where it names any."""
         return self
 
     def check(self, whole: Classes) -> None:
@@ -276,7 +275,7 @@ class Model(NamedArguments, ABC):
         return (self,)
 
     def spec(self) -> str:
-        """Return the model as it is written on the command line: `name:key=value,key=value`."""
+        """Return the model in the form of the command line: `name:key=value,key=value`."""
         return spell(self)
 
     @classmethod
@@ -390,7 +389,7 @@ class All(Model):
         return All(tuple(part for model in self.models for part in model.resolved(sensitive).parts()))
 
     def sampled(self, members: int) -> Model:
-        """Return every part for a table of so many rows, or people."""
+        """Return every part for a table with this number of rows, or people."""
         return All(tuple(model.sampled(members) for model in self.models))
 
     def people(self, classes: Classes) -> Counts:

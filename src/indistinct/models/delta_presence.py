@@ -1,4 +1,4 @@
-"""δ-presence: nobody who knows the population can tell well who is in the table."""
+"""δ-presence: an attacker who knows the population cannot be confident about who is in the table."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -38,9 +38,9 @@ class DeltaPresence(Model):
 
     name: ClassVar[str] = "delta-presence"
     words: ClassVar[ModelWords] = ModelWords(
-        "Nobody can tell who is in the table (delta-presence)",
+        "Membership in the table is uncertain (delta-presence)",
         MEMBER,
-        "Where it tells something to be in the table at all, such as a register of a disease.",
+        "For tables where membership itself is sensitive, such as a register of a disease.",
         "Of all people of the population who match {quasi} of a person, {low %} to {high %} are in this table.",
     )
     larger_is_stronger: ClassVar[tuple[str, ...]] = ("low",)
@@ -91,7 +91,7 @@ class DeltaPresence(Model):
         return ((POPULATION,),)
 
     def violations(self, classes: Classes) -> Mask:
-        """Return a mask of the classes of which too small or too large a share is in the table."""
+        """Return a mask of the classes with too small or too large a share of their population in the table."""
         members, population = sample_and_population(self, classes)
         least, most = (exact(bound) for bound in (self.low, self.high))
         few, needed = cross_multiplied(members, population, ratio=least)

@@ -39,7 +39,7 @@ class DistinctLDiversity(SensitiveModel):
     words: ClassVar[ModelWords] = ModelWords(
         "Several values in each group (distinct l-diversity)",
         LEARNED,
-        "A group that has one value only would tell it. This asks for at least l different ones.",
+        "A group with a single sensitive value reveals it. This asks for at least l different ones.",
         "People who look alike have at least {l} different values of {sensitive} among them.",
     )
     larger_is_stronger: ClassVar[tuple[str, ...]] = ("l",)

@@ -10,12 +10,12 @@ from indistinct.models.base import Model
 
 
 def classes_to_drop(model: Model, classes: Classes, *, enough: int | None = None) -> Mask:
-    """Return a mask of the classes to drop so that the rest keeps a promise; all of them if nothing that is left does.
+    """Return a mask of the classes to suppress so that the rest satisfies the model; all of them if no rest does.
 
-    Classes that break a model by themselves go, and those in small groups of a few columns. What judges all classes
-    together then lets the smallest go, one after the other, until it holds; where that leaves groups too small both
-    take turns. A model for which whoever is dropped breaks it as well lets all go as soon as one must. Who only asks
-    whether more than `enough` rows go may be given a mask of so many.
+    Classes that violate a model by themselves are suppressed, and those in small groups of a few columns. Models of all
+    classes together then suppress the smallest class, one after the other, until they are satisfied; if that makes
+    groups too small, both steps alternate. If a model is not `suppressible`, all classes go as soon as one must. With
+    `enough`, the mask may stop after that many rows.
     """
     traits = model.traits
     if traits.class_wise and traits.stable and traits.suppressible:

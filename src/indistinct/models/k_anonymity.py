@@ -40,10 +40,10 @@ class KAnonymity(Model):
 
     name: ClassVar[str] = "k-anonymity"
     words: ClassVar[ModelWords] = ModelWords(
-        "Nobody stands alone (k-anonymity)",
+        "No person is singled out (k-anonymity)",
         FOUND,
-        "Everybody looks like at least k - 1 others in all that somebody may know.",
-        "Whoever knows {quasi} of a person is left with at least {k} {unit}.",
+        "Every person shares all published quasi-identifiers with at least k - 1 others.",
+        "An attacker who knows {quasi} of a person is left with at least {k} {unit}.",
     )
     larger_is_stronger: ClassVar[tuple[str, ...]] = ("k",)
     traits: ClassVar[ModelTraits] = ModelTraits(absorbing=True, sizes_only=True)

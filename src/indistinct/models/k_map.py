@@ -40,7 +40,7 @@ class KMap(Model):
 
     name: ClassVar[str] = "k-map"
     words: ClassVar[ModelWords] = ModelWords(
-        "Nobody stands alone in the population (k-map)",
+        "No person of the population is singled out (k-map)",
         FOUND,
         "For a sample: others cannot know who is in it, so people of the population hide each other.",
         "Whatever a row shows of {quasi}, at least {k} people of the population match it.",
@@ -150,7 +150,7 @@ class KMap(Model):
         return min(self.k, quantile(mean, 1 - self.significance, truncated=truncated) + 1)
 
     def violations(self, classes: Classes) -> Mask:
-        """Return a mask of the classes with too few people in the population, or rows that are too few to tell."""
+        """Return a mask of the classes with too few people in the population, or with too few rows to estimate it."""
         if not self.estimated:
             members, population = sample_and_population(self, classes)
             return np.asarray((members > 0) & (population < self.k))
@@ -189,7 +189,7 @@ class KMap(Model):
         )
 
     def _largest(self, rows: int, sample_size: int) -> int:
-        """Return the largest `k` for which so many rows are enough: the threshold grows with `k`."""
+        """Return the largest `k` for which `rows` are enough: the threshold grows with `k`."""
         low, high = 0, 1
         while high <= (self.population_size or 1) and replace(self, k=high).threshold(sample_size) <= rows:
             low, high = high, 2 * high

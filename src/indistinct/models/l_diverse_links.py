@@ -1,4 +1,4 @@
-"""A model of links: nobody's sensitive value can be told with more than one in l, also where links are broken."""
+"""l-diverse links: no sensitive value can be linked to a person with a probability above 1/l, also in buckets."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from indistinct.parameters import Parameter, SeveralTexts, Whole
 
 # p(t, s) is a sum of floating-point products: above 1 / l by less than this is rounding.
 TOLERANCE = 1e-9
-# Up to so many rows p(t, s) is computed even where its bound suffices.
+# Up to this number of rows p(t, s) is computed even where its bound suffices.
 EXACT_ROWS = 2_000_000
 
 
@@ -46,8 +46,8 @@ class LDiverseLinks(Model):
     words: ClassVar[ModelWords] = ModelWords(
         "No likely link to a value (l-diverse links)",
         LEARNED,
-        "Nobody is linked to a sensitive value with more than one in l; also where links are broken in buckets.",
-        "Nobody who knows {quasi} of a person can link any value of {sensitive} to them with more than {1/l}.",
+        "No person is linked to a sensitive value with a probability above 1/l; also for releases in buckets.",
+        "An attacker who knows {quasi} of a person links any value of {sensitive} to them with at most {1/l}.",
     )
     larger_is_stronger: ClassVar[tuple[str, ...]] = ("l",)
     of_links: ClassVar[bool] = True
@@ -82,7 +82,7 @@ class LDiverseLinks(Model):
     @property
     def caution(self) -> str | None:
         """One value for certain is no protection."""
-        return "l = 1 promises nothing: a release may tell sensitive values for certain" if self.l == 1 else None
+        return "l = 1 guarantees nothing: a release may reveal sensitive values for certain" if self.l == 1 else None
 
     def resolved(self, sensitive: Sequence[str]) -> Model:
         """Return a model for each sensitive column on its own."""
@@ -91,7 +91,7 @@ class LDiverseLinks(Model):
         if not each:
             raise SchemaError(
                 f"{self.spec()} speaks of sensitive columns, but the schema names none",
-                hint="give the columns that must not be learnt the role sensitive",
+                hint="give the columns that must not be learned the role sensitive",
             )
         return reduce(lambda one, other: one & other, each)
 
@@ -158,7 +158,7 @@ def _probabilities(links: Links, name: str, bound: Bound) -> tuple[Codes, Codes]
     weights = np.zeros(0) if links.weights is None else links.weights
     columns = [np.zeros(len(weights), dtype=np.int64) if t is None or not len(t) else t for _, t in parts]
     tuples = np.stack(columns, axis=1)
-    if links.public:  # a tuple may stand in several buckets
+    if links.public:  # a tuple may be in several buckets
         grouping = group_rows(columns, [int(column.max(initial=0)) + 1 for column in columns])
         tuples, weights = tuples[grouping.first], np.bincount(grouping.group_ids(), weights=weights)
     entries = [_entries(links, index, known) for index, (known, _) in enumerate(parts)]

@@ -26,7 +26,7 @@ LOOK, MADE = 4, 1 << 20
 class Bound:
     """The largest share of a sensitive value among entries that agree, as a ratio of whole numbers.
 
-    Whatever is known of whoever: p(t, s) is a mean of such shares, so it is never above the largest.
+    p(t, s) of any person is a mean of such shares, so it is never above the largest.
     """
 
     count: int

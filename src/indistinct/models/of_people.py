@@ -1,6 +1,6 @@
-"""Models that count people instead of rows, for tables in which somebody may have several rows.
+"""Models that count people instead of rows, for tables in which a person may have several rows.
 
-People do not add up: somebody with rows in two classes is one person in their union. So most models are not monotone
+People do not add up: a person with rows in two classes is one person in their union. So most models are not monotone
 over people, even those that are over rows: people {1: s, 2: x} and {2: x, 3: s} have a share of s of one half each, and
 of two thirds together.
 """
@@ -40,12 +40,12 @@ class OfPeople(Model):
 
     @property
     def row_counts(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Nothing is a number of rows: every row may stand twice."""
+        """No parameter is a number of rows: repeating every row changes nothing."""
         return ()
 
     @property
     def larger_is_stronger(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The parameters of which a larger value promises more."""
+        """The parameters whose larger values are stronger."""
         return self.model.larger_is_stronger
 
     @property
@@ -135,15 +135,15 @@ class OfPeople(Model):
         )
 
     def sampled(self, members: int) -> Model:
-        """Return the model for a table of so many people."""
+        """Return the model for a table with this number of people."""
         return self.around(self.model.sampled(members))
 
     def respelled(self, texts: Mapping[str, str]) -> Model:
-        """Return the model for a column in which values are spelled otherwise."""
+        """Return the model for a column whose values are written differently."""
         return self.around(self.model.respelled(texts))
 
     def spec(self) -> str:
-        """Return the model as it is written: whom it counts follows from the roles of the columns."""
+        """Return the model in the form of the command line; that people are counted follows from the schema."""
         return self.model.spec()
 
     def counted(self, classes: Classes) -> Classes:
@@ -160,7 +160,7 @@ class OfPeople(Model):
 
 
 def in_people(model: Model, person: Sequence[str]) -> Model:
-    """Return a model as it judges a table: in people where columns tell them apart, in rows else."""
+    """Return a model that counts people if the schema has a person ID, else rows."""
     if not person:
         return model
     parts = tuple(part if isinstance(part, OfPeople) else OfPeople(part) for part in model.parts())
@@ -168,9 +168,9 @@ def in_people(model: Model, person: Sequence[str]) -> Model:
 
 
 def people_as_rows(frequencies: FrequencySet, model: Model) -> tuple[FrequencySet, Model]:
-    """Return cells whose rows are people, for a search that does not part them, and the model that judges these cells.
+    """Return cells that count people instead of rows, and the model for them.
 
-    Where nobody stands in two cells people add up, so that the search need not know who they are.
+    If no person has rows in two cells, people add up like rows, and the search need not know who they are.
     """
     parts, classes = model.parts(), frequencies.classes
     people = [part for part in parts if isinstance(part, OfPeople)]
@@ -193,7 +193,7 @@ def people_as_rows(frequencies: FrequencySet, model: Model) -> tuple[FrequencySe
 
 @dataclass(frozen=True, slots=True)
 class _InParts(OfPeople):
-    """A model of people whose parts are counted already, in units, because nobody stands in two cells."""
+    """A model of people who were counted before, in units, because no person has rows in two cells."""
 
     unit: int
 
@@ -236,9 +236,9 @@ def _in_parts(histograms: Mapping[Key, Histogram], key: Key, unit: int) -> Histo
 
 
 def _units(pairs: Histogram) -> int:
-    """Return the number of parts of a person: so many that everybody's share of a value is whole, if that is possible.
+    """Return the number of units of a person that makes every person's share of a value whole.
 
-    Where it would take too many, shares are rounded.
+    If there would be too many units, shares are rounded.
     """
     values = np.bincount(_of(pairs)[0])
     different = {*_distinct(_values_of_each(pairs)), *_distinct(values)} - {0}

@@ -8,7 +8,7 @@ from indistinct.models.base import Model
 
 
 def sample_and_population(model: Model, classes: Classes) -> tuple[Counts, Counts]:
-    """Return how many people of the table, and of the population, stand in each class.
+    """Return the number of people of the table, and of the population, in each class.
 
     Raises `InputError` where the population has fewer: then it does not contain the people of the table.
     """

@@ -88,7 +88,7 @@ class PopulationUniqueness(ReleaseModel):
     def _estimate(self, classes: Classes) -> float:
         if not uniques(classes):
             return 0.0
-        # Somebody in several classes would be several people: the sample is then larger than the number of people.
+        # A person in several classes counts several times, so the sample can be larger than the number of people.
         population = max(self.population_size, int(classes.members.sum()))
         estimate = estimate_by(classes.members, population, estimator=self.estimator)
         most = uniques(classes) / everybody(classes)

@@ -86,9 +86,9 @@ class RecursiveLDiversity(SensitiveModel):
         return self._all_or_enough(classes, gone)
 
     def achieved(self, classes: Classes) -> Mapping[str, float]:
-        """Return the largest ratio of head to tail as `c`, beside the `l` it is for; nothing without rows.
+        """Return the largest ratio of head to tail as `c`, with its `l`; nothing without rows.
 
-        The release satisfies every greater `c`; infinity says that some class has fewer than `l` values.
+        The release satisfies every greater `c`; infinity means that some class has fewer than `l` values.
         """
         if not classes.rows:
             return {}

@@ -48,7 +48,7 @@ def parse_model(text: str) -> Model:
 
 
 def parse_model_or_none(text: str) -> Model | None:
-    """Return the model that a verdict names; None for a rule of verification and for what nobody here knows.
+    """Return the model that a verdict names; None for a rule of verification or an unknown name.
 
     >>> parse_model_or_none("k-anonymity:k=5"), parse_model_or_none("links-broken")
     (KAnonymity(k=5), None)

@@ -35,12 +35,12 @@ class ReleaseModel(Model):
         """Return what the classes together achieve."""
 
     def violations(self, classes: Classes) -> Mask:
-        """Return a mask of all classes if they break the promise together, of none if they keep it."""
+        """Return a mask of all classes if together they violate the model, of none if they satisfy it."""
         return np.full(len(classes), bool(classes.rows) and not self.holds(classes))
 
     @property
     def people_traits(self) -> ModelTraits:
-        """Somebody with rows in several classes is dropped with the first of them: suppressing is not additive."""
+        """A person with rows in several classes is suppressed with the first of them: suppression is not additive."""
         return replace(self.traits, absorbing=False)
 
     def inevitable(self, classes: Classes) -> Counts:
@@ -49,5 +49,5 @@ class ReleaseModel(Model):
 
 
 def everybody(classes: Classes) -> int:
-    """Return how many people stand in any class, or how many rows there are."""
+    """Return the number of people in all classes together, or of rows."""
     return classes.members_of(np.ones(len(classes), dtype=bool))

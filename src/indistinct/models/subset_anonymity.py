@@ -40,10 +40,10 @@ class SubsetAnonymity(Model):
 
     name: ClassVar[str] = "subset-anonymity"
     words: ClassVar[ModelWords] = ModelWords(
-        "Nobody stands alone on a few columns (subset anonymity)",
+        "No person is singled out by a few columns (subset anonymity)",
         FOUND,
-        "Whoever knows a few of the columns finds at least k rows; weaker than k-anonymity on all of them.",
-        "Whoever knows {subset} of a person is left with at least {k} {unit}.",
+        "An attacker who knows a few of the columns finds at least k rows; weaker than k-anonymity on all of them.",
+        "An attacker who knows {subset} of a person is left with at least {k} {unit}.",
     )
     larger_is_stronger: ClassVar[tuple[str, ...]] = ("k", "size")
     # A group is small by what is in it alone. Generalizing all values of a column unites groups, and dropping a class
@@ -83,8 +83,8 @@ class SubsetAnonymity(Model):
         """What is not promised."""
         known = f"{self.size} quasi-identifiers" if self.size else "the named sets of quasi-identifiers"
         return (
-            f"subset-anonymity promises nothing against whoever knows more than {known}: all quasi-identifiers "
-            "together may single a row out"
+            f"subset-anonymity guarantees nothing against an attacker who knows more than {known}: all "
+            "quasi-identifiers together may single a row out"
         )
 
     @property

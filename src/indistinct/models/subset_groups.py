@@ -17,13 +17,13 @@ from indistinct.frequencies.value import PERSON, Classes
 from indistinct.machine.arrays import Codes, Counts, Mask, blocks, is_large, spread
 from indistinct.models import _subset_kernels as kernels
 
-# Groups are counted in one array while it has at most so many entries, or so many times as many as there are classes;
-# else their words are hashed first.
-PLAIN, PER_CLASS = 1 << 16, 4
+# Groups are counted in one array if it has at most MAX_ARRAY entries, or MAX_ARRAY_PER_CLASS for each class; else group
+# numbers are hashed first.
+MAX_ARRAY, MAX_ARRAY_PER_CLASS = 1 << 16, 4
 # Numbers of groups stay below this, so that products fit 64 bits.
-MOST = 1 << 62
-# Sets of a block: threads take blocks, and the search may stop after each.
-BLOCK = 64
+MAX_GROUP_NUMBER = 1 << 62
+# Column sets that a thread takes at a time; the search may stop after each block.
+SETS_PER_BLOCK = 64
 
 Columns = tuple[int, ...]
 Result = TypeVar("Result")
@@ -53,7 +53,7 @@ class SubsetGroups:
         return min((least for least in found if least), default=0)
 
     def below(self, k: int) -> Mask:
-        """Return a mask of the classes that stand in a group with fewer than k rows, or people."""
+        """Return a mask of the classes in a group with fewer than k rows, or people."""
         alive, marked = self._present(), np.zeros(len(self.classes), dtype=bool)
 
         def mark(groups: SetGroups) -> None:
@@ -65,7 +65,7 @@ class SubsetGroups:
         return self._as_given(marked)
 
     def small_by_set(self, k: int) -> list[tuple[Columns, Codes]]:
-        """Return, for each set of columns, the classes that stand in a group with fewer than k rows, or people."""
+        """Return, for each set of columns, the classes in a group with fewer than k rows, or people."""
         alive = self._present()
 
         def find(groups: SetGroups) -> Codes:
@@ -113,7 +113,7 @@ class SubsetGroups:
                 return 0
             place = (groups.prefix, groups.codes, groups.radix)
             members = int(kernels.drop_small_groups(*place, table, k, self._members, stay, alive))
-            # This is too many where somebody stands in several classes, or two threads drop the same one.
+            # An overestimate if a person has rows in several classes, or if two threads drop the same class.
             lost[0] += members
             if lost[0] > most and members:
                 lost[0] = self.classes.members_of(self._as_given(present & ~alive))
@@ -136,7 +136,7 @@ class SubsetGroups:
     def _spread(self, work: Callable[[SetGroups], Result]) -> list[Result]:
         """Return what some work returns for each set; threads take runs of neighbouring sets."""
         ordered = sorted(self.sets)
-        runs = [ordered[start : start + BLOCK] for start in range(0, len(ordered), BLOCK)]
+        runs = [ordered[start : start + SETS_PER_BLOCK] for start in range(0, len(ordered), SETS_PER_BLOCK)]
         if len(runs) < 2 and is_large(len(self.classes) * len(ordered)):
             runs = [ordered[part] for part in blocks(len(ordered), least=2)]
         rows = len(self.classes) * len(ordered)
@@ -162,7 +162,7 @@ class SubsetGroups:
         prefix, size = np.zeros(len(self.classes), dtype=np.int64), 1
         for column in columns:
             codes, radix = self._columns[column]
-            if size * radix >= MOST or size * radix > self._room:
+            if size * radix >= MAX_GROUP_NUMBER or size * radix > self._room:
                 prefix, size = self._hashed(prefix, codes, radix)
             else:
                 longer = np.empty_like(prefix)
@@ -203,7 +203,7 @@ class SubsetGroups:
 
     @cached_property
     def _room(self) -> int:
-        return max(PLAIN, PER_CLASS * len(self.classes))
+        return max(MAX_ARRAY, MAX_ARRAY_PER_CLASS * len(self.classes))
 
     @cached_property
     def _members(self) -> Codes:
@@ -212,7 +212,7 @@ class SubsetGroups:
 
     @cached_property
     def _order(self) -> Codes | slice:
-        """The classes by their first person; as they are where rows are counted."""
+        """The classes ordered by their first person; in their own order where rows are counted."""
         persons = self.classes.histograms.get((PERSON,))
         if persons is None or not len(persons.codes):
             return slice(None)

@@ -56,7 +56,7 @@ class UniquenessEstimates:
 def estimate_uniques(sizes: Counts, population_size: int) -> UniquenessEstimates:
     """Return the estimated share of population uniques, from the class sizes of a sample of a population.
 
-    Nobody is unique in the population who is not unique in the sample: without sample uniques every estimate is 0.
+    Population uniques are sample uniques, so without sample uniques every estimate is 0.
 
     >>> found = estimate_uniques(np.array([1, 1, 1, 2, 2, 3, 4, 6]), 200)
     >>> found.used, round(found.dankar, 3)
@@ -243,7 +243,7 @@ def _inner(value: float, ends: tuple[float, float]) -> bool:
 
 
 def _peak(function: Callable[[float], float], low: float, high: float) -> tuple[float, float]:
-    """Return where a function is largest, and its value: the best of a grid, then golden section beside it."""
+    """Return where a function is largest, and its value: the best of a grid, refined by golden section."""
     grid = np.linspace(low, high, _GRID)
     best = int(np.argmax([function(float(point)) for point in grid]))
     low, high = float(grid[max(best - 1, 0)]), float(grid[min(best + 1, _GRID - 1)])

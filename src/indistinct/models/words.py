@@ -27,21 +27,21 @@ def words_of(kind: type[Model]) -> ModelWords:
 
 
 def promise_for_one(model: Model, schema: Schema) -> str:
-    """Return what a model promises to one person, in a sentence with its figures.
+    """Return the guarantee of a model for one person, in a sentence with its figures.
 
     >>> from indistinct.models import KAnonymity
     >>> promise_for_one(KAnonymity(11), Schema(quasi=["age", "sex", "zip"], person=["id"]))
-    'Whoever knows age, sex and zip of a person is left with at least 11 people.'
+    'An attacker who knows age, sex and zip of a person is left with at least 11 people.'
     """
-    told = {
+    fields = {
         "quasi": list_names(schema.quasi) or "everything that others may know",
         "unit": "people" if schema.person else "rows",
         **_figures(model),
     }
     if isinstance(model, SubsetAnonymity):
         named = ", or ".join(map(list_names, model.sets))
-        told["subset"] = named or f"any {told['size']} of {told['quasi']}"
-    return re.sub(r"\{([^{}]+)\}", lambda found: told.get(found[1], found[0]), words_of(type(model)).guarantee)
+        fields["subset"] = named or f"any {fields['size']} of {fields['quasi']}"
+    return re.sub(r"\{([^{}]+)\}", lambda match: fields.get(match[1], match[0]), words_of(type(model)).guarantee)
 
 
 def _figures(model: Model) -> dict[str, str]:

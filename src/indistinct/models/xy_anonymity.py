@@ -37,7 +37,7 @@ class XYAnonymity(Model):
         "Several of something in each group (X,Y-anonymity)",
         FOUND,
         "Each group shows at least k different values of chosen columns, such as people or households.",
-        "Whoever knows {quasi} of a person is left with at least {k} different values of {y}.",
+        "An attacker who knows {quasi} of a person is left with at least {k} different values of {y}.",
     )
     larger_is_stronger: ClassVar[tuple[str, ...]] = ("k",)
     counts_rows: ClassVar[bool] = False

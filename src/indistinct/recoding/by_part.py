@@ -192,7 +192,7 @@ class PartsElsewhere:
         found = store.read(part)
         if found.digest() != self.digests[part]:
             raise InputError(
-                "the recoding has changed while it was applied", hint="run it again when nobody writes to its files"
+                "the recoding has changed while it was applied", hint="run it again when no program writes to its files"
             )
         return found
 

@@ -37,7 +37,7 @@ MAX_WHOLE = 10**38
 
 @dataclass(frozen=True, slots=True)
 class LabelEntry:
-    """What one published label stands for.
+    """The meaning of one published label.
 
     `kind` is a value, a range, a set, a group of a hierarchy, everything, or missing. `low` and `high` are the ends of
     a range, None where it is open; the lower one is inside, and the upper one if `high_inside`. `values` are the
@@ -85,7 +85,7 @@ HEADINGS = ("column", "label", "kind", "low", "high", "high_inside", "values", "
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Codebook(Result):
-    """What every published label of some columns stands for, in the order of the columns.
+    """The meaning of every published label, column by column.
 
     >>> book = codebook_of(pa.table({"age": ["[18-21]", "[22-30]", "[18-21]"]}))
     >>> [(entry.label, entry.low, entry.high) for entry in book.of("age")]
@@ -96,7 +96,7 @@ class Codebook(Result):
     kinds: Mapping[str, Kind] = field(default_factory=dict)
 
     def document(self) -> Document:
-        """Return each label of each column with what it stands for."""
+        """Return each label of each column with its meaning."""
         title = f"Codebook of {plural(len(self), 'label')} of {plural(len(self.columns), 'column')}"
         rows = [
             (each.column, each.label or "missing", each.kind, *_ends_in_words(each), _members_in_words(each))

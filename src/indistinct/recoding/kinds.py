@@ -138,7 +138,7 @@ class Recoding(ABC):
     `reading` is how the table was read, so that another one can be read alike.
     `transformations` are those of columns that are not recoded, None where there are none.
     `ranges` says that ranges are published as columns of their ends; None where they are labels.
-    `nonce` makes the digest in a certificate a commitment: without it nobody can test guesses about the table.
+    `nonce` makes the digest in a certificate a commitment: without it guesses about the table cannot be tested.
     Two recodings are equal when they publish the same, whatever their nonces.
     """
 
@@ -171,7 +171,7 @@ class Recoding(ABC):
 
     @property
     def not_covered(self) -> str:
-        """Return why known values beside each other may have no class, in words."""
+        """Return in words why a combination of known values may have no class."""
         return "lie outside the published ranges"
 
     @property

@@ -8,7 +8,7 @@ from typing import Any
 from indistinct.errors import ParameterError
 from indistinct.schema import did_you_mean
 
-HINT = 'levels are counted from 0, the column as it is: {"zipcode": (1, 3)}, or zipcode=1..3'
+HINT = 'levels are counted from 0, the original value: {"zipcode": (1, 3)}, or zipcode=1..3'
 Bounds = tuple[int, int | None]
 
 

@@ -61,7 +61,7 @@ class Transformation:
         if self.level is not None and (isinstance(self.level, bool) or not isinstance(self.level, int)):
             raise ParameterError("`level` must be a whole number", hint="0 is raw, 1 the first coarser level")
         if self.level is not None and self.level < 1:
-            raise ParameterError(f"`level` must be 1 or more; got {self.level}", hint="level 0 is the column as it is")
+            raise ParameterError(f"`level` must be 1 or more; got {self.level}", hint="level 0 is unmodified")
         if len(self.ways) != 1:
             told = " and ".join(f"`{way}`" for way in self.ways) or "nothing"
             raise ParameterError(

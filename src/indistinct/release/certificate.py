@@ -361,12 +361,12 @@ def text_for_others(certificate: Certificate, *, smallest: int = SMALLEST) -> st
 
 @with_checked_arguments
 def for_others(certificate: Certificate, *, smallest: int = SMALLEST) -> dict[str, Any]:
-    """Return a certificate as JSON values without small counts; `hidden` names what is null for that reason.
+    """Return a certificate as JSON values without small counts; `hidden` lists the values that are null therefore.
 
-    All counts of rows are hidden as soon as one of them is small, or two differ by so little, or by so little from what
-    a reader counts; and so are all counts of people, and of classes. A count of 0 stays. What a model achieves over
-    people goes with them, and what it achieves beside the original as soon as a row was suppressed: with the shares of
-    the file such a ratio tells, value by value, how many of the suppressed rows had it.
+    All counts of rows are hidden if one of them is below `smallest`, or if a difference between two of them, or from a
+    count that readers can make, is. The same applies to counts of people, and of classes. A count of 0 is shown.
+    Achieved values over people are hidden with the counts of people. Achieved values compared with the original are
+    hidden if a row was suppressed: with the shares in the file they reveal how many suppressed rows had each value.
     """
     document = certificate.to_json()
     hidden: list[str] = []

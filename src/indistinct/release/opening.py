@@ -272,7 +272,7 @@ def read_release(
         if address_of(second) is None and not second.exists():
             raise InputError(
                 f"there is no file {second}, the second table of an anatomy release",
-                hint="keep both tables beside each other, under the names that they were written with",
+                hint="keep both tables in one folder, under the names that they were written with",
             )
         apart = _open(second, how, columns_in(second, how), where=options)
     return BucketTable(

@@ -72,7 +72,7 @@ def _check_buckets(schema: Schema, model: Model, algorithm: Algorithm) -> None:
     """Raise for columns that a release in buckets cannot have, and for a model that looks at what it does not show."""
     if schema.person:
         raise SchemaError(
-            f"{algorithm.name} breaks links between rows and cannot count people",
+            f"{algorithm.name} publishes buckets and cannot count people",
             hint="give the column the role identifier and keep one row a person, or use an algorithm with classes",
         )
     for name in (BUCKET, COUNT):

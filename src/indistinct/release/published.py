@@ -53,16 +53,14 @@ NO_SCHEMA = "the roles of the columns are not known"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Published:
-    """A release beside all that is known of it. It counts lazily and never judges.
+    """A release with all that is known about it. It counts lazily and never judges.
 
-    `schema` gives the roles in the original. `raw` is the original as it was; `original` is transformed as the release
-    was. `certificate` is the one beside the file, or the release's own, as JSON; one that speaks of another file is a
-    `foreign_certificate`, of which nothing is taken, and `form_by_certificate` says that nobody else tells that the
-    file is in buckets. `hierarchies` are those that labels
-    and sensitive values come from. `model` and `algorithm` are what somebody says of how the release was made, and
-    `release` is there where it was made here, and `sums` are the metrics of one that was made part by part.
-    `suppression` is what might be dropped, and
-    `population` is everybody from whom the original was drawn.
+    `schema` has the roles in the original. `raw` is the original before masking; `original` is masked like the release.
+    `certificate` is that of the file, or the release's own, as JSON; one of another file is a `foreign_certificate` and
+    is not used. `form_by_certificate`: only the certificate shows that the file is in buckets. `hierarchies` are those
+    of the labels and of sensitive values. `model` and `algorithm` are as the caller stated them. `release` is the
+    release if it was made in this process, and `sums` are the metrics of one that was made part by part. `suppression`
+    is the suppression limit, and `population` the table from which the original was drawn.
     """
 
     tables: OpenedTables
@@ -173,7 +171,7 @@ class Published:
 
     @property
     def made_by(self) -> Algorithm | None:
-        """How the release was made: as somebody says, or as its certificate does."""
+        """The algorithm that made the release: as the caller states, or else as the certificate does."""
         return self.algorithm or self.certified_algorithm
 
     @property

@@ -83,7 +83,7 @@ class Report:
         return Path(path)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the edition, the sections and every document that figures stand in, as plain JSON values."""
+        """Return the edition, the sections and every document with figures, as plain JSON values."""
         return {
             "edition": self.edition,
             "holds": self.holds,

@@ -56,7 +56,7 @@ def blocks(rows: int, *, seed: int) -> Iterator[tuple[slice, np.random.Generator
 
 
 def check_size(rows: int, *, seed: int) -> None:
-    """Raise unless a table of so many rows can be drawn from this seed."""
+    """Raise unless a table with this number of rows can be drawn from this seed."""
     for name, value in (("rows", rows), ("seed", seed)):
         if value < 0:
             raise ParameterError(f"`{name}` must be at least 0; got {value}")

@@ -96,7 +96,7 @@ def generate_clinic(people: int, *, seed: int) -> dict[str, pa.Table]:
     generator = np.random.default_rng((seed, 39))
     birth = generator.integers(_FIRST - 85 * 365, _FIRST, size=people)
     admission = generator.integers(_FIRST, _LAST - 30, size=people)
-    # The chance of a death is invented; whoever dies does so after the first admission.
+    # The chance of a death is invented; a death is after the first admission.
     dies = generator.random(people) < 0.06
     death = np.where(dies, generator.integers(admission, _LAST + 1), _LAST + 1)
     last = np.minimum(death, _LAST)

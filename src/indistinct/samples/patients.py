@@ -24,7 +24,7 @@ _AGES = np.arange(0, 96)
 _AGE_ANCHORS = (0, 5, 20, 40, 65, 80, 95)
 _AGE_WEIGHTS = (1.6, 0.7, 0.9, 1.1, 1.9, 1.3, 0.15)
 
-# five invented regions; the first two digits of their zip codes, of which one has a leading zero
+# five invented regions by the first two digits of their zip codes; one has a leading zero
 _REGIONS = ("02", "17", "38", "60", "94")
 _ZIPCODES = tuple(f"{region}{100 + 7 * place:03d}" for region in _REGIONS for place in range(40))
 

@@ -1,4 +1,4 @@
-"""An invented household survey: twenty keys that tell people apart a few at a time, weights, and households."""
+"""An invented household survey: twenty keys of which a few together single people out, weights, and households."""
 
 from typing import Any
 
@@ -23,8 +23,8 @@ SURVEY_QUASI = (
 def generate_survey(rows: int, *, seed: int) -> pa.Table:
     """Return people of invented households, with a weight for each household.
 
-    Districts are codes of three digits, of which the first ones are coarser; so are the four of occupations. Of most
-    columns the first values are common and the last ones rare.
+    Codes of districts (three digits) and occupations (four) are coarser with fewer digits. In most columns the first
+    values are common and the last ones rare.
 
         >>> len(SURVEY_QUASI), generate_survey(3, seed=1).column_names[:3]
         (20, ['person', 'household', 'weight'])
@@ -72,7 +72,7 @@ def _district(dice: np.random.Generator, homes: int) -> Numbers:
 
 
 def _skewed(dice: np.random.Generator, values: int, rows: int) -> Numbers:
-    """Return codes of which the first are common and the last rare."""
+    """Return random codes; the first codes are common and the last rare."""
     shares = 1 / np.arange(1, values + 1)
     return dice.choice(values, rows, p=shares / shares.sum())
 

@@ -96,7 +96,7 @@ def _standard_input() -> Path:
     stream = getattr(sys.stdin, "buffer", None)
     if stream is None or sys.stdin.isatty():
         raise InputError(
-            "nothing comes from standard input, which `-` stands for",
+            "standard input (`-`) is empty",
             hint="pipe a file into the command: cat table.csv | indistinct …",
         )
     first = stream.read(BLOCK)

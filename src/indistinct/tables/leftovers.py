@@ -157,7 +157,7 @@ def check_total(path: Path, dialect: Dialect, last: Sequence[str], *, rows: int)
     raise InputError(
         f"the last line, line {line}, looks like a total and not like a row: it would be counted as a person and "
         "published",
-        hint="remove the line; if it is somebody's, let it stand above another line",
+        hint="remove the line; if it is a person's, move it above another line",
         line=line,
     )
 

@@ -166,7 +166,7 @@ def check_marks(decimal: str | None, thousands: str | None, delimiter: str | Non
     # A field in quotes may hold the delimiter, but a decimal mark in every number is no accident.
     if delimiter is not None and delimiter == decimal:
         raise ParameterError(
-            "`decimal` and `delimiter` are the same mark, so fields and numbers cannot be told apart",
+            "`decimal` and `delimiter` are the same mark, so fields and numbers cannot be separated",
             hint='for a file with 1,5 declare decimal="," and another delimiter, such as ";"',
         )
 

@@ -170,5 +170,5 @@ def _check_stamps(stamps: Sequence[Stamp]) -> None:
         if Stamp.of(stamp.path) != stamp:
             raise InputError(
                 f"{stamp.path} has changed while it was read, so nothing is published",
-                hint="run it again on a copy, or when nobody writes to the file",
+                hint="run it again on a copy, or when no program writes to the file",
             ) from None

@@ -298,7 +298,7 @@ def _check_total(path: Path, body: Sequence[Sequence[Any]]) -> None:
     if len(body) >= 2 and is_total(["" if cell is None else spell_cell(cell) for cell in body[-1]]):
         raise InputError(
             f"the last row of the sheet of {path} looks like a total: it would be counted as a person and published",
-            hint="remove the row; if it is somebody's, let it stand above another row",
+            hint="remove the row; if it is a person's, move it above another row",
         )
 
 

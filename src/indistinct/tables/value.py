@@ -180,7 +180,7 @@ class Table(SourceDetails):
     """Columns of equal length with distinct names: the source of the engine that works in memory.
 
     Metadata is stripped, because it may describe rows (a pandas index is kept there), and there is never an
-    index column: whatever an engine sees, somebody chose to be a column. `reading` is how it was read.
+    index column: engines see only columns that were chosen. `reading` is how the table was read.
 
         >>> Table(pa.table({"age": [31, 42]})).columns
         ('age',)

@@ -1,4 +1,4 @@
-"""The testing kit for whoever writes an algorithm, a model or a metric: what every one of them must pass.
+"""Checks that every algorithm, model and metric must pass, also those of other packages.
 
     >>> from indistinct.testing import check_algorithm
     >>> check_algorithm("mondrian", models=["k-anonymity:k=2"])

@@ -129,7 +129,7 @@ def read_multisets(table: Rows, *, sensitive: Sequence[str]) -> Shown:
 
 
 def _members(text: str) -> list[str]:
-    """Return the values of a multiset as it is published, each as often as it occurs; quotes guard odd values."""
+    """Return the values of a published multiset, each as often as it occurs; quotes guard odd values."""
     parts, quoted = [""], False
     for letter in text:
         quoted ^= letter == '"'

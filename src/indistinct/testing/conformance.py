@@ -1,6 +1,6 @@
-"""Run everything that an algorithm, a model or a metric must pass, and tell all failures at once.
+"""Run all checks of an algorithm, a model or a metric, and report all failures at once.
 
-Whoever writes one of their own calls the function of its kind from a test.
+To check one of your own, call the function of its kind from a test.
 """
 
 from collections.abc import Callable, Iterable, Mapping

@@ -278,7 +278,7 @@ def zayatz(sizes: Sequence[int], population: int) -> float:
 
 
 def breaks_population(model: Model, members: int, population: int) -> bool:
-    """Return whether a class of so many, of whom the population has so many, breaks a model."""
+    """Return whether a class with `members` members, and `population` people of the population, violates a model."""
     match model:
         case KMap(k=k):
             return members > 0 and population < k

@@ -182,7 +182,7 @@ def _places_of(ends: list[tuple[float | None, float | None, bool]]) -> list[floa
 
 def _not_told(name: str) -> InputError:
     return InputError(
-        f"the file alone does not tell which values the labels of column {name!r} stand for",
+        f"the file alone does not show which values the labels of column {name!r} cover",
         hint="give the original (--original), the recoding (--recoding), or the hierarchies that list them",
         column=name,
     )

@@ -172,7 +172,7 @@ def test_levels_that_make_no_sense_are_refused(people, levels, words):
 
 
 def test_buckets_have_no_levels(people):
-    with pytest.raises(ParameterError, match="anatomy publishes values as they are"):
+    with pytest.raises(ParameterError, match="anatomy publishes unmodified values"):
         ind.anonymize(people, SCHEMA, algorithm="anatomy:l=2", levels={"zip": (1, 2)}, hierarchies=HIERARCHIES)
 
 

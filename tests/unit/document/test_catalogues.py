@@ -54,7 +54,7 @@ def test_every_kind_of_placeholder_is_known(language):
             "Nicht angegeben: Zweck (wofür die Veröffentlichung bestimmt ist).",
         ),
         (
-            "Whoever knows age, sex and zip of a person is left with at least 11 people.",
+            "An attacker who knows age, sex and zip of a person is left with at least 11 people.",
             "Wer age, sex und zip einer Person kennt, hat mindestens 11 Personen zur Auswahl.",
         ),
         (

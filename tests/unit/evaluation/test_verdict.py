@@ -74,7 +74,7 @@ def test_sensitive_values_of_ones_own(alone, public):
     assert verdict_of(told, Public()).tone != "good"
 
 
-NOTES = PatternShare("free-text", "free text, which may tell names", Role.IDENTIFIER, 0.8, 400, threshold=0.5)
+NOTES = PatternShare("free-text", "free text, which may contain names", Role.IDENTIFIER, 0.8, 400, threshold=0.5)
 
 
 def test_free_text_fails_for_everybody_and_warns_others_by_name():
@@ -85,7 +85,7 @@ def test_free_text_fails_for_everybody_and_warns_others_by_name():
         other = verdict_of(told, profile)
         assert states(other, "identifying-values") == ["warning"]
         assert other.tone == "warning"
-        assert "warning: column 'note' holds free text, which may tell names" in other.sentences[0]
+        assert "warning: column 'note' holds free text, which may contain names" in other.sentences[0]
         assert other.open[0].remedies == ("drop",)
     # A certificate says nothing of values: that is not passed.
     unread = verdict_of(figures(identifying=None), Public())

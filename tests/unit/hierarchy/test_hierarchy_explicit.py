@@ -118,7 +118,7 @@ class TestBinding:
 
 class TestValidation:
     def test_a_leaf_with_two_paths(self) -> None:
-        with pytest.raises(HierarchyError, match="1 raw value") as caught:
+        with pytest.raises(HierarchyError, match="1 value of the hierarchy has several rows") as caught:
             Hierarchy.from_rows([["a", "A", "*"], ["a", "B", "*"]])
         assert caught.value.values == ("a",)
 

@@ -63,8 +63,8 @@ def test_every_suggestion_has_a_reason_and_a_figure(found):
     told = {column.name: (column.reason, column.figure) for column in found.columns}
     assert told["f2"] == ("nearly every value is unique: addresses of mail", "100 % of 400 distinct values")
     assert told["f3"] == ("others often know it: postal codes, as of the United Kingdom", "100 % of 3 distinct values")
-    assert told["f4"][0] == "must not be learnt about a person: codes of diagnoses (ICD-10)"
-    assert told["f5"] == ("in doubt: others may know it", "0 % of the rows have a value of their own")
+    assert told["f4"][0] == "must not be learned about a person: codes of diagnoses (ICD-10)"
+    assert told["f5"] == ("in doubt: others may know it", "0 % of the rows are unique")
     assert told["f1"][0].startswith("it may point at a person: names of people")
     assert all(reason and re.search(r"\d", figure) for reason, figure in told.values())
 

@@ -126,8 +126,8 @@ def test_many_labels_are_counted_as_few_are(monkeypatch, size):
     sets = ind.SubsetAnonymity(k=2, size=size).column_sets(NAMES)
     plain = SubsetGroups(classes, sets)
     expected = plain.smallest(), plain.below(3).tolist(), plain.outside(3).tolist()
-    monkeypatch.setattr("indistinct.models.subset_groups.PLAIN", 1)
-    monkeypatch.setattr("indistinct.models.subset_groups.PER_CLASS", 0)
+    monkeypatch.setattr("indistinct.models.subset_groups.MAX_ARRAY", 1)
+    monkeypatch.setattr("indistinct.models.subset_groups.MAX_ARRAY_PER_CLASS", 0)
     hashed = SubsetGroups(classes, sets)
     assert (hashed.smallest(), hashed.below(3).tolist(), hashed.outside(3).tolist()) == expected
 
@@ -195,7 +195,7 @@ def test_the_published_file_is_judged_and_not_the_search(tmp_path):
     assert not held.holds
     assert held.verdicts[0].achieved == {"k": 1}
     assert held.verdicts[0].violating_rows == 1
-    assert any("promises nothing against whoever knows more than 1" in warning for warning in held.warnings)
+    assert any("guarantees nothing against an attacker who knows more than 1" in warning for warning in held.warnings)
 
 
 def test_bounds_of_a_range_are_one_quasi_identifier():

@@ -359,7 +359,7 @@ def test_people_are_held_back_within_the_budget(tmp_path: Path) -> None:
     with pytest.raises(ind.VerificationError, match="2 people share") as caught:
         ind.apply(first.recoding, july, **options)
     assert caught.value.details["hold_back"] == 3
-    with pytest.raises(ind.InfeasibleError, match=r"3 of 12 people would be held back .* 1 may be suppressed") as few:
+    with pytest.raises(ind.InfeasibleError, match=r"3 of 12 people would be withheld .* 1 may be suppressed") as few:
         ind.apply(first.recoding, july, hold_back=True, suppression=0.1, **options)
     assert "suppression=0.3" in few.value.hint
     assert not (tmp_path / "july.csv").exists()

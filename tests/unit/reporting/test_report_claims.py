@@ -473,7 +473,7 @@ def test_figures_are_written_for_people(plain_reports, edition):
 def test_what_only_experts_know_is_explained(plain_reports, edition):
     said = text_of(plain_reports[edition])
     assert "rounded to 500, at most 20,000" in said
-    assert "Whoever knows age, sex and admitted of a person is left with at least 5 rows." in said
+    assert "An attacker who knows age, sex and admitted of a person is left with at least 5 rows." in said
     assert "The profile public allows at most: highest risk of an attacker: 9 %" in said
     for word in ("prosecutor", "marketer", "β", "δ", "quasi-identifier", "profile"):
         assert word in said

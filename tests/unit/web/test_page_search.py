@@ -235,8 +235,8 @@ def test_a_promise_on_column_sets_says_which_columns() -> None:
         for which in ("size=2", "sets=age+sex|sex+zip")
     ]
     assert told == [
-        "Whoever knows any 2 of age, sex and zip of a person is left with at least 3 rows.",
-        "Whoever knows age and sex, or sex and zip of a person is left with at least 3 rows.",
+        "An attacker who knows any 2 of age, sex and zip of a person is left with at least 3 rows.",
+        "An attacker who knows age and sex, or sex and zip of a person is left with at least 3 rows.",
     ]
 
 

@@ -40,7 +40,7 @@ class Anatomy(Algorithm):
     Of several sensitive columns the one with the most frequent value is made distinct, and the groups must be l-diverse
     in the others as they come; the sensitive values of a row stay together. `form` is what is published: `tables`, the
     quasi-identifiers with their group and, apart from them, the sensitive values with theirs; or `permuted`, one table
-    in which the sensitive values of a group stand in any order.
+    in which the sensitive values of a group are in random order.
 
     Guarantees: every group has l to 2l - 1 rows with distinct sensitive values; there are rows / l groups; the
     reconstruction error is the least that any grouping with that l has if l divides the number of rows. (With several

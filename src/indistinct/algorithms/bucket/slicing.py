@@ -52,10 +52,10 @@ class Slicing(Algorithm):
     """Columns of dependent attributes, permuted inside buckets.
 
     `columns` is a number of columns, or the columns themselves (`age+sex|zipcode+disease`; from Python also lists of
-    names), or `each` for one attribute a column, or `whole` for bucketization: all attributes that are not sensitive
-    in one column. `alpha` forces the column of a sensitive attribute to hold so many attributes, itself and those that
-    depend on it most; left out, it takes one partner if the whole table stays l-diverse with it. `clustered` treats
-    sensitive attributes like any other. `generalize` makes every value of a column occur so often first, by the
+    names), or `each` for one attribute a column, or `whole` for bucketization: all attributes that are not sensitive in
+    one column. `alpha` is the number of attributes in the column of a sensitive attribute: itself and those that depend
+    on it most; by default it takes one partner if the whole table stays l-diverse with it. `clustered` treats sensitive
+    attributes like any other. `generalize` first makes every value of a column occur at least that often, by the
     algorithm `generalizer`. `size` is the least number of rows in a bucket; `try_all_dims` tries all attributes for a
     split and not only the widest. Ordered attributes are put into `bins` before their correlation is measured.
 
@@ -146,7 +146,7 @@ class Slicing(Algorithm):
         if not slices:
             raise ParameterError(
                 "the columns of the release are not known",
-                hint="keep its certificate beside it, or name them: slicing:l=5,columns=age+sex|zipcode+disease",
+                hint="keep its certificate with it, or name them: slicing:l=5,columns=age+sex|zipcode+disease",
             )
         return Buckets("sliced", tuple(slices), told.generalized if told is not None and self.generalize > 1 else ())
 

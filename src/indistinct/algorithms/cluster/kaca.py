@@ -22,14 +22,14 @@ from indistinct.schema import Schema
 
 @dataclass(frozen=True, slots=True)
 class KACA(Algorithm):
-    """Merge each class that is not finished with its nearest one, first come first served.
+    """Clustering in attribute hierarchies: merge each class that violates the model with its nearest class.
 
-    With `stub` a class that is large enough for two gives only the rows that the other one lacks and keeps the rest,
-    the trunk, as detailed as it was. Models that look at more than sizes take whole classes either way. `scheme` and
-    `beta` weigh the steps up a hierarchy, and `importance` columns ({"age": 3}), as in the metric `distortion`.
+    With `stub` a class with enough rows for two gives only the rows that the other one lacks (the stub) and keeps the
+    rest (the trunk) unchanged. Models of more than class sizes always merge whole classes. `scheme` and `beta` weight
+    the steps up a hierarchy, and `importance` the columns ({"age": 3}), as in the metric `distortion`.
 
-    The nearest class of each is looked for among all, so that time grows with the square of the number of cells:
-    `top-down-kaca` and `two-level` suit large tables.
+    The nearest class is searched among all classes, so time grows with the square of the number of cells: use
+    `top-down-kaca` or `two-level` for large tables.
 
     Guarantees: every class satisfies the model, also one that gave rows away, and no row is suppressed.
 

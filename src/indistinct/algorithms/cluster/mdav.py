@@ -37,14 +37,15 @@ UNKNOWN = 2.0
 
 @dataclass(frozen=True, slots=True)
 class MDAV(Algorithm):
-    """Microaggregation: again and again the k rows nearest to the row farthest from the mean are a class.
+    """Microaggregation by maximum distance to average vector.
 
-    And the k rows nearest to the row farthest from that one. `numeric` is what classes show of numbers and dates: their
-    range (`interval`, `bounds`), their `mean`, or both (`interval+mean`). `importance` weighs columns. Rows with equal
-    values may be split; with `split=false` they stay together, and the recoding fits other tables, too.
+    Repeatedly take the row farthest from the mean and the row farthest from that one, and make a class of each with its
+    nearest rows. `numeric` is the form of numbers and dates in a class: their range (`interval`, `bounds`), their
+    `mean`, or both (`interval+mean`). `importance` weights columns. Rows with equal values may be split; with
+    `split=false` they stay together, and the recoding fits other tables, too.
 
-    Every class is compared with all rows: time grows with the square of their number. Above 50,000 rows the table is
-    first cut in blocks at medians, and classes are made inside each.
+    Every class is compared with all rows, so time grows with the square of their number. Above 50,000 rows the table is
+    first cut into blocks at medians, and classes are made inside each block.
 
     Guarantees: every class satisfies the model, no row is suppressed, and under k-anonymity alone classes have k to
     2k - 1 rows where rows may be split.

@@ -36,12 +36,12 @@ BEST = "best"
 
 @dataclass(frozen=True, slots=True)
 class Refine(Algorithm):
-    """Local search from the classes of a start, spelled as on the command line, for a number of seconds.
+    """Improve the classes of another algorithm by local search, for a number of seconds.
 
-    `metric` is what falls: gcp, ncp, loss, iloss, distortion or precision (which rises). `start=best` is two-level
-    clustering or Mondrian by loss, whichever costs less. A start by two-level clustering counts in the same metric
-    unless it names its own. The search ends early when no move helps in a whole cycle of rounds, or after `rounds`; up
-    to there it does not depend on the clock, and with `seconds=0` never.
+    `start` is that algorithm, such as ``"mondrian:choose=loss"``; ``"best"`` is two-level clustering or Mondrian by
+    loss, whichever loses less. `metric` is minimized: gcp, ncp, loss, iloss or distortion; precision is maximized. Two-
+    level clustering starts with the same metric unless it names its own. The search ends early when no move helps in a
+    whole cycle of rounds, or after `rounds`. With `seconds=0` it never depends on the clock.
 
     Guarantees: every class satisfies the model, no row is suppressed, and the metric is not worse than the start's.
 

@@ -155,7 +155,7 @@ class CellSuppression(Algorithm):
         dropped = outliers.dropped_members()
         if dropped > problem.suppression:
             raise InfeasibleError(
-                f"{dropped} row(s) stand out whichever cells are starred, and {problem.suppression} may be dropped",
+                f"{dropped} row(s) are singled out whichever cells go; {problem.suppression} may be dropped",
                 hint="allow more suppression, or use start=optimal, which keeps to the budget",
                 feasible=Feasible(share=share_above(dropped, problem.frequencies.members)),
             )

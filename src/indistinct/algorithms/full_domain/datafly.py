@@ -23,13 +23,13 @@ SuppressedRows = Literal["drop", "star"]
 class Datafly(Algorithm):
     """Greedy full-domain generalization.
 
-    While more than `outliers` rows are in classes that break the model, the column with the most distinct values goes
-    up one level. The rest is suppressed: dropped, or published as rows of stars, to which whole classes are added,
-    smallest first, until they hide each other.
+    While more than `outliers` rows are in classes that violate the model, the column with the most distinct values is
+    generalized by one level. The remaining rows are suppressed: removed, or published as rows of ``*``, joined by whole
+    classes, smallest first, until these rows satisfy the model too.
 
-    `outliers` is the suppression limit unless it is given. A number must lie within the suppression limit where rows
-    are dropped. The word "k" is the paper's own rule: up to as many rows as a class must have, which needs no
-    suppression limit. Dropped rows are never all rows: the loop then goes on. Neither minimal nor optimal.
+    `outliers` is by default the suppression limit. If rows are removed, a number must be within the suppression limit.
+    ``"k"`` is the rule of the paper: up to as many rows as a class must have, without a suppression limit. It never
+    removes all rows, but generalizes further. The result is neither minimal nor optimal.
 
     Sweeney (2002). Achieving k-anonymity privacy protection using generalization and suppression. International
     Journal on Uncertainty, Fuzziness and Knowledge-based Systems 10(5), 571-588.

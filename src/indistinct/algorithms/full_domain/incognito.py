@@ -30,9 +30,9 @@ Columns = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Incognito(AllNodes):
-    """All satisfying nodes, with pruning by subsets of the columns.
+    """Full-domain generalization: find all nodes that satisfy the model, pruning by subsets of the columns.
 
-    The variants find the same and make the same checks; they differ in how often the base cells are scanned: `basic`
+    The variants find the same nodes with the same checks; they differ in how often the base cells are scanned: `basic`
     once for each root of each round, `super-roots` once for each set of columns, `cube` once in all.
 
     Raises

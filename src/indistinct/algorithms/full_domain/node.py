@@ -63,7 +63,7 @@ class ChosenNode(Algorithm):
 
     @property
     def weighs_columns(self) -> bool:
-        """Never: whoever chose the levels weighed the columns."""
+        """Never: the levels are chosen by hand."""
         return False
 
     def chosen_node(self, heights: tuple[int, ...]) -> tuple[int, ...]:

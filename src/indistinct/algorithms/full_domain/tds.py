@@ -29,7 +29,7 @@ class TopDownSpecialization(Algorithm):
     in anonymity (`igpl`, or `igpl-original` without the + 1), or the gain alone (`ig`). Without a target the gain is
     that about the column's own values. With `distortion` the gain is by how much distortion decreases, for what that
     costs in anonymity; then there is no target. With `siblings` a single child may leave its parent, which then
-    stands for the other children.
+    represents the other children.
 
     Each node of a hierarchy that is specialized, or ruled out, takes a look at all cells: time grows with the number of
     nodes times that of cells, and with the square of the rows where nearly every row has values of its own.

@@ -37,11 +37,11 @@ NODES = 100_000
 
 @dataclass(frozen=True, slots=True)
 class SingleDimensional(Algorithm):
-    """Cuts per column, applied to all rows, with a small discernibility.
+    """Single-dimensional partitioning: cut each column into ranges that apply to all rows.
 
-    Greedy: repeatedly the allowable cut with the largest decrease of discernibility (ties: column order, smaller
-    value); a cut is allowable if no class falls into two of which one breaks the model. The answer is no worse than
-    the one for any of up to eight columns alone.
+    The greedy search repeatedly takes the allowable cut with the largest decrease of discernibility (ties: column
+    order, smaller value). A cut is allowable if no class is split into two of which one violates the model. The answer
+    is no worse than the best for any single one of up to eight columns.
 
     With `search="optimal"` the cuts have the smallest discernibility of all, rows being suppressed within the
     suppression limit. That search is stopped after `nodes` nodes (0 sets no limit) or after `seconds`, and then returns

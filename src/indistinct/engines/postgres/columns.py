@@ -169,7 +169,7 @@ def _as_text(column: PostgresColumn) -> PostgresColumn:
     if column.kind not in INTEGERS:
         raise ParameterError(
             f"column {column.name!r} is declared as text, and has the type {column.kind}",
-            hint="convert it to text in a query, as it is to be written",
+            hint="convert it to text in a query, in the form that should be published",
         )
     return _text(column.name, column.kind)
 

@@ -100,7 +100,7 @@ class FilePieces:
         except (OSError, IndexError, KeyError, pa.ArrowException):  # what they say may hold a value
             raise InputError(
                 f"a worker of Spark could not read the file {Path(piece.path).name!r}",
-                hint="see that it is whole and that nobody writes to it, and run it again",
+                hint="check that it is whole and that no program writes to it, and run it again",
             ) from None
 
     def _batch(self, batch: pa.RecordBatch, constants: Mapping[str, Any]) -> pa.RecordBatch:

@@ -122,7 +122,7 @@ def assess(
     """Assess the re-identification and attribute disclosure risk of a table or a release.
 
     Highest and average risk are computed for the prosecutor, journalist and marketer, with uniques, sensitive columns
-    and population figures as far as they are known. Of a release with its original, both are assessed side by side.
+    and, if a population is known, its figures. A release with its original is compared with it.
 
     Parameters
     ----------
@@ -381,7 +381,7 @@ def _share(threshold: Any) -> Fraction:
     if isinstance(threshold, bool) or not isinstance(threshold, int | float | Fraction) or not 0 < threshold <= 1:
         raise ParameterError(
             f"`threshold` must be above 0 and at most 1; got {threshold!r}",
-            hint="0.09 says that somebody is at risk who is found with a higher probability than that",
+            hint="with 0.09, rows with a risk above 9 % count as at risk",
         )
     return exact(threshold)
 

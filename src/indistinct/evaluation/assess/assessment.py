@@ -137,10 +137,9 @@ class TableRisk:
 class Assessment(Result):
     """The risk of a table, and of the original before it where the table is a release of that.
 
-    `risk` is of the table that was assessed and `before` of its original. `verdict` is what is said of it, by a profile
-    where one was asked for, and `figures` what that rests on. `practice` are rules of regulators, and `notes` what a
-    reader must know: how people were counted, what does not apply. It holds no value of an original table; classes of a
-    release are named by what they publish.
+    `risk` is that of the assessed table and `before` that of its original. `verdict` judges it, by a profile if one is
+    given, and `figures` are its basis. `practice` are thresholds of regulators, and `notes` remarks: how people were
+    counted, what does not apply. It has no value of an original table; classes of a release are named by their labels.
     """
 
     risk: TableRisk

@@ -390,7 +390,7 @@ def _buckets(
         if (theirs < 0).any() or set(wanted) & set(buckets.generalized):
             raise InputError(
                 f"the column of {', '.join(map(repr, wanted))} does not show the values of the original",
-                hint="membership can be measured where values are published as they are",
+                hint="membership can be measured where values are published unmodified",
             )
         slices.append(each.known_by(mine))
         originals.append(theirs)

@@ -112,7 +112,7 @@ def counted_population(population: Population) -> Counted:
     missing = [name for name in quasi if name not in population.source.columns]
     if len(missing) == len(quasi):
         raise InputError(
-            "the population has none of the quasi-identifiers, so that nobody can be looked up in it",
+            "the population has none of the quasi-identifiers, so that no person can be looked up in it",
             hint="it must have the columns of the table, under the same names",
         )
     if missing:

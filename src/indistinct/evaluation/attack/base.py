@@ -188,12 +188,12 @@ def _outcome_sentence(outcome: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Outcome(Result):
-    """What an attack achieved.
+    """The result of an attack.
 
     `tally` counts the people of the release, or rows, that were attacked; `control` counts people who are not in it.
-    `baseline` is the share of successes of somebody who guesses from what everybody knows, without the release.
-    `sentence` says it to a steward, and `defence` which option would close the hole. `details` are further figures of
-    this attack; no text here holds a value of the table.
+    `baseline` is the success rate of guessing from public knowledge, without the release. `sentence` is the result in
+    words, and `defence` the option that prevents the attack. `details` are further figures of this attack; no text has
+    a value of the table.
     """
 
     attack: str

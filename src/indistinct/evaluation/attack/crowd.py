@@ -111,7 +111,7 @@ def table_of(source: Source | None, what: str) -> pa.Table:
             f"attacks look at every row of {what}, which has {rows_words(source.rows, len(source.columns))}: that "
             f"takes about {needed // 10**6:,} MB of memory",
             hint=f"allow more, --memory {2 * needed // 10**9 + 1}GB (memory=… in Python), for both tables together; or "
-            "attack whole classes of the release in a file of their own, beside all rows of the original that have "
+            "attack whole classes of the release in a file of their own, with all rows of the original that have "
             "these values",
             needed=needed,
         )

@@ -103,7 +103,7 @@ def _fitting(shown: ShownClasses, progress: Progress | None) -> tuple[Codes, Cod
     if len(vectors) * len(values) > MOST_PAIRS:
         raise InputError(
             f"{len(vectors):,} combinations of original values and {len(values):,} published ones are too many pairs",
-            hint="attack a sample of the release beside the same rows of the original",
+            hint="attack a sample of the release, with the same rows of the original",
         )
     covers = [cover.take(values[:, j]) for j, cover in enumerate(shown.covers)]
     return pairs_of_cells(shown.cells, covers, progress=progress)

@@ -33,7 +33,7 @@ from indistinct.recoding.columns import columns_of
 class Intersection(Attack):
     """An attacker who knows that a person is in two releases, and keeps what both allow.
 
-    It succeeds where fewer than `k` candidates stand in the person's classes of both, or where one sensitive value is
+    It succeeds where fewer than `k` candidates are in the person's classes of both, or where one sensitive value is
     possible in both and it is the right one. Without `k` it is that of the release's model, or the size of the smaller
     of both smallest classes. The baseline is what either release gives away alone.
     """

@@ -16,7 +16,7 @@ from indistinct.frequencies.encode import group_rows
 class MembershipAttack(Attack):
     """An attacker who says which of two people was in the table: the one whose quasi-identifiers a label covers.
 
-    It needs a control: people of the same kind who were not in the table. Each is paired with somebody of the table;
+    It needs a control: people of the same kind who were not in the table. Each is paired with a person of the table;
     where labels cover both or neither, a coin decides. The baseline is the coin, and so is the control: of two people
     outside, no guess is right more often. The risk is then the share of people of the table whom labels cover, less the
     share of those outside.

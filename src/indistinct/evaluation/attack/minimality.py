@@ -277,7 +277,7 @@ def known_table(target: Target, key: Key) -> Known:
     found, settled = settle(shown, whole=True)
     if not settled.all() or (found < 0).any():
         raise InputError(
-            "the published classes do not tell which rows of the original stand in them",
+            "the published classes do not show which rows of the original they contain",
             hint="check that original, schema and hierarchies are those of this release; labels must not overlap",
         )
     counted = count_source(target.original, Request(target.schema.quasi, (key,), target.hierarchies))

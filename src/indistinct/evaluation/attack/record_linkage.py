@@ -128,7 +128,7 @@ def _candidates(
     if number > MOST_JUDGED:
         raise InputError(
             f"{number:,} pairs of a row and a group that may hold it are too many to count people by",
-            hint="attack a sample of the release beside the same people of the original",
+            hint="attack a sample of the release, with the same people of the original",
         )
     pairs = _pairs(truth, register.originals)
     grouping = group_rows(list(pairs), [len(register.originals), len(groups)])

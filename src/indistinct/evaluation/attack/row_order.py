@@ -159,7 +159,7 @@ class UnsortedMatching(Attack):
 
     Rows are compared that look different, and that no published column explains the order of: two at a time, each row
     once, so that a shuffled release is right about half of the pairs. A row is expected where the rows of the original
-    that look like it stand on average. A column without a role, such as a row number, is tried as an order as well.
+    that look like it are on average. A column without a role, such as a row number, is tried as an order as well.
     `rank_correlation` is that of both orders inside blocks, and `p_value` how often chance alone gives one as large.
     """
 

@@ -101,7 +101,7 @@ def measure_table(
     metrics: Sequence[Metric | str] | None = None,
     **known: Unpack[Knowledge],
 ) -> Measurements:
-    """Return the utility of a published table from anywhere, beside the original that it was made from.
+    """Return the utility of a published table of any tool, compared with its original.
 
     `schema` gives the roles in the original, and `known` is what `published` takes: the `original`, and the
     `hierarchies` that labels come from. Metrics and `target` are as for `measure`. `k` is the unit of the average class

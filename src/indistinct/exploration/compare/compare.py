@@ -42,9 +42,9 @@ FIGURES = (*COLUMNS, "highest_risk", "average_risk")
 class Comparison:
     """Every point of a grid with the figures of its release, or the reason why there is none.
 
-    `metrics` says for each metric whether "min" or "max" is better; the first one ranks. `commands` has what makes the
-    release of each trial. `name` is what the table is called. Comparisons are for those who
-    have the table: figures of several releases together tell more about it than those of the one that is published.
+    `metrics` has "min" or "max" for each metric, whichever is better; the first one ranks. `commands` has the command
+    that makes each release. `name` is the name of the table. Keep comparisons private: figures of several releases
+    together reveal more about the table than those of the one that is published.
     """
 
     name: str

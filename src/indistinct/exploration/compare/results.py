@@ -212,7 +212,7 @@ def to_html(comparison: Comparison, *, pictures: dict[str, str]) -> str:
     drawn = tuple(Picture(PICTURES[name], PICTURES[name], svg) for name, svg in pictures.items())
     whole = comparison_document(comparison)
     first, *others = whole.sections
-    byline = "For those who have the table: figures of several releases tell more about it than those of one release."
+    byline = "Private: figures of several releases reveal more about the table than those of one release."
     return page_html(replace(whole, sections=(replace(first, blocks=(*first.blocks, *drawn)), *others)), byline=byline)
 
 

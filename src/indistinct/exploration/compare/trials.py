@@ -36,7 +36,7 @@ Budgets = AnyBudget | Sequence[AnyBudget]
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One release to try: an algorithm and a model by their spelling, and what may be suppressed.
+    """One release to try: an algorithm and a model by their specifications, and a suppression limit.
 
     The model is None where the algorithm promises something by itself.
     """
@@ -60,7 +60,7 @@ class Point:
 
 
 def points_of(algorithms: Algorithms, models: Models, suppression: Budgets) -> tuple[Point, ...]:
-    """Return every combination once, algorithms slowest, and raise for a spelling or a budget that is not possible.
+    """Return every combination once, algorithms slowest, and raise for an impossible specification or limit.
 
     >>> [point.model for point in points_of("mondrian", "k-anonymity:k=5,k-anonymity:k=2", 0)]
     ['k-anonymity:k=5', 'k-anonymity:k=2']
@@ -130,10 +130,10 @@ class ComparedJob:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What became of a point: the figures of its release, or why there is none. It holds no value of the table.
+    """The result of a point: the figures of its release, or why there is none. It holds no value of the table.
 
-    `highest_risk` and `average_risk` are a prosecutor's; `rows` and what follows are of the release. A metric is None
-    where it says nothing of such a release, as of one in buckets. `kept` tells that an earlier run made it.
+    `highest_risk` and `average_risk` are prosecutor risk; `rows` and what follows are of the release. A metric is None
+    if it does not apply to such a release, for example to one in buckets. `kept`: an earlier run made it.
     """
 
     point: Point
@@ -165,7 +165,7 @@ def trial_from_json(document: Mapping[str, Any]) -> Trial:
 
 
 def try_point(compared: ComparedJob, point: Point) -> Trial:
-    """Return what a point gives; a failure is told in the words of its error, which hold no value of the table."""
+    """Return the trial of a point; a failure has the message of its error, which holds no value of the table."""
     began = time.perf_counter()
     try:
         return _figures(compared, point, began)

@@ -22,7 +22,7 @@ Tell = Callable[[Trial], None]
 
 
 def try_points(compared: ComparedJob, points: Sequence[Point], *, workers: int, tell: Tell) -> None:
-    """Try every point and tell of each as soon as it is known; one worker works in this process."""
+    """Try every point and report each when it is done; a single worker works in this process."""
     count = min(workers, len(points))
     if count <= 1:
         for point in points:
@@ -37,7 +37,7 @@ def try_points(compared: ComparedJob, points: Sequence[Point], *, workers: int, 
         with ThreadPoolExecutor(count) as pool:
             running: set[Future[None]] = {pool.submit(worker.work, ahead, found) for worker in team}
             try:
-                # Trials are told here and not in the threads, so that only one of them writes at a time.
+                # Trials are reported here and not in the threads, so that only one of them writes at a time.
                 while running:
                     done, running = wait(running, timeout=0.1, return_when=FIRST_COMPLETED)
                     _tell_all(found, tell)

@@ -104,7 +104,7 @@ class Scan(Result):
 
     @property
     def leaks(self) -> tuple[Finding, ...]:
-        """Return the findings that betray somebody."""
+        """Return the findings that are leaks."""
         return tuple(finding for finding in self.findings if finding.severity is Severity.LEAK)
 
     @property

@@ -1,6 +1,6 @@
 """What a pattern is, and in which share of a column's distinct values it holds; a role follows from both.
 
-A pattern never tells a value: only how many of them have its shape and pass its check.
+A pattern never reveals a value: only how many values have its shape and pass its check.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,9 +15,9 @@ from indistinct.schema import Role
 
 MOSTLY = 0.9
 """Share of the distinct values in which a pattern must hold to suggest a role."""
-# Where a pattern can hardly hold by chance, it is told from a smaller share on: some cells point at people.
+# Patterns that hardly occur by chance are reported from this share on: some cells point at people.
 PARTLY = 0.05
-# Of more distinct values an even sample is judged, and only a part of it where that shows nothing.
+# Of more distinct values an even sample is judged, and only a part of it if that part shows nothing.
 JUDGED, FIRST = 5_000, 200
 
 
@@ -26,8 +26,8 @@ class Pattern:
     """A shape of texts, and a check of those that have it.
 
     `role` is what a column of them suggests and `safe_harbor` the letter of the HIPAA list. At least `fewest` distinct
-    values must hold it. `digits` says that whole numbers may be such texts too, `certain` that hardly anything else
-    looks like this, and `partly` that it is told even where few values have it.
+    values must have it. `digits` means that whole numbers may be such texts too, `certain` that hardly anything else
+    has this shape, and `partly` that it is reported even if few values have it.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class PatternShare(AsJson):
-    """A pattern that was found: in which share of so many distinct values that were judged."""
+    """A pattern of a column, and the share of the judged distinct values that have it."""
 
     in_json: ClassVar[str] = "name meaning share judged threshold holds certain safe_harbor"
     name: str

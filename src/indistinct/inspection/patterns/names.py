@@ -24,9 +24,9 @@ PARTICLES = frozenset(
     los san st te ten ter und van vom von y zu zum zur
 """)
 )
-# So many distinct values are judged; one part meets so many others on average; share of the rows with a frequent name.
+# Fewest distinct values to judge, other parts that a part occurs with on average, share of rows with a frequent name.
 FEWEST, RECOMBINED, FREQUENT_SHARE, NEARLY_UNIQUE, ENOUGH_ROWS = 10, 1.5, 0.15, 0.9, 20
-# Texts of Han letters or Hangul that are names have so many letters.
+# Number of letters of names in Han letters or Hangul.
 SHORTEST_EAST, LONGEST_EAST = 2, 4
 FREQUENT = frozenset(
     _split_words("""
@@ -61,7 +61,7 @@ FREQUENT = frozenset(
     अनिल अनीता कुमार पूजा प्रिया राजेश राम राहुल सीता सुनीता
 """)
 )
-# Family names stand first in Chinese, Korean and Japanese; a few of them are those of most people.
+# Family names come first in Chinese, Korean and Japanese, and most people have one of a few.
 EASTERN = tuple(
     _split_words("""
     佐藤 鈴木 高橋 田中 伊藤 渡辺 山本 中村 小林 加藤 吉田 山田 佐々木 山口 松本 井上 木村 林 斎藤 清水
@@ -99,7 +99,7 @@ def names_share(texts: Sequence[str], counts: Sequence[int], *, rows: int) -> Pa
 
 
 def is_name_like(text: str) -> bool:
-    """Return whether a text may be the name of somebody: a few words of letters that begin with a capital.
+    """Return whether a text may be the name of a person: a few words of letters that begin with a capital.
 
     >>> [is_name_like(text) for text in ("Müller, Anna", "K. van der Berg", "田中太郎", "craft worker", "Ward 7")]
     [True, True, True, False, False]

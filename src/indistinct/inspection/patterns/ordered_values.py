@@ -13,14 +13,14 @@ from indistinct.machine.arrays import Codes
 from indistinct.schema import Role
 
 DAYS_OF_YEAR = 365.25
-# Births of nine people in ten spread over so many years at least, and all of them over no more than that.
+# Births: the fewest years that nine people in ten spread over, and the most years that all do.
 BIRTH_SPREAD, LIFE = 30, 125
-# A shorter span is told in days.
+# Spans of fewer years are written in days.
 SHORT = 2
-# Ages: so many distinct whole numbers up to so many years, of which nearly all between the ends occur.
+# Ages: fewest distinct whole numbers, largest age, smallest highest age, and share of the numbers between the ends.
 FEWEST_AGES, OLDEST, OLD, AGES_PRESENT = 30, 120, 60, 0.8
 FIRST_YEAR, LAST_YEAR, FEWEST_YEARS = 1880, 2100, 10
-# Places have so many decimals, in so many values.
+# Coordinates: fewest decimals, share of values that have them, and fewest distinct places.
 DECIMALS, WITH_DECIMALS, FEWEST_PLACES = 4, 0.8, 10
 
 
@@ -58,7 +58,7 @@ def pattern_of_numbers(values: pa.Array) -> PatternShare | None:
     present = len(line) / (high - low + 1)
     if present < AGES_PRESENT:
         return None
-    meaning = "whole numbers like ages, of which nearly all occur"
+    meaning = "whole numbers like ages, nearly all of which occur"
     return PatternShare("age", meaning, Role.QUASI, present, len(line), False, "C", AGES_PRESENT)
 
 

@@ -16,10 +16,10 @@ from indistinct.machine.arrays import Codes
 from indistinct.schema import Role
 
 PATTERNS: tuple[Pattern, ...] = (*ADDRESSES, *NATIONAL, *NUMBERS, *KNOWN, *MEDICAL)
-FREE_TEXT = "free text, which may tell names"
+FREE_TEXT = "free text, which may contain names"
 # Distinct texts, also as a share of the rows, that are no categories; words and letters of one; share that is long.
 MANY, MANY_SHARE, WORDS, LETTERS, LONG_SHARE = 20, 0.05, 3, 15, 0.5
-# A house has a number behind or in front of its street; there are so many streets, also as a share of the addresses.
+# A house number follows or precedes its street; fewest streets, also as a share of the addresses.
 HOUSE_BEHIND = re.compile(r"^(\D{4,}?)[ ,]+[0-9]{1,4} ?[A-Za-z]?$")
 HOUSE_IN_FRONT = re.compile(r"^[0-9]{1,5}[A-Za-z]?,? (\D{4,})$")
 STREETS, STREET_SHARE = 10, 0.3

@@ -229,7 +229,7 @@ def _check_size(text: str) -> None:
             else None
         )
         if wrong is not None:
-            raise PolicyError(f"line {line}: broken TOML: {wrong}", hint="texts stand in double quotes")
+            raise PolicyError(f"line {line}: broken TOML: {wrong}", hint="write texts in double quotes")
         line += word.count("\n")
 
 
@@ -293,8 +293,7 @@ def _pseudonyms(columns: Mapping[str, Mapping[str, Any]]) -> dict[str, Pseudonym
             with at_place(f"[columns] {name}"):
                 if column["role"] not in (Role.IDENTIFIER, Role.PERSON):
                     raise ParameterError(
-                        f"pseudonyms stand in place of identifiers and people; this column has the role "
-                        f"{column['role']}",
+                        f"pseudonyms replace identifiers and person IDs; this column has the role {column['role']}",
                         hint="give it the role identifier or person, or leave the pseudonym out",
                     )
                 found[name] = pseudonym_from_options(column["pseudonym"])

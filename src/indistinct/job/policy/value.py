@@ -177,7 +177,7 @@ class Context:
 
     @property
     def attempt(self) -> float | None:
-        """How likely an attack is tried: 1 for public release, None where nobody stated it."""
+        """The probability that an attack is tried: 1 for public release, None if it is not stated."""
         return 1.0 if self.release_model == "public" else self.attempt_probability
 
     def text_of(self, name: str) -> str | None:

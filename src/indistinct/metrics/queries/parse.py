@@ -85,7 +85,7 @@ def _query(select: Any, exp: Any) -> Query:
     for name in names:
         if name not in groups:
             raise InputError(
-                f"column {name!r} stands in SELECT without an aggregate",
+                f"column {name!r} is in SELECT without an aggregate",
                 hint=f"add GROUP BY {name}, or ask for COUNT, SUM, AVG, MIN or MAX of it",
             )
     aggregates = [each for each in shown if not isinstance(each, exp.Column)]
@@ -104,7 +104,7 @@ def _aggregate(tree: Any, exp: Any) -> tuple[Any, str | None]:
     name = kinds.get(type(tree))
     if name is None or tree.expressions:
         raise InputError(
-            "a query aggregates one column, as it is",
+            "a query aggregates one column, without computing from it",
             hint="COUNT(*), COUNT(column), SUM(column), AVG(column), MIN(column) or MAX(column)",
         )
     if isinstance(tree.this, exp.Distinct):
@@ -120,8 +120,8 @@ def _column(tree: Any, exp: Any) -> str:
     if isinstance(tree, exp.Column) and isinstance(tree.this, exp.Identifier):
         return str(tree.name)
     raise InputError(
-        "a query speaks of columns as they are, not of what is computed from them",
-        hint="name a column; one with spaces stands in double quotes, and text in single ones",
+        "a query names columns, and computes nothing from them",
+        hint="name a column; write one with spaces in double quotes, and text in single quotes",
     )
 
 
@@ -196,12 +196,12 @@ def _constant(tree: Any, exp: Any) -> Constant:
             return str(tree.this.this)
         case exp.Column() if tree.args.get("this") is not None and tree.this.args.get("quoted"):
             raise InputError(
-                "a column is compared with another one, or text stands in double quotes",
-                hint="text stands in single quotes: sex = 'Male'",
+                "a column is compared with another one, or text is in double quotes",
+                hint="write text in single quotes: sex = 'Male'",
             )
         case exp.Null():
             raise InputError("nothing equals NULL", hint="write IS NULL or IS NOT NULL")
-    raise InputError("a condition compares columns with constants", hint="numbers as they are, text in single quotes")
+    raise InputError("a condition compares columns with constants", hint="put text, not numbers, in single quotes")
 
 
 def _number(text: str) -> int | float:

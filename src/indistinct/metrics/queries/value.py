@@ -45,7 +45,7 @@ class _Combined:
 
 @dataclass(frozen=True, slots=True)
 class Compare(_Combined):
-    """A column beside constants, as in SQL: no missing value fulfils it.
+    """A comparison of a column with constants, as in SQL: a missing value never satisfies it.
 
     >>> str(Compare("age", "BETWEEN", (20, 30)) & Compare("sex", "=", ("Male",)))
     "age BETWEEN 20 AND 30 AND sex = 'Male'"

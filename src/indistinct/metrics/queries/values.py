@@ -188,7 +188,7 @@ def position_of(constant: Constant, kind: Kind, name: str) -> float:
     """Return where a constant lies on the line of a column of numbers or dates."""
     wrong = InputError(
         f"column {name!r} has {kind}s; the query compares it with something else",
-        hint="write numbers as they are, and dates as '2020-01-31'",
+        hint="write numbers without quotes, and dates as '2020-01-31'",
         values=[constant],
         column=name,
     )

@@ -129,7 +129,7 @@ class Workload:
 
     @classmethod
     def from_text(cls, text: str) -> "Workload":
-        """Return the workload that a spelling names: a path, perhaps with the digest that its file must have."""
+        """Return the workload of a specification: a path, perhaps with the digest that its file must have."""
         path, mark, digest = text.rpartition("#")
         if not mark:
             return cls.read(text)

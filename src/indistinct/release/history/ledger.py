@@ -80,11 +80,11 @@ FORGET = "DELETE FROM releases WHERE number = ?"
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
-    """A release as a ledger shows it: figures and digests, nobody's name and no value.
+    """An entry of a ledger: figures and digests of a release, without names or values.
 
-    `published` is False where a run ended between making the entry and giving the release its name. `pseudonyms` are
-    the columns that show keyed ones, which link it with later releases. `k` is the smallest class that its models
-    allow, and `fresh` says that all that it published as it is was measured anew for it.
+    `published` is False if a run ended after writing the entry and before the release had its name. `pseudonyms` are
+    the columns with keyed pseudonyms, which link it with later releases. `k` is the smallest class that its models
+    allow, and `fresh` is True if all its unmodified columns were re-measured.
     """
 
     number: int

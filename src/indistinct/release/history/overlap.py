@@ -256,7 +256,7 @@ def held_within(held: int, allowed: int, members: int) -> int:
     if held > allowed:
         share = share_above(held, members)
         raise InfeasibleError(
-            f"{held:,} of {count_unit(members, 'people')} would be held back beside earlier releases; "
+            f"{held:,} of {count_unit(members, 'people')} would be withheld because of earlier releases; "
             f"{allowed:,} may be suppressed",
             hint=f"`suppression={share}` (--suppression {share}) allows them; coarser classes need fewer",
             feasible=Feasible(share=share),

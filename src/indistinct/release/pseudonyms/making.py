@@ -70,7 +70,7 @@ class Pseudonym:
         if self.knows not in (None, CLASSES):
             raise ParameterError(
                 f"`knows` must be {CLASSES!r}, or be left out; got {self.knows!r}",
-                hint="it states that nobody knows how many rows a person has in a class",
+                hint="it states that attackers do not know how many rows a person has in a class",
             )
         if sum([self.key is not None, self.environment is not None, self.random is True]) != 1:
             given = "several of them" if self.key or self.environment or self.random else "none"
@@ -159,7 +159,7 @@ def _check_role(name: str, schema: Schema) -> None:
         )
     if schema.role(name) not in (Role.IDENTIFIER, Role.PERSON):
         raise SchemaError(
-            f"column {name!r} has the role {schema.role(name)}; pseudonyms stand in place of identifiers and people",
+            f"column {name!r} has the role {schema.role(name)}; pseudonyms replace identifiers and person IDs",
             hint="give it the role identifier or person, or leave the pseudonym out",
         )
 
@@ -184,7 +184,7 @@ def read_key(path: Path) -> bytes:
     if os.name == "posix" and stat.S_IMODE(mode) & 0o077:
         raise InputError(
             f"others than its owner may use the key {path}, with which every pseudonym can be turned back",
-            hint=f"chmod 600 {path}, or a new key if somebody may have read it",
+            hint=f"chmod 600 {path}, or use a new key if others may have read it",
         )
     return _long_enough(content, f"the key {path}")
 

@@ -74,7 +74,7 @@ def count_people(population: Population) -> CountedPopulation:
         return CountedPopulation(count_population(population), population.schema, hierarchies=population.hierarchies)
     if not population.recoding.reusable:
         raise InputError(
-            "this recoding parts rows with equal values, so that nobody knows where people of a population would be",
+            "this recoding separates rows with equal values, so people of a population have no certain class",
             hint="search with an algorithm whose recodings can be applied again, such as optimal",
         )
     found = fit(population.engine, population.source, population.recoding, keys=population.keys)

@@ -88,13 +88,13 @@ class Writing(CheckedArguments):
 
     @property
     def codec(self) -> str:
-        """The encoding, in the one spelling that names the order of bytes."""
+        """The encoding, in the form that names the byte order."""
         name = codecs.lookup(self.encoding or "utf-8").name
         return {"utf-16": "utf-16-le", "utf-8-sig": "utf-8"}.get(name, name)
 
     @property
     def prefix(self) -> bytes:
-        """What stands before the text; UTF-16 without an order of bytes always has it."""
+        """The byte order mark, if any; UTF-16 without a byte order always has it."""
         told = self.bom or codecs.lookup(self.encoding or "utf-8").name in ("utf-16", "utf-8-sig")
         return BYTE_ORDER[self.codec] if told else b""
 

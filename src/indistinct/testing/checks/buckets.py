@@ -88,7 +88,7 @@ def check_preserved(case: Case, *, publish: Publish = publish_case) -> None:
 
 
 def check_links(case: Case, *, publish: Publish = publish_case) -> None:
-    """In a bucket of all rows, slices stand in orders that tell nothing, anew each time."""
+    """In a bucket of all rows, slices are in random orders that reveal nothing, drawn anew each time."""
     if case.algorithm.name == "anatomy":  # its groups are small whatever a model asks for
         return
     whole = replace(case, model=KAnonymity(case.table.num_rows))
@@ -109,7 +109,7 @@ def check_links(case: Case, *, publish: Publish = publish_case) -> None:
 
 
 def check_bucket_certificate(case: Case, *, publish: Publish = publish_case) -> None:
-    """The certificate counts rows and buckets, tells form and slices, and holds no data value."""
+    """The certificate counts rows and buckets, names form and slices, and holds no data value."""
     release, buckets = _publish_buckets(case, publish)
     certificate = release.certificate
     shown = _read(case, release, buckets)

@@ -82,7 +82,7 @@ def count_table(
     joint: bool = False,
     population: pa.Table | None = None,
 ) -> Counted:
-    """Return a table as cells, with the histograms that a model needs, and a population beside them."""
+    """Return a table as cells, with the histograms that a model needs, and a population."""
     keys = model.table_keys if model is not None else ()
     engine, source = open_source(table)
     others = None if population is None else engine.open(population, source.reading)

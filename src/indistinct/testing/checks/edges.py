@@ -1,4 +1,4 @@
-"""The edges of what an algorithm may be given: one row, one class, nothing to tell apart, odd values, many columns."""
+"""Edge cases of algorithms: one row, one class, equal rows, odd values, many columns."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -55,7 +55,7 @@ def edge_k_all(algorithm: Algorithm, *, publish: Publish = publish_case) -> None
 
 
 def edge_constant_column(algorithm: Algorithm, *, publish: Publish = publish_case) -> None:
-    """A column that is the same everywhere is published as it is."""
+    """A constant column is published unmodified."""
     sizes = _sizes(_case({"a": [7] * 9}, algorithm, k=2), publish)
     expect(sizes == [9], "equal rows must be one class for those who read the release")
 

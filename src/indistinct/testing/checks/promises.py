@@ -73,7 +73,7 @@ def check_infeasible(case: Case, *, publish: Publish = publish_case) -> None:
 
 
 def impossible(model: Model, rows: int) -> Model:
-    """Return a model of the same kind that a table of so many rows cannot satisfy."""
+    """Return a model of the same kind that a table with this number of rows cannot satisfy."""
     parts = []
     for part in model.parts():
         counted = [f.name for f in fields(part) if f.name in ("k", "l")]  # type: ignore[arg-type]

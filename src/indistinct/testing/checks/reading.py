@@ -1,4 +1,4 @@
-"""Reading published values as their readers do: which original values does a text stand for?
+"""Reading published values as their readers do: which original values does a text cover?
 
 Written from the description of the formats alone, so that it can judge what recodings publish.
 """

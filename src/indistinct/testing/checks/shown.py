@@ -56,7 +56,7 @@ def check_dictionaries(case: Case, *, publish: Publish = publish_case) -> None:
 
 
 def check_order(case: Case, *, publish: Publish = publish_case) -> None:
-    """Rows stand class by class, and the order of classes does not depend on that of the original rows."""
+    """Rows come class by class, and the order of classes does not depend on that of the original rows."""
     release, again = publish(case), publish(turn_rows(case))
     runs = _runs(release)
     expect(len(runs) == len(set(runs)), "the rows of a class do not stand together")
@@ -64,7 +64,7 @@ def check_order(case: Case, *, publish: Publish = publish_case) -> None:
 
 
 def check_shuffling(case: Case, *, publish: Publish = publish_case) -> None:
-    """In a class of all rows, the rows are shuffled anew each time: their order tells nothing of the original's."""
+    """In a class of all rows, the rows are shuffled anew each time: their order reveals nothing of the original's."""
     first, second = (
         publish(replace(case, model=KAnonymity(case.table.num_rows))).table[case.key].to_pylist() for _ in range(2)
     )
@@ -144,7 +144,7 @@ def _with_dictionaries(case: Case) -> Case:
 
 
 def _telling_values(case: Case) -> set[str]:
-    """Return the original texts that nobody writes by chance."""
+    """Return the original texts that hardly occur by chance."""
     values = {value for row in case.rows for value in row.values() if isinstance(value, str)}
     return {value for value in values if len(value) > 3}
 

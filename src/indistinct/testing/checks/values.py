@@ -26,7 +26,7 @@ from indistinct.testing.checks.reading import spell_value, stands_for
 
 
 def check_other_columns(case: Case, *, publish: Publish = publish_case) -> None:
-    """Sensitive and insensitive values are published as they are, row by row."""
+    """Sensitive and insensitive values are published unmodified, row by row."""
     release = publish(case)
     others = [*case.schema.sensitive, *case.schema.insensitive]
     known = Counter(project_rows(case.rows, others))
@@ -55,7 +55,7 @@ def check_values_cover(case: Case, *, publish: Publish = publish_case) -> None:
 def check_unseen_value(case: Case, *, publish: Publish = publish_case) -> None:
     """Applied to a table with an unknown value, a recoding refuses, or publishes what is true of it, and never itself.
 
-    Only a column that is published as it is, on level 0 of its hierarchy, shows an unknown value.
+    Only an unmodified column, on level 0 of its hierarchy, shows an unknown value.
     """
     if not case.algorithm.traits.reusable:
         return

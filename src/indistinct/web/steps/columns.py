@@ -43,7 +43,7 @@ MEANING = {
     Role.IDENTIFIER: "points at a person: dropped",
     Role.PERSON: "tells people apart who have several rows: dropped, and people are counted",
     Role.QUASI: "others may know it: made coarser until nobody stands out",
-    Role.SENSITIVE: "must not be learnt about a person: published as it is, and protected by a promise",
+    Role.SENSITIVE: "must not be learned about a person: published as it is, and protected by a promise",
     Role.INSENSITIVE: "neither: published as it is",
 }
 

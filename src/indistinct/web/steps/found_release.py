@@ -88,7 +88,7 @@ def promise_in_words(spelled: str) -> str:
     """Return a promise as a few words with its name and figures; one without words has these alone.
 
     >>> promise_in_words("k-anonymity:k=11")
-    'Nobody stands alone (k-anonymity, k = 11)'
+    'No person is singled out (k-anonymity, k = 11)'
     >>> promise_in_words("k-anonymity:k=1")
     'No protection (k-anonymity, k = 1)'
     """

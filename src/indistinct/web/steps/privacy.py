@@ -212,7 +212,7 @@ def _form(screen: Screen, adding: dict[str, Any]) -> None:
             parts.notice(
                 "No column is sensitive, so there is nothing that it could protect.",
                 kind="warning",
-                hint="Give the column that must not be learnt the role sensitive in the step columns.",
+                hint="Give the column that must not be learned the role sensitive in the step columns.",
             )
             parts.link("Go to columns", "/columns")
             return

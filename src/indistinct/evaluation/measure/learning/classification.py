@@ -254,7 +254,7 @@ class _LearningTask:
             )
         if found > MOST_VALUES:
             raise InputError(
-                f"the target {self.target!r} has {found:,} values; at most {MOST_VALUES} can be told apart",
+                f"the target {self.target!r} has {found:,} values; at most {MOST_VALUES} are supported",
                 hint="name a category, or put the values into groups first",
             )
         people = self.people()

@@ -68,7 +68,7 @@ class LogisticRegression(Classifier):
 
 @dataclass(frozen=True, slots=True)
 class RandomForest(Classifier):
-    """A random forest of so many `trees`, whose leaves hold at least `leaf` rows (Breiman 2001)."""
+    """A random forest of `trees` trees, whose leaves have at least `leaf` rows (Breiman 2001)."""
 
     name: ClassVar[str] = "random-forest"
     trees: Annotated[int, Parameter("Trees", "Number of trees.", Whole())] = 100

@@ -126,7 +126,7 @@ class Classification(Result):
         return document(title, *classifier_blocks(JsonValues("classify", self.to_json())))
 
     def score(self, classifier: str, trained_on: str = RELEASE) -> Score:
-        """Return the score of a classifier, as it was spelled."""
+        """Return the score of a classifier by its specification."""
         found = {(each.classifier, each.trained_on): each for each in self.scores}
         return found[classifier, trained_on]
 
