@@ -206,7 +206,7 @@ def test_bad_input(run, visits, tmp_path, given, code, told):
         ('icd = { role = "sensitive", level = 2 }', "[columns] icd: `level` is one of a hierarchy"),
         ('patient = { role = "person", pseudonym = "md5" }', "[columns] patient: a pseudonym needs a key"),
         ('patient = { role = "person", pseudonym = { salt = "x" } }', "[columns] patient: unknown key 'salt'"),
-        ('cost = { role = "insensitive", pseudonym = "random" }', "[columns] cost: pseudonyms stand in place"),
+        ('cost = { role = "insensitive", pseudonym = "random" }', "[columns] cost: pseudonyms replace"),
     ],
 )
 def test_bad_policies(run, visits, tmp_path, line, told):

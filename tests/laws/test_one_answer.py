@@ -257,7 +257,7 @@ def test_what_is_missing_is_named(given):
 def test_a_report_says_the_same_of_every_way(given, edition, monkeypatch):
     # The page words and draws these documents; it knows nothing else.
     monkeypatch.setattr("indistinct.reporting.report._sections", lambda *_, **__: ())
-    monkeypatch.setattr("indistinct.reporting.report.html_of", lambda _: "")
+    monkeypatch.setattr("indistinct.reporting.report.html_of", lambda *_: "")
     ask = {"edition": edition, "seconds": 60.0, "seed": 3, "workload": ind.Workload.of([QUERY])}
     reports = {name: plain(ind.report(published, **ask))["documents"] for name, published in given.ways.items()}
     for name in ("policy", "roles"):

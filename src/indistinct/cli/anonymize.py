@@ -55,7 +55,7 @@ def command(
     seed: options.Seed = None,
     save_recoding: options.SaveRecoding = None,
     prefer: options.Prefer = None,
-    formula: options.Formulas = None,
+    formulas: options.Formulas = None,
 ) -> None:
     """Publish a table so that it satisfies a privacy model, by a policy or by flags.
 
@@ -72,7 +72,7 @@ def command(
             "seed": seed,
             "save_recoding": save_recoding,
             "prefer": prefer,
-            "formula": formula,
+            "formula": formulas,
         }
         anonymize_linked(Path(source), flags, output, overwrite=overwrite, **given_too)
         return
@@ -82,7 +82,7 @@ def command(
     wanted = place_of(output, flags.output_table) or policy.place
     path = checked_path(wanted, recoding=save_recoding, overwrite=overwrite, sources=read)
     page = checked_report(policy, path, recoding=save_recoding, overwrite=overwrite, sources=read)
-    plan = preferred_analysis(prefer, formula, policy)
+    plan = preferred_analysis(prefer, formulas, policy)
     from indistinct.cli.kernels import compile_aside
     from indistinct.evaluation.measure.measure import measure as measure_release
     from indistinct.evaluation.summary import summary_of_release

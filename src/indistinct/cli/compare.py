@@ -55,7 +55,7 @@ def command(
     metrics: Metrics = None,
     data: options.Input = None,
     prefer: options.Prefer = None,
-    formula: options.Formulas = None,
+    formulas: options.Formulas = None,
     output: Folder = None,
     workers: Workers = None,
 ) -> None:
@@ -82,7 +82,7 @@ def command(
             metrics=metrics or None,
             folder=output,
             workers=workers,
-            analysis=preferred_analysis(prefer, formula, policy),
+            analysis=preferred_analysis(prefer, formulas, policy),
             progress=share,
             command=_commands(source, flags, data),
         )

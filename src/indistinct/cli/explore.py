@@ -38,7 +38,7 @@ def command(
     every: Every = False,
     most: Most = 100_000,
     prefer: options.Prefer = None,
-    formula: options.Formulas = None,
+    formulas: options.Formulas = None,
 ) -> None:
     """List the nodes of the lattice: which satisfy the model, what they suppress and cost, and the best trade-offs.
 
@@ -59,7 +59,7 @@ def command(
             limit=most,
             memory=flags.memory,
             progress=share,
-            analysis=preferred_analysis(prefer, formula, policy),
+            analysis=preferred_analysis(prefer, formulas, policy),
         )
     chosen = _chosen(explored, policy, node)
     if svg is not None:

@@ -43,7 +43,8 @@ RARELY_USED = frozenset(
     skip_rows text type table query output_table output_delimiter output_decimal output_encoding bom for_spreadsheet
     guard_formulas ranges smallest_count partition_by previous previous_input accept_overlap fresh pseudonym importance
     levels target node population sample seed verbose save_recoding memory delimiter numeric suda unique_sets
-    sampling_fraction most_below recoding chart seconds workload learn draws rule least_overlap
+    sampling_fraction most_below recoding chart seconds workload learn draws rule least_overlap prefer
+    formulas
     """.split()  # noqa: SIM905
 )
 
@@ -62,6 +63,9 @@ def arrange_help(root: Any, arguments: Sequence[str]) -> list[str]:
         for option in hidden:
             option.hidden = True
         _hide_metavars_of_flags(command)
+        for option in command.params:
+            if getattr(option, "help", None):
+                option.help = escape(option.help)
         command.params.sort(key=_panel_rank)
         paragraphs = _paragraphs(command.help or "")
         command.short_help = paragraphs[0]

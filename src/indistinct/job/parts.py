@@ -156,7 +156,7 @@ def cut_table(beyond: BeyondMemory, request: Request, search: Search) -> CutTabl
     mondrian.require(replace(problem, columns=tuple(column.original for column in columns)))
     require_rooted(columns)
     wanted.check(whole)
-    if mondrian.chooses:
+    if mondrian.weighs_cuts:
         known_targets = {key[0]: domain for key, domain in domains.items()}
         choice = WeighedCuts(mondrian, whole.rows, known_targets, in_order=plan.goes_by_part)
         top, judge = cut_by_sample(key_passes, columns, judge, choice, counters=counters)
@@ -204,7 +204,7 @@ def _required(beyond: BeyondMemory, request: Request, search: Search) -> tuple[T
         "missing=pattern": (found.missing == "pattern", "it searches the rows of each pattern on their own"),
         f"numeric={found.numeric}": (found.numeric.has_means, "a mean needs every value of a class"),
         "extent=region and most levels": (found.extent == "region" and search.levels.has_most, ""),
-        f"choose={found.choose} and most levels": (found.chooses and search.levels.has_most, by_top),
+        f"choose={found.choose} and most levels": (found.weighs_cuts and search.levels.has_most, by_top),
         "people (role person)": (
             any(PERSON in key for key in request.keys),
             "the rows of a person may lie in several parts, and numbers of people do not add up",

@@ -66,6 +66,28 @@ def list_sets(starts, token, cell, weight, table, limits, rows, size, words, own
     return count
 
 
+@inner
+def count_votes(sets, value, first, last, carrier_starts, carriers, still, votes):
+    """Count in `votes` how many violations of a class each cell meets, and in `still` those of each value.
+
+    Return the first and the last cell with a vote.
+    """
+    low, high = len(votes), -1
+    for i in range(first, last):
+        if value[i] >= 0:
+            still[value[i]] += 1
+        for j in range(sets.shape[1]):
+            if sets[i, j] >= 0:
+                votes[sets[i, j]] += 1
+                low, high = min(low, sets[i, j]), max(high, sets[i, j])
+    for v in np.unique(value[first:last]):
+        if v >= 0:
+            for cell in carriers[carrier_starts[v] : carrier_starts[v + 1]]:
+                votes[cell] += still[v]
+                low, high = min(low, cell), max(high, cell)
+    return low, high
+
+
 @jit
 def meet_violations(sets, value, class_starts, rows, carrier_starts, carriers, value_starts, values, chosen):
     """Mark in `chosen` cells that together meet every violation: in each class, time and again the one in most a row.
@@ -81,20 +103,8 @@ def meet_violations(sets, value, class_starts, rows, carrier_starts, carriers, v
     carried = np.zeros(len(carrier_starts), dtype=np.bool_)
     for number in range(len(class_starts) - 1):
         first, last = class_starts[number], class_starts[number + 1]
-        low, high = len(rows), -1
+        low, high = count_votes(sets, value, first, last, carrier_starts, carriers, still, votes)
         named = np.unique(value[first:last])
-        for i in range(first, last):
-            if value[i] >= 0:
-                still[value[i]] += 1
-            for j in range(sets.shape[1]):
-                if sets[i, j] >= 0:
-                    votes[sets[i, j]] += 1
-                    low, high = min(low, sets[i, j]), max(high, sets[i, j])
-        for v in named:
-            if v >= 0:
-                for cell in carriers[carrier_starts[v] : carrier_starts[v + 1]]:
-                    votes[cell] += still[v]
-                    low, high = min(low, cell), max(high, cell)
         open_ones = np.ones(last - first, dtype=np.bool_)
         left = last - first
         while left > 0:

@@ -116,7 +116,7 @@ def test_one_group_of_everybody():
 def test_l_of_one_hides_nothing_and_says_so():
     release = ind.anonymize(table_of(["flu", "flu", "cold"]), SCHEMA, algorithm=Anatomy(1))
     assert release.certificate.achieved["p"] == 1
-    assert any("promises nothing" in warning for warning in release.certificate.warnings)
+    assert any("guarantees nothing" in warning for warning in release.certificate.warnings)
     assert ind.measure(release)["reconstruction-error"] == 0
 
 

@@ -260,7 +260,7 @@ def cells_in(paths, folder):
     return [re.findall(cell, each.read_text("utf-8")) for each in made]
 
 
-@pytest.mark.skipif(shutil.which("soffice") is None, reason="LibreOffice (libreoffice-calc) is not installed")
+@pytest.mark.skipif(shutil.which("localc") is None, reason="LibreOffice Calc (libreoffice-calc) is not installed")
 def test_libreoffice_runs_no_formula_and_makes_no_date_of_a_file_written_for_it(tmp_path):
     ind.anonymize(table(), SCHEMA, output=tmp_path / "plain.csv", **JOB)
     ind.anonymize(table(), SCHEMA, output=tmp_path / "safe.csv", writing=ind.Writing(spreadsheet=True), **JOB)

@@ -160,7 +160,7 @@ class Mondrian(Algorithm):
                 f"is not looked at where choose={self.choose}",
                 hint="add choose=information-gain, or choose=variance for numbers",
             )
-        if self.trees == "set" and (not self.chooses or self.extent == "region"):
+        if self.trees == "set" and (not self.weighs_cuts or self.extent == "region"):
             raise ParameterError.of(
                 "Mondrian",
                 "trees",
@@ -228,7 +228,7 @@ class Mondrian(Algorithm):
 
     def _strict(self, problem: Problem) -> Recoding:
         layout = layout_of(problem.columns, problem.importance)
-        order: Literal["C", "F"] = "C" if self.chooses else "F"
+        order: Literal["C", "F"] = "C" if self.weighs_cuts else "F"
         ranks, classes = (
             ranks_of(problem.columns, problem.frequencies.vectors, order=order),
             problem.frequencies.classes,
@@ -254,13 +254,13 @@ class Mondrian(Algorithm):
         return ByRegion(columns, found.cuts, values)
 
     @property
-    def chooses(self) -> bool:
+    def weighs_cuts(self) -> bool:
         """Whether every cut is weighed."""
         return self.choose != "width" or self.workload is not None
 
     def _partition(self, problem: Problem, layout: KernelLayout, ranks: Codes, classes: Classes) -> Partition:
         """Return the cuts of some cells."""
-        if not self.chooses:
+        if not self.weighs_cuts:
             return partition_strictly(ranks, classes, layout=layout, model=problem.model, counters=problem.counters)
         return self.partition_cells(problem, layout, ranks, classes, rows=problem.frequencies.rows)
 
