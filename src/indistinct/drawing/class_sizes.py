@@ -162,7 +162,7 @@ def draw_risks(bars: Bars, *, limits: Sequence[float | None]) -> str:
     layers = _bars(bars, title="probability of being found", sides=_sides(bars))
     if marks:
         lines = alt.Chart(alt.Data(values=marks)).mark_tick(color=RULE, thickness=3, size=2 * BAR + 10)
-        layers.append(lines.encode(y=alt.Y("about:N", sort=[name for name, _, _ in bars]), x="limit:Q"))
+        layers.insert(1, lines.encode(y=alt.Y("about:N", sort=[name for name, _, _ in bars]), x="limit:Q"))
     title = "How likely a person is found, before and after"
     return draw(alt.layer(*layers), title=title, notes=_words_of_bars(bars), legend=_sides(bars), visible=False)
 
@@ -195,11 +195,15 @@ def _bars(bars: Bars, *, title: str, sides: Sequence[str]) -> "list[alt.Chart]":
     x = alt.X("share:Q", title=title).scale(domain=[0, 1]).axis(format="%", tickCount=5, grid=True, gridColor="#ddd")
     colour = alt.Color("side:N", sort=list(sides)).scale(domain=list(sides), range=colours)
     base = alt.Chart(alt.Data(values=values), width=BAR_WIDTH, height=len(names) * (len(sides) * BAR + 14))
-    text = base.mark_text(align="left", dx=5, fontSize=11)
-    return [
-        base.mark_bar(height=BAR).encode(y=y, yOffset=offset, x=x, color=colour),
-        text.encode(y=y, yOffset=offset, x="share:Q", text="text:N"),
-    ]
+    place = {"align": "left", "dx": 5, "fontSize": 11}
+    # A limit may lie behind a value, which stays legible.
+    halo, text = (
+        base.mark_text(stroke="white", strokeWidth=3, strokeJoin="round", aria=False, **place),
+        base.mark_text(**place),
+    )
+    said = {"y": y, "yOffset": offset, "x": "share:Q", "text": "text:N"}
+    bar = base.mark_bar(height=BAR).encode(y=y, yOffset=offset, x=x, color=colour)
+    return [bar, halo.encode(**said), text.encode(**said)]
 
 
 def _words_of_bars(bars: Bars) -> list[str]:

@@ -40,7 +40,7 @@ class AlphaK(SensitiveModel):
     words: ClassVar[ModelWords] = ModelWords(
         "No person is singled out, and no value is too likely (alpha-k)",
         LEARNED,
-        "Groups of at least k in which no sensitive value takes more than a share.",
+        "Classes of at least k in which no sensitive value takes more than a share.",
         "An attacker who knows {quasi} of a person is left with at least {k} {unit}, and {protected} of {sensitive} "
         "takes {alpha %} of them at most.",
     )

@@ -40,7 +40,7 @@ class BasicBetaLikeness(SensitiveModel):
     words: ClassVar[ModelWords] = ModelWords(
         "No value becomes much likelier (basic beta-likeness)",
         LEARNED,
-        "A rare value must not be far more likely in a group than in the whole table.",
+        "A rare value must not be far more likely in an equivalence class than in the whole table.",
         "No value of {sensitive} is more than {gain} times as likely for a person as in the whole table.",
     )
     splits_people: ClassVar[bool] = True

@@ -39,7 +39,7 @@ class DeltaDisclosure(SensitiveModel):
     words: ClassVar[ModelWords] = ModelWords(
         "No value becomes much likelier or rarer (delta-disclosure)",
         LEARNED,
-        "Every value that a group shows is about as frequent there as in the whole table. This is very strict.",
+        "Every value in an equivalence class is about as frequent there as in the whole table. This is very strict.",
         "A value of {sensitive} that a person may have is less than {ratio} times as likely, and more than "
         "1/{ratio} times, as in the whole table.",
     )

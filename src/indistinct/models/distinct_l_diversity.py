@@ -37,9 +37,9 @@ class DistinctLDiversity(SensitiveModel):
 
     name: ClassVar[str] = "distinct-l-diversity"
     words: ClassVar[ModelWords] = ModelWords(
-        "Several values in each group (distinct l-diversity)",
+        "Several values in each equivalence class (distinct l-diversity)",
         LEARNED,
-        "A group with a single sensitive value reveals it. This asks for at least l different ones.",
+        "An equivalence class with a single sensitive value reveals it. This asks for at least l different ones.",
         "People who look alike have at least {l} different values of {sensitive} among them.",
     )
     larger_is_stronger: ClassVar[tuple[str, ...]] = ("l",)

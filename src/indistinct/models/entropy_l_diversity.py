@@ -45,9 +45,9 @@ class EntropyLDiversity(SensitiveModel):
 
     name: ClassVar[str] = "entropy-l-diversity"
     words: ClassVar[ModelWords] = ModelWords(
-        "Well mixed values in each group (entropy l-diversity)",
+        "Well mixed values in each equivalence class (entropy l-diversity)",
         LEARNED,
-        "Values must not only differ: no few of them may dominate a group.",
+        "Values must not only differ: no few of them may dominate an equivalence class.",
         "Values of {sensitive} among people who look alike are as mixed as {l} equally frequent ones.",
     )
     larger_is_stronger: ClassVar[tuple[str, ...]] = ("l",)

@@ -39,7 +39,7 @@ class RecursiveLDiversity(SensitiveModel):
     words: ClassVar[ModelWords] = ModelWords(
         "No dominating value (recursive l-diversity)",
         LEARNED,
-        "The most frequent value of a group must not be much more frequent than the rarer ones together.",
+        "The most frequent value of an equivalence class must not be much more frequent than the rarer ones together.",
         "Among people who look alike, the most frequent value of {sensitive} is rarer than {c} times all from "
         "number {l} on.",
     )

@@ -42,9 +42,9 @@ class TCloseness(SensitiveModel):
 
     name: ClassVar[str] = "t-closeness"
     words: ClassVar[ModelWords] = ModelWords(
-        "Each group is like the whole table (t-closeness)",
+        "Each equivalence class is like the whole table (t-closeness)",
         LEARNED,
-        "It may be telling already that a group differs from everybody.",
+        "It may be telling already that an equivalence class differs from everybody.",
         "How {sensitive} is distributed among people who look alike differs from the whole table by {t} at most, "
         "where 0 is not at all and 1 is as much as can be.",
     )

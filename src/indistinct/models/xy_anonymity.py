@@ -34,9 +34,9 @@ class XYAnonymity(Model):
 
     name: ClassVar[str] = "xy-anonymity"
     words: ClassVar[ModelWords] = ModelWords(
-        "Several of something in each group (X,Y-anonymity)",
+        "Several of something in each equivalence class (X,Y-anonymity)",
         FOUND,
-        "Each group shows at least k different values of chosen columns, such as people or households.",
+        "Each equivalence class has at least k different values of chosen columns, such as people or households.",
         "An attacker who knows {quasi} of a person is left with at least {k} different values of {y}.",
     )
     larger_is_stronger: ClassVar[tuple[str, ...]] = ("k",)

@@ -89,6 +89,6 @@ def _notes(algorithm: Algorithm, policy: Policy) -> Iterable[str]:
         verb = "have" if len(bare) > 1 else "has"
         yield f"{list_names(bare)} {verb} no levels: each value stays as it is, or is not shown at all"
     if policy.suppression and not traits.suppresses:
-        yield "It leaves nobody out: what may be left out is not used"
+        yield "It suppresses no row: the suppression limit is not used"
     if traits.buckets and not policy.schema.sensitive:
         yield "It protects sensitive columns, and there is none"

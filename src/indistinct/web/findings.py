@@ -275,8 +275,17 @@ def remedies_for_line(line: Line, known: Situation) -> tuple[Remedy, ...]:
             return tuple(_defences(line.attack, known, fails=line.state == "failed"))
         case kind if kind in COLUMN_KINDS:
             return tuple(_for_columns(line, known))
+        case "several-classes":
+            return tuple(_for_several_classes(known))
         case _:
             return ()
+
+
+def _for_several_classes(known: Situation) -> Iterator[Remedy]:
+    """Yield to drop what changes between the rows of a person, where something else is left to be generalized."""
+    varying = known.treatments.varying
+    if varying and set(known.policy.schema.quasi) - set(varying):
+        yield from _drop_columns(known.policy, varying, known.looked, known.starter)
 
 
 def _for_limit(figure: str, known: Situation) -> Iterator[Remedy]:

@@ -1,4 +1,4 @@
-"""What follows from a release by itself, behind the page: its risk, other solutions, attacks, and then reports."""
+"""What follows from a release by itself: its risk, attacks, analyses, other solutions, and then reports."""
 
 import secrets
 import shutil
@@ -7,6 +7,7 @@ from typing import Any
 
 from indistinct.evaluation.attack.base import Attack
 from indistinct.evaluation.attack.registry import EVERY_ATTACK
+from indistinct.job.policy import Policy
 from indistinct.release.writing.delimited import Writing
 from indistinct.web.as_code import portable
 from indistinct.web.background import Chore
@@ -25,9 +26,10 @@ from indistinct.web.tasks.exploring import key_of_solutions, solve
 from indistinct.web.tasks.releasing import prepare
 from indistinct.web.tasks.risks import assess_release, attack_release
 from indistinct.web.tasks.searching import release_name
+from indistinct.web.tasks.usefulness import analyze_release
 
-SOLUTIONS, PREPARED = "solutions", "prepared"
-"""Under these names a session keeps other solutions, and the files that leave with their reports."""
+ANALYSES, SOLUTIONS, PREPARED = "analyses", "solutions", "prepared"
+"""Under these names a session keeps a study's analyses, other solutions, and the files that leave with reports."""
 SECONDS, LONGER = 15.0, 120.0
 """So long attacks take by themselves, and where the steward asks for more."""
 
@@ -62,6 +64,7 @@ def chores_for(session: Session, made: Any) -> list[Chore]:
             seconds=1.5 + rows / 20_000,
         ),
         attack_chore(session, made),  # the verdict waits for the first two
+        *([analysis_chore(policy, made)] if policy.analysis.asks else []),
         Chore(
             SOLUTIONS,
             "Other solutions",
@@ -83,6 +86,17 @@ def attack_chore(session: Session, made: Any) -> Chore:
     options = {"attacks": attack_names(chosen), "seconds": seconds, "beside": chosen["beside"]}
     about = key_of_attacks(session, made)
     return Chore(ATTACKS, "Attacks", about, attack_release, (session.policy, made["files"]), options, seconds)
+
+
+def key_of_analyses(policy: Policy, made: Any) -> Any:
+    """Return what analyses rest on."""
+    return policy.analysis, identity_of(made)
+
+
+def analysis_chore(policy: Policy, made: Any) -> Chore:
+    """Return the analyses of the policy on the release."""
+    about, rows = key_of_analyses(policy, made), made["original_rows"] or made["rows"]
+    return Chore(ANALYSES, "Analyses", about, analyze_release, (policy, made["files"]), seconds=3 + rows / 10_000)
 
 
 def every_attack() -> dict[str, type[Attack]]:

@@ -23,6 +23,7 @@ import numpy as np
 from indistinct.drawing.columns import bars_of_numbers, draw_bars
 from indistinct.errors import MissingExtraError
 from indistinct.job.policy import Output, Policy, Statement
+from indistinct.job.policy.value import AnalysisPlan
 from indistinct.web.background import Background, Chore
 from indistinct.web.saving import Shelf, new_key
 from indistinct.web.worker import Progress, StoppedError, Task, TaskError, Worker, task_error
@@ -32,7 +33,7 @@ REMEMBERED = 100
 QUICK, LONG, BEHIND = "quick", "long", "behind"
 LOOKED = ("inspection", "notes", "starter", "form")
 """Under these names is what a first look found at a table; whoever goes back to that table has it back."""
-OUTCOMES = ("release", "risk", "attacks", "solutions", "prepared")
+OUTCOMES = ("release", "risk", "attacks", "analyses", "solutions", "prepared")
 """Under these names is what a search found and what followed from it; whoever takes a change back has it back."""
 KEPT_RELEASES = 3
 """So many changes back, the files of a release are still there."""
@@ -74,8 +75,10 @@ class Settings:
 
 
 def job_of(policy: Policy | None) -> Policy | None:
-    """Return what a search rests on: a policy without what people state, and without where the release goes."""
-    return None if policy is None else replace(policy, about=Statement(), reasons={}, output=Output())
+    """Return what a search rests on: a policy without statements of people, analyses, and where the release goes."""
+    if policy is None:
+        return None
+    return replace(policy, about=Statement(), reasons={}, analysis=AnalysisPlan(), output=Output())
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,10 +19,10 @@ RISK_CHOICES = "risk-choices"
 MEANING = {
     "rows": "Rows of the table; after a search, how many of them are published.",
     "people": "People behind the rows, where a column tells them apart; else each row counts as a person.",
-    "k asked": "How many must look alike, at least: the smallest group that is asked for.",
-    "k reached": "The smallest group of people who look alike in the release.",
+    "k asked": "How many must look alike, at least: the smallest equivalence class that is asked for.",
+    "k reached": "The smallest equivalence class of the release: rows, or people, that look alike.",
     "smallest bucket": "The fewest rows that share one bucket of the release.",
-    "violations": "Groups of the release that break a promise.",
+    "violations": "Equivalence classes of the release that break a privacy guarantee.",
     "highest risk": "The probability with which the person who stands out most is found.",
     "loss": "How much detail the release loses: 0 % none, 100 % all.",
     "verdict": "What is known of the release altogether: its promise, columns published as they are, risk and attacks.",

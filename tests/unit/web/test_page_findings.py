@@ -20,7 +20,7 @@ from indistinct.job.policy import policy_to_toml
 from indistinct.job.policy.reading import policy_from_toml
 from indistinct.models import DistinctLDiversity, KAnonymity, TCloseness
 from indistinct.recoding.transformations import Transformation
-from indistinct.samples import generate_patients
+from indistinct.samples import generate_patients, generate_visits
 from indistinct.schema import Role, Schema
 from indistinct.tables import Reading
 from indistinct.web.deciding import (
@@ -245,6 +245,33 @@ def test_every_remedy_that_is_offered_settles_what_it_is_offered_for(desk, tmp_p
                 assert not {"published-columns", "column-set"} & {kind for kind, _ in left}, remedy.words
             tried += 1
     assert tried >= 2
+
+
+def test_people_in_several_classes_are_brought_together_by_dropping_what_changes(desk, tmp_path):
+    path = tmp_path / "visits.csv"
+    visits = generate_visits(600, seed=2)
+    day = pa.array([f"2024-{1 + row % 12:02}-01" for row in range(visits.num_rows)])
+    pyarrow.csv.write_csv(visits.append_column("visited", day), path)
+    found = look(desk, path, Reading())
+    schema = Schema(
+        person=["person"], quasi=["age", "sex", "visited"], identifiers=["zipcode"], sensitive=["diagnosis"]
+    )
+    base = replace(found.policy, schema=schema, hierarchies={}, models=(KAnonymity(4),), transformations={})
+
+    def judge(policy, name):
+        made = search(desk, policy, tmp_path / name)
+        risk = assess_release(desk, policy, made["files"])
+        return verdict_of(risk["figures"]), risk["treatments"]
+
+    verdict, treatments = judge(base, "release")
+    assert treatments.varying == ("visited",)
+    findings = find_in_verdict(verdict, base, found.inspection, found.starter, treatments=treatments)
+    (finding,) = [each for line, each in zip(verdict.open, findings, strict=True) if line.kind == "several-classes"]
+    (remedy,) = finding.remedies
+    assert remedy.words == "Drop visited (make it an identifier)"
+    after, left = judge(remedy.policy, "without")
+    assert left.varying == ()
+    assert "several-classes" not in {line.kind for line in after.open}
 
 
 def test_rare_values_are_joined_and_the_joined_ones_are_not_rare():

@@ -9,8 +9,9 @@ import pytest
 from indistinct.algorithms.bucket.anatomy import Anatomy
 from indistinct.evaluation.verdict import Figures
 from indistinct.job.policy import Input, Policy
-from indistinct.models import DistinctLDiversity, KAnonymity
+from indistinct.models import DistinctLDiversity, KAnonymity, Model
 from indistinct.models.registry import MODELS
+from indistinct.models.words import words_of
 from indistinct.release.verification.verify import SETS_SHARED, TRANSFORMED
 from indistinct.schema import Role, Schema
 from indistinct.web.deciding import find_unprotected
@@ -38,6 +39,12 @@ def test_every_promise_is_told_in_words_and_spelled(name: str) -> None:
     assert " " in words
     assert spelled == f"{name}, k = 3)"
     assert promise_in_words("of-another-package:x=1") == "of-another-package, x = 1"
+
+
+@pytest.mark.parametrize("kind", MODELS.values())
+def test_models_speak_of_equivalence_classes(kind: type[Model]) -> None:
+    words = words_of(kind)
+    assert "group" not in f"{words.title} {words.about}".lower()
 
 
 def test_one_is_not_told_as_nobody_stands_alone() -> None:

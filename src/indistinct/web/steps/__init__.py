@@ -56,7 +56,7 @@ TEXTS = {
         "Hierarchies",
         "Say to which coarser values each column may be recoded, and see what becomes of its values.",
     ),
-    "privacy": ("Privacy", "Say what must hold of the release, and how many rows may be left out for it."),
+    "privacy": ("Privacy", "Say what must hold of the release, and how many rows may be suppressed for it."),
     "search": ("Search", "Let an algorithm find the release that loses least and keeps the promise."),
     "explore": ("Explore", "Compare solutions, look at before and after, and choose another one."),
     "risk": ("Risk", "See which risk remains, and attack the release before others do."),

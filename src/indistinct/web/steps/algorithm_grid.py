@@ -153,7 +153,7 @@ def _draw_found(screen: Screen, found: AlgorithmGrid) -> None:
         parts.notice("The job was changed since: these figures are those of before.", kind="warning")
     trials = plain_trials(found)
     metrics = list(found.comparison.metrics)
-    counts = ("k", "left out", "classes", "smallest", "highest risk", *metrics, "seconds")
+    counts = ("k", "suppressed", "classes", "smallest", "highest risk", *metrics, "seconds")
     rows: list[list[Entry]] = []
     for place, trial in enumerate(trials):
         done = trial["state"] == "done"

@@ -223,7 +223,7 @@ def _risk(found: UniquenessCounts, quasi: Sequence[str]) -> None:
         parts.say(told)
     few = f"{percent(found.few / found.members if found.members else 0.0)} of the {found.unit}"
     parts.say(
-        f"{few} are in groups of fewer than {found.k}; there are {plural(found.classes, 'group')}. "
+        f"{few} are in classes of fewer than {found.k}; there are {plural(found.classes, 'class', 'classes')}. "
         "A search makes these columns coarser until this ends.",
         kind="hint",
     )

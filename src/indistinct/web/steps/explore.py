@@ -169,8 +169,8 @@ def _draw_panel(screen: Screen, found: Solutions, at: int, _show: Callable[[int]
 def show_row(before: Sequence[str], after: Sequence[str]) -> list[str]:
     """Return what becomes of a row, cell by cell; one that is left out says so once.
 
-    >>> show_row(["88", "male"], ["80-89", "male"]), show_row(["88", "male"], ["left out", ""])
-    (['88 → 80-89', 'male'], ['88 → left out', 'male'])
+    >>> show_row(["88", "male"], ["80-89", "male"]), show_row(["88", "male"], ["suppressed", ""])
+    (['88 → 80-89', 'male'], ['88 → suppressed', 'male'])
     """
     if len(before) != len(after):
         return [*after, *[""] * (len(before) - len(after))]

@@ -141,7 +141,7 @@ def _warn_of_columns(gone: list[str]) -> None:
         parts.notice(f"{list_names(gone)} {verb} nothing any more: not one value is published.", kind="warning"),
         parts.tag("p", classes="hint"),
     ):
-        parts.tag("span", "More stays where fewer columns count as known to others, or more rows are left out. ")
+        parts.tag("span", "More stays where fewer columns count as known to others, or more rows are suppressed. ")
         parts.link("Go to columns", "/columns")
         parts.tag("span", " ")
         parts.link("Go to privacy", "/privacy")
@@ -159,7 +159,7 @@ def _why(made: Made) -> None:
         best = sorted(tried, key=lambda each: each["loss"] * (1 if why["better"] == "lower" else -1))
         parts.table(
             "What was tried",
-            ["found by", "detail lost" if shares else why["metric"], "groups"],
+            ["found by", "detail lost" if shares else why["metric"], "classes"],
             [
                 (
                     title_of_spelled(each["algorithm"]),
@@ -168,7 +168,7 @@ def _why(made: Made) -> None:
                 )
                 for each in best
             ],
-            right=("detail lost" if shares else why["metric"], "groups"),
+            right=("detail lost" if shares else why["metric"], "classes"),
         )
         draw_list(list(reasons_in_words(why)))
 

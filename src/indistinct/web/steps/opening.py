@@ -51,7 +51,7 @@ WHO = {
 }  # fmt: skip
 SHAPES = {
     SAME: ("The same groups for everybody", "One level for a whole column, such as ages in tens. Easy to read and to "
-           "analyse; it loses more, and up to 5 % of the rows that stand out are left out."),
+           "analyse; it loses more, and up to 5 % of the rows that stand out are suppressed."),
     LEAST: ("The least loss", "Ranges that fit the table: they differ from group to group, and may overlap. Most "
             "detail stays; harder to analyse."),
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""The step `privacy`: which models must hold, in plain words, and how many rows may be left out for it."""
+"""The step `privacy`: which models must hold, in plain words, and how many rows may be suppressed for it."""
 
 import functools
 from collections.abc import Callable, Mapping
@@ -169,7 +169,7 @@ def distinct_values(looked: Mapping[str, Any]) -> dict[str, int]:
 def _add(screen: Screen) -> None:
     adding: dict[str, Any] = screen.choices.setdefault(NEW, {"name": "", "texts": {}})
     screen.choice(
-        "Add another promise",
+        "Add another privacy guarantee",
         {"": "choose …", **models_by_group()},
         adding["name"],
         lambda name: _begin(screen, name),
@@ -279,9 +279,9 @@ def _set_population(screen: Screen, given: str) -> None:
 
 def _suppression(screen: Screen) -> None:
     policy = screen.policy
-    parts.heading("What may be left out")
+    parts.heading("Suppression")
     screen.field(
-        "How many may be left out",
+        "Suppression limit: how many rows or people may be suppressed",
         spell_budget(policy.suppression),
         lambda given: _set_suppression(screen, given),
         name="suppression",
@@ -295,7 +295,7 @@ def suppression_in_words(budget: Budget, members: int | None, unit: str) -> str:
     """Return what a budget means.
 
     >>> suppression_in_words(Budget(0.02), 5000, "rows")
-    '2 %: at most 100 of 5,000 rows may be left out. Leaving out those who stand out keeps others detailed.'
+    '2 %: at most 100 of 5,000 rows may be suppressed. Suppressing those who stand out keeps others detailed.'
     """
     if not budget:
         return (
@@ -304,8 +304,8 @@ def suppression_in_words(budget: Budget, members: int | None, unit: str) -> str:
         )
     if budget.unit not in (None, unit):
         return f"{budget.words}: but {unit} are counted here. Say {Budget(budget.amount, UNITS[unit])}, or a per cent."
-    much = "" if members is None else f"at most {budget.allows(members):,} of {members:,} {unit} may be left out. "
-    return f"{budget.words}: {much}Leaving out those who stand out keeps others detailed."
+    much = "" if members is None else f"at most {budget.allows(members):,} of {members:,} {unit} may be suppressed. "
+    return f"{budget.words}: {much}Suppressing those who stand out keeps others detailed."
 
 
 def spell_budget(budget: Budget) -> str:
@@ -407,7 +407,7 @@ def hold_against(screen: Screen, name: str | None) -> None:
 
 def _profiles(screen: Screen) -> None:
     parts.heading("Who gets it")
-    parts.say("A profile takes the place of all promises below. Undo brings them back.", kind="hint")
+    parts.say("A profile takes the place of all guarantees below. Undo brings them back.", kind="hint")
     with parts.tag("div", classes="cards"):
         for name, kind in PROFILES.items():
             _profile(screen, name, kind())

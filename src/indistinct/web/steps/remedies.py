@@ -75,7 +75,7 @@ def _suppression(feasible: Feasible, policy: Policy) -> Iterator[Remedy]:
     larger = None if now is None else next((each for each in SHARES if each > now), None)
     share = larger if feasible.share is None else feasible.share
     if share is not None and (now or 0.0) < share < 1:
-        yield Remedy(f"Allow {percent(share)} to be left out", replace(policy, suppression=Budget(share)))
+        yield Remedy(f"Allow {percent(share)} to be suppressed", replace(policy, suppression=Budget(share)))
 
 
 def _other_algorithm(policy: Policy) -> Iterator[Remedy]:

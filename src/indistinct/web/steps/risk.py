@@ -118,13 +118,25 @@ def _draw_outcomes(outcomes: Any) -> None:
     parts.heading("What attacks achieve")
     if won:
         parts.say(f"{len(won)} of {len(tried)} attacks do better than chance:")
-        draw_list([f"{sentence_of(name)} ({name})".strip() for name in won])
+        with parts.tag("ul"):
+            for name in won:
+                _draw_attack(name)
     elif tried:
         parts.say(f"None of {len(tried)} attacks is shown to do better than chance.")
     else:
         parts.say("None of these attacks applies to this release.")
     if found["left_out"]:
         parts.say(f"Not through in time: {', '.join(found['left_out'])}. Give attacks more time below.", kind="hint")
+
+
+def _draw_attack(name: str) -> None:
+    """Draw what an attack tries, and its name in the literature with what that means."""
+    with parts.tag("li"):
+        parts.tag("span", f"{sentence_of(name)} ".lstrip())
+        if name in every_attack():
+            parts.term(name, (every_attack()[name].__doc__ or name).strip().partition("\n")[0])
+        else:
+            parts.tag("span", name)
 
 
 def words_of_attack(name: str, kind: type[Attack]) -> str:

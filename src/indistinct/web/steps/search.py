@@ -16,6 +16,7 @@ from indistinct.web.parameter_fields import draw_value
 from indistinct.web.parameters import build_value, default_texts, form_fields
 from indistinct.web.sessions import job_of
 from indistinct.web.standing import INSPECTED, RELEASED
+from indistinct.web.steps.analyses import draw_analyses
 from indistinct.web.steps.before_after import draw_most_changed
 from indistinct.web.steps.found_release import draw_release
 from indistinct.web.steps.opening import STARTER
@@ -35,6 +36,7 @@ async def draw(screen: Screen) -> None:
             link_to_release()
             parts.link("Compare with other solutions", "/explore", classes="button")
         draw_most_changed(screen, made)
+        draw_analyses(screen, made)
         draw_release(made)
         wrong = "search" in screen.errors or screen.session.refusal((screen.step.name, "algorithm")) is not None
         with parts.details("Search in another way", screen.choices, name="another-way", start=bool(wrong)):
@@ -57,7 +59,7 @@ def _draw_request(screen: Screen) -> None:
         ("Made coarser", list_names(policy.schema.quasi) or "no column", "columns"),
         ("What must hold", " ".join(promise_for_one(each, policy.schema) for each in models) or "nothing", "privacy"),
         (
-            "Left out",
+            "Suppression limit",
             suppression_in_words(policy.suppression, *members_of(screen.session)).partition(". ")[0],
             "privacy",
         ),

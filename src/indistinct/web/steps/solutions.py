@@ -96,7 +96,7 @@ def _draw_found(screen: Screen, found: Explored) -> None:
     parts.heading(f"{plural(len(all_nodes), 'solution')}, {held:,} of which keep the promise", level=3)
     parts.say(
         f"The promise is {all_nodes.model}, with at most {all_nodes.suppression:,} of {all_nodes.rows:,} "
-        f"{all_nodes.unit} left out."
+        f"{all_nodes.unit} suppressed."
     )
     if not held:
         least = int(all_nodes.suppressed_rows.min())
@@ -104,7 +104,7 @@ def _draw_found(screen: Screen, found: Explored) -> None:
             f"No solution keeps the promise. The one that needs least leaves out {least:,} of {all_nodes.rows:,} "
             f"{all_nodes.unit}.",
             kind="warning",
-            hint="Allow more rows to be left out in the step Privacy, or give columns coarser levels.",
+            hint="Allow more rows to be suppressed in the step Privacy, or give columns coarser levels.",
         )
     metric = _metric(screen, found)
     if held:
@@ -160,7 +160,7 @@ def _draw_front(screen: Screen, found: Explored, metric: str) -> None:
 def in_words(found: Exploration, row: Row, metric: str) -> str:
     """Return what a solution is, in a sentence: its levels, its risk and its cost."""
     risk = f"highest risk {percent(row['risk'])}, {metric} {spell_metric(metric, row[metric])}"
-    return f"{levels_in_words(found, row['node'])}: {risk}, {row['suppressed_rows']:,} {found.unit} left out"
+    return f"{levels_in_words(found, row['node'])}: {risk}, {row['suppressed_rows']:,} {found.unit} suppressed"
 
 
 def spell_metric(metric: str, value: float) -> str:
@@ -173,7 +173,7 @@ def spell_metric(metric: str, value: float) -> str:
 
 
 def _node_table(screen: Screen, found: Exploration, rows: Sequence[Row], caption: str, *, name: str) -> None:
-    counts = ("left out", "classes", "smallest", "highest risk", *found.metrics)
+    counts = ("suppressed", "classes", "smallest", "highest risk", *found.metrics)
     entries: list[list[Entry]] = [
         [
             spell_node(row["node"]),
@@ -273,7 +273,7 @@ def _facts(found: Exploration, row: Row) -> None:
     told = [
         *((column, meanings[level]) for column, meanings, level in levels),
         ("keeps the promise", "yes" if row["satisfied"] else "no"),
-        ("left out", f"{row['suppressed_rows']:,} of {found.rows:,} {found.unit}"),
+        ("suppressed", f"{row['suppressed_rows']:,} of {found.rows:,} {found.unit}"),
         ("classes", f"{row['classes']:,}"),
         ("smallest class", f"{row['smallest_class']:,} {found.unit}"),
         ("highest risk", percent(row["risk"]) if row["smallest_class"] else "–"),

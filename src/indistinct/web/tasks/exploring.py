@@ -38,7 +38,7 @@ from indistinct.web.tasks.searching import losses_of
 from indistinct.web.tasks.tables import table_of
 from indistinct.web.worker import Desk
 
-LEFT_OUT = "left out"
+LEFT_OUT = "suppressed"
 """What stands in place of the labels of a row that is not published."""
 TRYING = "trying combinations of levels"
 MOST_NODES = 20_000

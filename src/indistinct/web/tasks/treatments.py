@@ -52,30 +52,35 @@ class Treatment:
 
 @dataclass(frozen=True, slots=True)
 class Treatments:
-    """What can be done about the unmodified columns of a release.
+    """What can be done about the columns of a release.
 
     `ways` has the coarser ways of each column. `dropped` are sets of columns, each with one column more than the one
-    before it, and how many members are unique on all others together with the equivalence class.
+    before it, and how many members are unique on all others together with the equivalence class. `varying` are the
+    quasi-identifiers of which a person has several values; without them, equal rows put a person into one class.
     """
 
     members: int = 0
     ways: Mapping[str, tuple[Treatment, ...]] = field(default_factory=dict)
     dropped: tuple[tuple[tuple[str, ...], int], ...] = ()
+    varying: tuple[str, ...] = ()
 
 
 def find_treatments(desk: Desk, policy: Policy, files: Files) -> Treatments:
     """Return coarser ways for the columns of a release that no generalization touched, with what they reach."""
     insensitive, kept = policy.schema.insensitive, (*policy.schema.insensitive, *policy.schema.sensitive)
     raw, found = table_of(desk, policy).data, sorted_rows(desk, policy, dict(files))
-    if not kept or found.buckets or raw.num_rows * (len(insensitive) + 1) * (3 * len(kept) + 1) > MAX_WORK:
+    if found.buckets:
         return Treatments()
     rows = found.order[: found.published]
+    owners = _owners(raw, policy)[rows]
+    varying = _varying_columns(raw, policy, rows, owners)
+    if not kept or raw.num_rows * (len(insensitive) + 1) * (3 * len(kept) + 1) > MAX_WORK:
+        return Treatments(varying=varying)
     classes = np.repeat(np.arange(len(found.sizes)), found.sizes)
     shown = transform_by_policy(table_of(desk, policy), policy).data
-    owners = _owners(raw, policy)[rows]
     codes = {name: codes_of(name, shown[name].take(pa.array(rows))) for name in insensitive}
     if any(each is None for each in codes.values()):  # values that cannot be compared may all differ
-        return Treatments()
+        return Treatments(varying=varying)
 
     def together(changed: Mapping[str, Codes | None]) -> int:
         left = [each for each in {**codes, **changed}.values() if each is not None]
@@ -91,7 +96,20 @@ def find_treatments(desk: Desk, policy: Policy, files: Files) -> Treatments:
                 changed = together({name: own} if name in insensitive else {})
                 judged.append(Treatment(transformation, count_unique([own], owners), changed, hierarchy))
         ways[name] = tuple(judged)
-    return Treatments(len(np.unique(owners)), ways, tuple(_drop_one_by_one(insensitive, together)))
+    return Treatments(len(np.unique(owners)), ways, tuple(_drop_one_by_one(insensitive, together)), varying)
+
+
+def _varying_columns(raw: pa.Table, policy: Policy, rows: Codes, owners: Codes) -> tuple[str, ...]:
+    """Return the quasi-identifiers of which some person has several values among the published rows."""
+    if not policy.schema.person or not len(rows):
+        return ()
+    people = len(np.unique(owners))
+    codes = {name: codes_of(name, raw[name].take(pa.array(rows))) for name in policy.schema.quasi}
+    return tuple(name for name, each in codes.items() if each is None or _pairs(owners, each) > people)
+
+
+def _pairs(owners: Codes, codes: Codes) -> int:
+    return len(group_rows([owners, codes], [int(each.max()) + 1 for each in (owners, codes)]).starts) - 1
 
 
 def _drop_one_by_one(names: Sequence[str], together: Any) -> Iterator[tuple[tuple[str, ...], int]]:

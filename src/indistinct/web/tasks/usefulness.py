@@ -1,7 +1,8 @@
-"""What a release can still answer: how wide its values are on average, one query, and the analyses of the policy."""
+"""What a release can still answer: how wide its values are on average, one query, and a study's analyses."""
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from indistinct.document.blocks import Block
 from indistinct.errors import IndistinctError, MissingExtraError
 from indistinct.evaluation.analyze.analyze import analyze
+from indistinct.evaluation.analyze.result import Analyses
 from indistinct.evaluation.query.answer import answer
 from indistinct.evaluation.query.query import query, rows_of_original
 from indistinct.figures import number, plural
@@ -25,13 +28,15 @@ from indistinct.web.tasks.published import Files, published_files
 from indistinct.web.tasks.tables import stamp_of
 from indistinct.web.worker import Desk
 
+QUESTIONS = ("formulas", "tables", "means", "medians", "correlations")
+"""The parts of an analysis plan that name analyses."""
 MONTH, YEAR = 30.44, 365.25
 """Days of both on average."""
 
 
 def answerable(desk: Desk, policy: Policy, files: Files) -> list[str]:
     """Return in sentences what the release can still answer; it is found once for a release."""
-    about = ("answerable", stamp_of(Path(files["table"]), policy.input.reading), repr(policy.analysis))
+    about = ("answerable", stamp_of(Path(files["table"]), policy.input.reading))
     said: list[str] = desk.keep(about, lambda: _answerable(desk, policy, files), most=1)
     return said
 
@@ -43,7 +48,35 @@ def _answerable(desk: Desk, policy: Policy, files: Files) -> list[str]:
         view = given.view("what can be answered")
         widths = [f"{name} {words}" for name in policy.schema.quasi if (words := width_in_words(view, name))]
         said.append(f"On average a row tells {', '.join(widths)}." if widths else "Every value is unmodified.")
-    return [*said, *_example(given, policy.schema.quasi), *_analyses(given, policy)]
+    return [*said, *_example(given, policy.schema.quasi)]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownAnalyses:
+    """What becomes of a study's analyses: one sentence, a forest plot, and the estimates with remarks."""
+
+    sentence: str
+    picture: str | None
+    blocks: tuple[Block, ...]
+
+
+def analyze_release(desk: Desk, policy: Policy, files: Files) -> ShownAnalyses:
+    """Return the analyses of a policy on the table and on the release."""
+    plan = policy.analysis
+    desk.enter("reading")
+    given = published_files(desk, policy, files)
+    desk.enter("analyzing")
+    asked = {name: getattr(plan, name) for name in QUESTIONS}
+    found = analyze(given, **asked, family=plan.family, rules=plan.rules, weights=plan.weights, progress=desk.report)
+    document = found.document()
+    return ShownAnalyses(f"{document.title}.", _forest_plot(found), document.sections[0].blocks)
+
+
+def _forest_plot(found: Analyses) -> str | None:
+    try:
+        return found.chart().svg
+    except MissingExtraError:
+        return None
 
 
 def width_in_words(view: View, name: str) -> str:
@@ -104,19 +137,6 @@ def _example(given: Published, quasi: Sequence[str]) -> list[str]:
         return []
     found = number(low) if told.exact else f"between {number(low)} and {number(high)}, about {number(round(value))}"
     return [f"How many rows have {words}? The release says {found}; the table has {number(true)}."]
-
-
-def _analyses(given: Published, policy: Policy) -> list[str]:
-    """Return what becomes of the analyses that the policy asks for."""
-    plan = policy.analysis
-    asked = {name: getattr(plan, name) for name in ("formulas", "tables", "means", "medians", "correlations")}
-    if not any(asked.values()):
-        return []
-    try:
-        found = analyze(given, **asked, family=plan.family, rules=plan.rules, weights=plan.weights)
-    except (IndistinctError, MissingExtraError) as error:
-        return [f"The analyses of the policy could not be made: {error.message}."]
-    return [f"{found.document().title}."]
 
 
 def _query_of(data: pa.Table, quasi: Sequence[str]) -> tuple[str, str] | None:
