@@ -68,9 +68,9 @@ def _structure(screen: Screen, values: dict[str, Any], form: dict[str, Any]) -> 
     match form.get("kind"):
         case "text":
             found = MARKS.get(form["delimiter"], form["delimiter"])
-            known = {"": f"found by itself: {found}", **{mark: MARKS[mark] for mark in DELIMITERS}}
+            known: dict[str, str] = {"": f"found by itself: {found}", **{mark: MARKS[mark] for mark in DELIMITERS}}
             _choose(screen, "delimiter", known, values)
-            names = {"": f"found by itself: {form['encoding']}", **{name: name for name in ENCODINGS}}
+            names: dict[str, str] = {"": f"found by itself: {form['encoding']}", **{name: name for name in ENCODINGS}}
             _choose(screen, "encoding", names, values)
             _tick(screen, "header", values)
             _field(screen, "skip_rows", values)
