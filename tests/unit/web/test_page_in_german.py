@@ -11,8 +11,13 @@ from nicegui import Client, core, ui
 
 from indistinct.document.catalogue import read_catalogue
 from indistinct.document.translation import Translation
+from indistinct.inspection import roles
+from indistinct.inspection.patterns.registry import FREE_TEXT, PATTERNS
+from indistinct.schema import Role
 from indistinct.tables import Reading
+from indistinct.tables.domain import Kind
 from indistinct.web import parts
+from indistinct.web.deciding import with_roles
 from indistinct.web.frame import Places, Screen
 from indistinct.web.language import Own, shown, speak
 from indistinct.web.saving import Shelf, ShelfEntry
@@ -55,7 +60,9 @@ def session(looked: Look, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Se
     return made
 
 
-def drawn(session: Session, step: str, errors: dict[str, TaskError] | None = None) -> tuple[Client, Translation]:
+def drawn(
+    session: Session, step: str, errors: dict[str, TaskError] | None = None, choices: dict[str, Any] | None = None
+) -> tuple[Client, Translation]:
     """Draw a step of a session; return the page, and what translated it."""
 
     async def draw() -> tuple[Client, Translation]:
@@ -67,6 +74,7 @@ def drawn(session: Session, step: str, errors: dict[str, TaskError] | None = Non
                 places = Places(*(parts.tag("div") for _ in range(5)))
                 screen = Screen(session, next(each for each in STEPS if each.name == step), STEPS, places)
                 screen.errors = dict(errors or {})
+                screen.choices |= choices or {}
                 await screen.draw()
             return client, spoken
         finally:
@@ -83,8 +91,17 @@ def texts_of(client: Client) -> Iterator[str]:
 
 
 # Steps that are whole; the page speaks German to browsers when all of them are.
-WHOLE = ("open",)
-MODULES = ("frame", "standing", "parts", "steps/__init__", "steps/opening", "steps/reading_form")
+WHOLE = ("open", "columns")
+MODULES = (
+    "frame",
+    "standing",
+    "parts",
+    "steps/__init__",
+    "steps/opening",
+    "steps/reading_form",
+    "steps/columns",
+    "steps/column_publishing",
+)
 
 
 @pytest.mark.parametrize("step", WHOLE)
@@ -123,6 +140,18 @@ def test_what_a_file_shows_is_told_in_german_and_what_it_holds_stays(session: Se
     assert 'aria-label="Zeilen 1 bis 12 von 5.000"' in table
 
 
+@pytest.mark.parametrize("role", Role)
+def test_what_is_known_of_each_column_is_told_in_german_in_every_role(session: Session, role: Role) -> None:
+    policy, looked, starter = session.require_job(), session.result(INSPECTED), session.result(STARTER)
+    names = [name for name in policy.schema.columns if name != "age"]
+    session.change(with_roles(policy, dict.fromkeys(names, role), looked=looked, starter=starter))
+    client, spoken = drawn(session, "columns", choices={"unfolded": {*names, "age"}})
+    said = list(texts_of(client))
+    assert list(spoken.missing) == []
+    assert "disease" in said
+    assert "Warum diese Rolle" in said
+
+
 def test_errors_are_told_in_german_at_their_fields(session: Session) -> None:
     errors = {"path": TaskError("there is no file rows.csv", hint="check the path; it starts at /data")}
     client, spoken = drawn(session, "open", errors)
@@ -159,6 +188,13 @@ def test_an_english_page_says_what_it_said(session: Session) -> None:
 
 
 # Also sentences that no page above shows are there.
+
+
+def test_reasons_of_roles_warnings_and_types_of_columns_are_there() -> None:
+    reasons = (*roles.WORDS.values(), roles.IN_DOUBT, roles.NEARLY_ALL_UNIQUE, roles.NUMBERS_ROWS)
+    warnings = {each.meaning.partition(",")[0] for each in PATTERNS} | {FREE_TEXT.partition(",")[0]}
+    lines = [f"{kind}, 12 values. {reason}." for kind in Kind for reason in reasons]
+    assert [each for each in (*reasons, *warnings, *lines) if GERMAN.translate(each) is None] == []
 
 
 @pytest.mark.parametrize("module", MODULES)
