@@ -121,7 +121,7 @@ class Catalogue:
             case "d":
                 return self.date(text)
             case "t":
-                return self._translate(text)
+                return self.translate(text) if text[:1].isupper() else self._translate(text)
             case "l":
                 parts = [self._translate(each) for each in text.split("; ")]
                 return "; ".join(part or "" for part in parts) if None not in parts else None

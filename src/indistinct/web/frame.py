@@ -18,6 +18,7 @@ from indistinct.errors import IndistinctError
 from indistinct.job.policy import Policy
 from indistinct.web import parts
 from indistinct.web.as_code import as_command, as_policy, as_python
+from indistinct.web.language import Own, shown, speak
 from indistinct.web.sessions import ConflictError, Refusal, Session, Work
 from indistinct.web.standing import MEANING, standing
 from indistinct.web.worker import StoppedError, TaskError, task_error
@@ -201,7 +202,7 @@ class Screen:
         self.drawing = True
         try:
             self.seen = self.session.version
-            _redraw(places.name, lambda: parts.tag("span", self.session.name))
+            _redraw(places.name, lambda: parts.tag("span", Own(self.session.name)))
             _redraw(places.strip, self._draw_strip)
             _redraw(places.tools, self._draw_tools)
             await self._draw_anew(page, focus)
@@ -287,7 +288,7 @@ class Screen:
     async def _show_code(self) -> None:
         forms = {"policy.toml": as_policy, "Command": as_command, "Python": as_python}
         with ui.element("dialog") as box:
-            box.props["id"], box.props["aria-label"] = "code", "This job as code"
+            box.props["id"], box.props["aria-label"] = "code", shown("This job as code")
             parts.heading("This job without the page")
             for each in self.session.refusals():
                 parts.notice(
@@ -310,7 +311,7 @@ class Screen:
         if self.shown_work is not None and self.shown_work[0] is work and not work.done:
             # A button that is drawn anew loses the click that is on its way, and the focus.
             _, words, bar = self.shown_work
-            words.text = told  # type: ignore[attr-defined]  # an element with a text
+            words.text = shown(told)  # type: ignore[attr-defined]  # an element with a text
             bar.props["value"] = progress.share or None
             return
         if self.shown_work is not None and self.shown_work[0] is work and work.error is None:
@@ -373,7 +374,8 @@ async def _forget(place: Element, old: list[Element]) -> None:
 def build(session: Session, step: Step, steps: tuple[Step, ...]) -> None:
     """Build the page of a step; what it shows is drawn as soon as the browser is there."""
     ui.add_head_html(HEAD)
-    ui.page_title(f"{step.title} · indistinct")
+    speak(ui.context.client, session.settings.language)
+    ui.page_title(f"{shown(step.title)} · indistinct")
     # The framework's page is a main of its own round everything; the one below is the one to skip to.
     around = ui.context.client.content.parent_slot
     if around is not None:
@@ -381,7 +383,7 @@ def build(session: Session, step: Step, steps: tuple[Step, ...]) -> None:
     parts.link("Skip to the step", "#step", classes="skip")
     with parts.tag("header"):
         with parts.tag("div", classes="brand"):
-            parts.tag("span", "indistinct", classes="name")
+            parts.tag("span", Own("indistinct"), classes="name")
             name = parts.tag("span", classes="table-name")
         with parts.tag("nav", aria_label="Steps"), parts.tag("ol"):
             for each in steps:

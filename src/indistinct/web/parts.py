@@ -13,6 +13,7 @@ from nicegui.elements.mixins.text_element import TextElement
 
 from indistinct.document.blocks import Cell, grid
 from indistinct.document.html import grid_html
+from indistinct.web.language import Own, shown, shown_attributes, shown_cell
 from indistinct.web.worker import TaskError
 
 Handler = Callable[..., Any | Awaitable[Any]]
@@ -21,12 +22,12 @@ Handler = Callable[..., Any | Awaitable[Any]]
 def tag(name: str, text: str = "", *, classes: str = "", **attributes: Any) -> Element:
     """Return an element of HTML with a text; attributes that are None or False are left out.
 
-    An underscore in the name of an attribute is a hyphen: `aria_label`.
+    An underscore in the name of an attribute is a hyphen: `aria_label`. What people read is in the page's language.
     """
-    element = TextElement(tag=name, text=text) if text else Element(name)
+    element = TextElement(tag=name, text=shown(text)) if text else Element(name)
     if classes:
         element.classes(classes)
-    for key, value in attributes.items():
+    for key, value in shown_attributes(attributes).items():
         if value is not None and value is not False:
             element.props[key.replace("_", "-").removesuffix("-")] = value
     return element
@@ -75,9 +76,8 @@ def button(
     label: str = "",
 ) -> Element:
     """Return a button; `main` is the one action of a step, `label` what a screen reader says instead of the text."""
-    element = tag("button", text, classes="main" if main else "", type="button", id=name, disabled=disabled)
-    if label:
-        element.props["aria-label"] = label
+    kind = "main" if main else ""
+    element = tag("button", text, classes=kind, type="button", id=name, disabled=disabled, aria_label=label or None)
     return element.on("click", lambda _event: on_click(), args=[])
 
 
@@ -160,7 +160,7 @@ def choice(
                         for inner, told in text.items():
                             tag("option", told, value=inner, selected=inner == value)
                 else:
-                    tag("option", text or key, value=key, selected=key == value)
+                    tag("option", text or Own(key), value=key, selected=key == value)
         box.on("change", lambda event: on_change(event.args), js_handler="(e) => emit(e.target.value)")
         _hints(name, hint, error)
     return box
@@ -241,7 +241,8 @@ def table(
     caption: str, headings: Sequence[str], rows: Iterable[Sequence[Cell]], *, right: Iterable[str] = ()
 ) -> Element:
     """Return a table to read, with its caption; columns named by `right` hold numbers."""
-    return html(grid_html(grid(caption, headings, rows, right=right)))
+    told, lines = [shown(each) for each in headings], [[shown_cell(each) for each in row] for row in rows]
+    return html(grid_html(grid(shown(caption), told, lines, right=[shown(each) for each in right])))
 
 
 def picture(svg: str, *, caption: str = "") -> Element:
@@ -259,7 +260,7 @@ def code(text: str, *, label: str, name: str) -> Element:
         with tag("figcaption"):
             tag("span", label)
             button("Copy", lambda: ui.clipboard.write(text), name=f"{name}-copy", label=f"Copy {label}")
-        tag("pre", text, id=name, tabindex="0", aria_label=label, role="region")
+        tag("pre", Own(text), id=name, tabindex="0", aria_label=label, role="region")
     return figure
 
 

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from indistinct.document.catalogue import ENGLISH
 from indistinct.drawing.columns import bars_of_numbers, draw_bars
 from indistinct.errors import MissingExtraError
 from indistinct.job.policy import Output, Policy, Statement
@@ -64,7 +65,7 @@ class ConflictError(TaskError):
 class Settings:
     """What a server allows: the folder that paths may lead to, how large an upload may be, and whether it is a demo.
 
-    Jobs are saved on the `shelf`. A session that nobody used for `idle` seconds ends.
+    Jobs are saved on the `shelf`. Pages speak `language`. A session that nobody used for `idle` seconds ends.
     """
 
     folder: Path
@@ -72,6 +73,7 @@ class Settings:
     demo: bool = False
     shelf: Shelf = field(default_factory=lambda: Shelf(None))
     idle: float = 4 * 3600.0
+    language: str = ENGLISH
 
 
 def job_of(policy: Policy | None) -> Policy | None:

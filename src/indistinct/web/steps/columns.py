@@ -22,6 +22,7 @@ from indistinct.web.deciding import (
 )
 from indistinct.web.findings import find_in_columns
 from indistinct.web.frame import Screen
+from indistinct.web.language import Own
 from indistinct.web.standing import INSPECTED
 from indistinct.web.steps.column_publishing import draw_publishing
 from indistinct.web.steps.opening import STARTER
@@ -243,13 +244,13 @@ def _line(
     with parts.tag("section", classes="line", aria_labelledby=f"column-{key}"):
         with parts.tag("div", classes="line-head"):
             turn = screen.on(lambda: opened.symmetric_difference_update({name}), at=f"column-{key}")
-            box = parts.button(name, turn, name=f"column-{key}")
+            box = parts.button(Own(name), turn, name=f"column-{key}")
             box.classes("unfolds")
             box.props["aria-expanded"] = "true" if name in opened else "false"
             with parts.tag("div", classes="short"):
                 samples = sample_values(column)
                 if samples:
-                    parts.tag("span", samples, classes="samples")
+                    parts.tag("span", Own(samples), classes="samples")
                 parts.tag("span", _in_short(column, looked["rows"]), classes="hint")
                 warning = warn_of_values(column, role)
                 if warning:
@@ -304,7 +305,7 @@ def _column(screen: Screen, column: Mapping[str, Any], key: str, role: Role, sug
     """Draw what is known of a column; return the place for its picture."""
     name, policy = column["name"], screen.policy
     if column.get("label"):
-        parts.say(column["label"])
+        parts.say(Own(column["label"]))
     place = parts.tag("div", classes="column-picture")
     with place:
         _picture(screen, name)
@@ -319,7 +320,7 @@ def _column(screen: Screen, column: Mapping[str, Any], key: str, role: Role, sug
         parts.say(f"{told}.", kind="hint")
     if column.get("value_labels"):
         with parts.details(f"{plural(column['labelled_codes'], 'labelled code')}", screen.choices, name=f"codes-{key}"):
-            draw_list([f"{code} = {label}" for code, label in list(column["value_labels"].items())[:MOST_LISTED]])
+            draw_list([Own(f"{code} = {label}") for code, label in list(column["value_labels"].items())[:MOST_LISTED]])
             if column["labelled_codes"] > MOST_LISTED:
                 parts.say(f"and {column['labelled_codes'] - MOST_LISTED:,} more", kind="hint")
     _why(screen, name, key, role is not suggested)
@@ -436,7 +437,7 @@ def _combinations(looked: Mapping[str, Any], policy: Any) -> None:
 
 def _set(each: Mapping[str, Any], policy: Any, unit: str) -> None:
     with parts.tag("tr"):
-        parts.tag("th", " + ".join(each["columns"]), scope="row")
+        parts.tag("th", Own(" + ".join(each["columns"])), scope="row")
         parts.tag("td", number(each["unique"]), classes="number")
         parts.tag("td", percent(each["unique_share"]), classes="number")
         with parts.tag("td"):

@@ -14,6 +14,7 @@ from indistinct.web import parts
 from indistinct.web.deciding import LEAST, SAME, read_anew, shape_of, with_answers
 from indistinct.web.files import uploaded_path
 from indistinct.web.frame import SAVED_JOBS, Screen
+from indistinct.web.language import Own
 from indistinct.web.project import UPLOADED, open_project, open_saved, take_told
 from indistinct.web.saving import SUFFIX, new_key
 from indistinct.web.sessions import OUTCOMES, SAVED, Session
@@ -149,7 +150,7 @@ def _which_sheet(screen: Screen) -> None:
     with parts.tag("div", classes="actions", role="group", aria_label="Sheets"):
         for place, name in enumerate(several["names"]):
             take = screen.on(lambda name=name: begin_look(session, path, Reading(sheet=name), at=at), at=at)
-            parts.button(name, take, name=f"sheet-{place}", disabled=session.working)
+            parts.button(Own(name), take, name=f"sheet-{place}", disabled=session.working)
 
 
 # Saved jobs
@@ -167,7 +168,7 @@ def _saved_jobs(screen: Screen) -> None:
             for place, each in enumerate(entries):
                 with parts.tag("li", classes="actions"):
                     go_on = screen.on(lambda key=each.key, name=each.name: _open_saved(session, key, name), at="saved")
-                    parts.button(each.name, go_on, name=f"saved-{place}", label=f"Go on with {each.name}")
+                    parts.button(Own(each.name), go_on, name=f"saved-{place}", label=f"Go on with {each.name}")
                     rows = "with a copy of its table" if each.rows else "without its rows"
                     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(each.saved))
                     parts.tag("span", f"{when}, {rows}", classes="hint")
@@ -485,10 +486,9 @@ async def _rows(screen: Screen) -> None:
         screen.choices["first"] = 0
         return await _rows(screen)
     last = first + len(shown["rows"])
-    numbered = [(f"{first + place:,}", *row) for place, row in enumerate(shown["rows"], start=1)]
-    parts.table(f"Rows {first + 1:,} to {last:,} of {shown['of']:,}", ["row", *shown["columns"]], numbered).classes(
-        "cells"
-    )
+    numbered = [(f"{first + place:,}", *map(Own, row)) for place, row in enumerate(shown["rows"], start=1)]
+    headings = ["row", *map(Own, shown["columns"])]
+    parts.table(f"Rows {first + 1:,} to {last:,} of {shown['of']:,}", headings, numbered).classes("cells")
     if shown["width"] > len(shown["columns"]):
         parts.say(f"The first {len(shown['columns'])} columns are shown.", kind="hint")
     with parts.tag("div", classes="actions"):

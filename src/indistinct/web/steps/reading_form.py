@@ -10,6 +10,7 @@ from indistinct.tables import Reading
 from indistinct.tables.dialect import DELIMITERS
 from indistinct.web import parts
 from indistinct.web.frame import Screen
+from indistinct.web.language import Own
 from indistinct.web.reading_fields import LISTS, STRUCTURE, find_changes, reading_of, texts_of
 from indistinct.web.worker import TaskError
 
@@ -23,7 +24,7 @@ MARKS = {
     "'": "apostrophe '",
 }
 NAMELESS = {"": "are refused", "drop": "are left out", "name": "are called column 1, column 2 …"}
-ENCODINGS = ("utf-8", "utf-16", "cp1252", "latin-1", "cp932")
+ENCODINGS = tuple(map(Own, ("utf-8", "utf-16", "cp1252", "latin-1", "cp932")))
 BUTTON = "read-again"
 FILES_ALONE = "the page reads files again, not tables of databases"
 SETTINGS = settings_under("input.reading")
@@ -67,9 +68,9 @@ def _structure(screen: Screen, values: dict[str, Any], form: dict[str, Any]) -> 
     match form.get("kind"):
         case "text":
             found = MARKS.get(form["delimiter"], form["delimiter"])
-            known = {"": f"found by itself: {found}", **{mark: MARKS[mark] for mark in DELIMITERS}}
+            known: dict[str, str] = {"": f"found by itself: {found}", **{mark: MARKS[mark] for mark in DELIMITERS}}
             _choose(screen, "delimiter", known, values)
-            names = {"": f"found by itself: {form['encoding']}", **{name: name for name in ENCODINGS}}
+            names: dict[str, str] = {"": f"found by itself: {form['encoding']}", **{name: name for name in ENCODINGS}}
             _choose(screen, "encoding", names, values)
             _tick(screen, "header", values)
             _field(screen, "skip_rows", values)
@@ -77,7 +78,7 @@ def _structure(screen: Screen, values: dict[str, Any], form: dict[str, Any]) -> 
             _tick(screen, "trim", values)
             _choose(screen, "nameless", NAMELESS, values)
         case "workbook":
-            sheets = {"": "the only one with cells", **{name: name for name in form["sheets"]}}
+            sheets: dict[str, str] = {"": "the only one with cells", **{name: Own(name) for name in form["sheets"]}}
             _choose(screen, "sheet", sheets, values)
             _field(screen, "skip_rows", values)
             _choose(screen, "nameless", NAMELESS, values)
@@ -93,7 +94,7 @@ def _keep(screen: Screen, key: str) -> Callable[[Any], None]:
 
 def _choose(screen: Screen, key: str, known: dict[str, str], values: dict[str, Any]) -> None:
     value, name = values[key], f"reading-{key}"
-    options = known if value in known else {**known, value: value}
+    options = known if value in known else {**known, value: Own(value)}
     label, error = SETTINGS[key].label or key, screen.errors.get(name)
     parts.choice(label, options, value, _keep(screen, key), name=name, error=error)
 
