@@ -50,8 +50,7 @@ from indistinct.evaluation.attack.base import Outcome
 from indistinct.evaluation.verdict import AttackFigures, Figures, subsets_promised, verdict_of
 from indistinct.frequencies.compatible_rows import fewest_compatible
 from indistinct.frequencies.value import Classes
-from indistinct.hierarchy import Hierarchy
-from indistinct.hierarchy.value import Taxonomy
+from indistinct.hierarchy.value import Hierarchy, Taxonomy
 from indistinct.inspection.unique_sets import Progress, minimal_uniques
 from indistinct.machine.arguments import with_checked_arguments
 from indistinct.machine.arrays import Codes
@@ -61,11 +60,11 @@ from indistinct.models.base import Model
 from indistinct.models.subset_anonymity import SubsetAnonymity
 from indistinct.models.uniqueness_estimators import estimate_uniques
 from indistinct.parameters import exact
+from indistinct.release.certificate import certificate_path
 from indistinct.release.promise import judging, reading_again, settle_reading
 from indistinct.release.pseudonyms.making import kinds_of
 from indistinct.release.published import NO_SCHEMA, Knowledge, Published, describe_release, is_release
 from indistinct.release.sources import Source, closes_sources, open_source
-from indistinct.release.writing.files import certificate_path
 from indistinct.schema import Schema, did_you_mean, require_schema
 from indistinct.tables.frames import is_frame
 from indistinct.tables.value import Reading
