@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.errors import MissingExtraError, ParameterError
-from indistinct.hierarchy import Hierarchy
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.job.publishing import anonymize, apply
 from indistinct.models import KAnonymity
 from indistinct.models.registry import parse_model

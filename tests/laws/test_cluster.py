@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from indistinct.algorithms.base import Problem
 from indistinct.algorithms.cluster.kaca import KACA
 from indistinct.algorithms.cluster.merge_nearest import forest_of, merge_by_size
-from indistinct.algorithms.cluster.top_down import TopDown, specialize_by_size
+from indistinct.algorithms.cluster.top_down import TopDown
 from indistinct.algorithms.cluster.top_down_kaca import TopDownKACA
+from indistinct.algorithms.cluster.top_down_parts import specialize_by_size
 from indistinct.algorithms.cluster.tree_space import ClusterSpace, Tree, recoding_of
 from indistinct.frequencies.pieces import Pieces
 from indistinct.metrics import Distortion

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from indistinct.algorithms.cluster.top_down import TopDown, specialize_by_size
+from indistinct.algorithms.cluster.top_down import TopDown
+from indistinct.algorithms.cluster.top_down_parts import specialize_by_size
 from indistinct.algorithms.cluster.tree_space import ClusterSpace
 from indistinct.recoding.assign import assign
 from references.kaca import random_problem

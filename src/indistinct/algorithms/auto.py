@@ -25,8 +25,8 @@ from indistinct.algorithms.partition.mondrian import Mondrian
 from indistinct.algorithms.within_levels import find_in_parts
 from indistinct.errors import InfeasibleError, ParameterError
 from indistinct.frequencies.value import Key
-from indistinct.metrics import Metric, parse_metric
-from indistinct.metrics.base import counted_in_people
+from indistinct.metrics.base import Metric, counted_in_people
+from indistinct.metrics.registry import parse_metric
 from indistinct.metrics.weighted import weigh_metric
 from indistinct.models.base import All, Model
 from indistinct.parameters import Parameter, Whole, check_parameters

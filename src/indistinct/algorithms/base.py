@@ -15,7 +15,7 @@ from indistinct.budget import NO_BUDGET, Budget, Unit
 from indistinct.errors import ParameterError
 from indistinct.figures import Sentence
 from indistinct.frequencies.value import Classes, FrequencySet, Key
-from indistinct.hierarchy import Suppression
+from indistinct.hierarchy.builders import Suppression
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.machine.arguments import CheckedArguments, call_of, with_checked_arguments
 from indistinct.machine.memory import needs_memory

@@ -11,8 +11,7 @@ from typing import Any, ClassVar
 from indistinct.as_json import AsJson, to_plain
 from indistinct.document.blocks import Grid, grid
 from indistinct.figures import percent, short
-from indistinct.metrics import SHARES
-from indistinct.metrics.base import BETTER, Goal
+from indistinct.metrics.base import BETTER, SHARES, Goal
 
 # Columns that are named as those which lose most.
 NAMED = 3

@@ -21,8 +21,8 @@ from indistinct.errors import Feasible, InfeasibleError, ParameterError
 from indistinct.figures import share_above
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.value import FrequencySet, Joint
-from indistinct.hierarchy import Suppression
 from indistinct.hierarchy.binding import ROOT
+from indistinct.hierarchy.builders import Suppression
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.machine.arrays import Codes, run_starts
 from indistinct.recoding.assign import assign

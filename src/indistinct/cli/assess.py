@@ -160,7 +160,7 @@ def _describe_table(
 ) -> "tuple[Any, dict[str, Any]]":
     """Return a table and what is known of it: a `Published`, unless it is the table that the policy reads."""
     from indistinct.exploration.by_policy import transform_by_policy
-    from indistinct.release.writing.files import certificate_path
+    from indistinct.release.certificate import certificate_path
 
     policy, original = named["policy"], named["original"]
     asked = policy_of(original or table, flags, policy=policy, allowed=("model", *OF_RELEASE))

@@ -47,7 +47,7 @@ def write_text(path: Path, text: str, *, overwrite: bool) -> None:
 def run_and_note(job: "Job", run: Callable[["Job"], "Release"]) -> "Release":
     """Run a job; note that a ledger is new, and what happened to an older second table of the release."""
     from indistinct.recoding.outputs import SENSITIVE
-    from indistinct.release.writing.files import table_path
+    from indistinct.release.certificate import table_path
 
     path, ledger = job.destination.output, job.history.ledger
     second = table_path(path, SENSITIVE) if isinstance(path, str | Path) else None

@@ -1,7 +1,8 @@
 """What the levels of a hierarchy mean, in words: no value of the table is quoted, raw or recoded."""
 
-from indistinct.hierarchy import CutPoints, Dates, Hierarchy, Intervals, Masking
-from indistinct.hierarchy.value import Taxonomy
+from indistinct.hierarchy.builders import Dates, Masking
+from indistinct.hierarchy.intervals import CutPoints, Intervals
+from indistinct.hierarchy.value import Hierarchy, Taxonomy
 
 
 def level_meanings(taxonomy: Taxonomy, hierarchy: Hierarchy | None = None) -> tuple[str, ...]:

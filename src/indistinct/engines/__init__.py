@@ -19,12 +19,12 @@ from indistinct.machine.memory import free_bytes
 from indistinct.machine.spill import remove_leftovers
 from indistinct.machine.stages import enter
 from indistinct.schema import did_you_mean
-from indistinct.tables import Reading
 from indistinct.tables.addresses import address_of
 from indistinct.tables.fetched import named_as_given
 from indistinct.tables.input_files import no_file
 from indistinct.tables.opening import is_out_of_proportion
 from indistinct.tables.snapshots import settle_snapshot
+from indistinct.tables.value import Reading
 
 __all__ = [
     "MEANINGS",

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from indistinct.errors import OutOfMemoryError, ParameterError
 from indistinct.frequencies.count import Counted, Request, RowIndex
-from indistinct.hierarchy import Hierarchy
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.randomness import Secret
 from indistinct.recoding.outputs import MAIN, Assignment
 from indistinct.recoding.transformations import Transformation, Transformed, check_transformations, transformed_columns

@@ -14,8 +14,8 @@ from indistinct.recoding.codebook import Codebook, codebook_of
 from indistinct.release.published import Knowledge, Published, describe_release, is_release
 from indistinct.release.sources import closes_sources
 from indistinct.schema import Schema
-from indistinct.tables import open_table
 from indistinct.tables.frames import is_frame
+from indistinct.tables.opening import open_table
 
 
 @with_checked_arguments

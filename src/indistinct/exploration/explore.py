@@ -23,15 +23,16 @@ from indistinct.errors import Feasible, InfeasibleError, ParameterError
 from indistinct.exploration.preference import ANALYSIS_LOSS, MOST_NODES, Analysis, Preference, losses_of_nodes
 from indistinct.figures import percent, plural, share_above, short
 from indistinct.frequencies.lattice import Lattice, Node, RolledUp
-from indistinct.hierarchy import Hierarchy
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.job.job import Job, count_for_search, problem_of
 from indistinct.machine.arguments import with_checked_arguments
 from indistinct.machine.arrays import Codes
-from indistinct.metrics import SHARES, Metric, parse_metric
+from indistinct.metrics.base import SHARES, Metric
+from indistinct.metrics.registry import parse_metric
 from indistinct.models import Model
 from indistinct.release.promise import judging
 from indistinct.schema import Schema, did_you_mean
-from indistinct.tables import open_table
+from indistinct.tables.opening import open_table
 
 Row = dict[str, Any]
 SHOWN = 10

@@ -15,7 +15,7 @@ from indistinct.job.policy.value import AnalysisPlan
 from indistinct.job.running import run_job
 from indistinct.release.release import Release
 from indistinct.schema import Schema
-from indistinct.tables import open_table
+from indistinct.tables.opening import open_table
 
 ANALYSIS_LOSS = "analysis-loss"
 """The name of this criterion among metrics: 1 minus the mean overlap of confidence intervals, from 0 to 1."""

@@ -1,6 +1,6 @@
 """Laying a hierarchy over a column's domain, so that a recoding can speak of its nodes by number."""
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,14 +71,3 @@ def require(domain: Domain, kind: Kind, *, builder: str) -> None:
             hint="masking, tables, trees and suppression work on any column",
             column=domain.column,
         )
-
-
-def text_of(value: object) -> str:
-    """Return the text by which a declared value matches the data; None is missing, the empty text."""
-    if isinstance(value, Mapping | Sequence | Set) and not isinstance(value, str):
-        raise HierarchyError(
-            "a value of a hierarchy must be a text, a number or a date", hint="write one list a raw value"
-        )
-    if isinstance(value, bool | np.bool_):
-        return "true" if value else "false"
-    return "" if value is None else str(value)

@@ -1,10 +1,11 @@
 """Nested trees as tables: a branch that ends early is padded by repeating its value upward."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
+import numpy as np
+
 from indistinct.errors import HierarchyError
-from indistinct.hierarchy.binding import text_of
 
 Row = tuple[str, ...]
 
@@ -67,3 +68,14 @@ def _below(rows: Sequence[Row], level: int, *, trim: bool) -> dict[str, Any] | l
         return []
     nested = _nest_rows(rows, level - 1, trim=trim)
     return nested if any(nested.values()) else list(nested)
+
+
+def text_of(value: object) -> str:
+    """Return the text by which a declared value matches the data; None is missing, the empty text."""
+    if isinstance(value, Mapping | Sequence | Set) and not isinstance(value, str):
+        raise HierarchyError(
+            "a value of a hierarchy must be a text, a number or a date", hint="write one list a raw value"
+        )
+    if isinstance(value, bool | np.bool_):
+        return "true" if value else "false"
+    return "" if value is None else str(value)

@@ -17,7 +17,8 @@ from indistinct.engines import DEFAULT_MEMORY, bytes_of, using_source
 from indistinct.errors import InputError, ParameterError
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.person_columns import CodedColumn, likely_person
-from indistinct.hierarchy import Hierarchy, suggest
+from indistinct.hierarchy.builders import suggest
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.inspection.combinations import SIZE, Combinations, risky_combinations
 from indistinct.inspection.patterns.registry import FREE_TEXT, count_respelled
 from indistinct.inspection.roles import (
@@ -37,11 +38,11 @@ from indistinct.inspection.value import ColumnProfile, Inspection
 from indistinct.machine.arguments import with_checked_arguments
 from indistinct.machine.arrays import Codes
 from indistinct.schema import Role
-from indistinct.tables import Table, open_table
 from indistinct.tables.dictionaries import share_dictionaries
 from indistinct.tables.domain import Domain, Kind, kind_of
+from indistinct.tables.opening import open_table
 from indistinct.tables.proposals import Proposal, propose
-from indistinct.tables.value import ColumnLabels
+from indistinct.tables.value import ColumnLabels, Table
 
 # Distinct texts by which a column is recognized as dates.
 MAX_TEXTS_JUDGED = 200

@@ -12,8 +12,8 @@ from zipfile import ZipFile
 from indistinct.budget import parse_budget
 from indistinct.errors import HierarchyError, OutputError
 from indistinct.figures import percent
-from indistinct.hierarchy import Hierarchy
 from indistinct.hierarchy.explicit import Explicit
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.inspection.arx_project import (
     ArxColumn,
     ArxProject,

@@ -8,16 +8,16 @@ from indistinct.document.blocks import Document
 from indistinct.document.result import Result
 from indistinct.figures import percent, plural
 from indistinct.frequencies.singled_out import is_nearly_unique
-from indistinct.hierarchy import Hierarchy
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.inspection.combinations import Combinations
 from indistinct.inspection.inspection_document import inspection_document
 from indistinct.inspection.patterns.base import PatternShare
 from indistinct.inspection.patterns.safe_harbor import SafeHarbor
 from indistinct.release.verification.verify import nearly_unique
 from indistinct.schema import Role, Schema
-from indistinct.tables import Reading
 from indistinct.tables.domain import Kind
 from indistinct.tables.reading import to_options
+from indistinct.tables.value import Reading
 
 MOST_LABELS = 20
 """Number of value labels of a column that are listed."""

@@ -11,7 +11,8 @@ from indistinct.algorithms.registry import parse_algorithm
 from indistinct.budget import Budget
 from indistinct.engines.base import without_password
 from indistinct.errors import IndistinctError
-from indistinct.hierarchy import Hierarchy, spec_of_hierarchy
+from indistinct.hierarchy.registry import spec_of_hierarchy
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.job.policy import Input, Policy
 from indistinct.models.registry import parse_model
 from indistinct.recoding.levels import spell_bounds

@@ -10,7 +10,8 @@ import indistinct
 from indistinct.algorithms.auto import Auto
 from indistinct.budget import Budget
 from indistinct.engines.base import without_password
-from indistinct.hierarchy import Hierarchy, builder_call
+from indistinct.hierarchy.registry import builder_call
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.job.policy import Policy
 from indistinct.metrics.importance import Importance
 from indistinct.recoding.levels import LevelBounds

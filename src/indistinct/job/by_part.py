@@ -27,14 +27,14 @@ from indistinct.figures import Sentence, share_above
 from indistinct.frequencies.count import Counted, Request
 from indistinct.frequencies.passes import KeyColumn, KeyTree
 from indistinct.frequencies.value import FrequencySet, Key
-from indistinct.hierarchy import Hierarchy
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.job.job import Job
 from indistinct.job.parts import CutTable, count_whole, known_domain
 from indistinct.machine.arrays import Codes
 from indistinct.machine.memory import give_memory_back, needs_memory
 from indistinct.machine.randomness import Secret
 from indistinct.machine.stages import enter
-from indistinct.metrics import SUMMED_BY_PART
+from indistinct.metrics.registry import SUMMED_BY_PART
 from indistinct.models import Model
 from indistinct.recoding.by_part import ByPart, PartColumn, PartWriter
 from indistinct.recoding.columns import columns_of

@@ -17,7 +17,7 @@ from indistinct.errors import InputError, SchemaError
 from indistinct.frequencies.count import Counted, Request
 from indistinct.frequencies.population import with_population
 from indistinct.frequencies.value import PERSON, Key
-from indistinct.hierarchy import Hierarchy
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.job.policy.value import Policy
 from indistinct.machine.arguments import with_checked_arguments
 from indistinct.metrics.importance import NO_IMPORTANCE, Importance
@@ -30,15 +30,15 @@ from indistinct.recoding.numeric_forms import INTERVALS, NumericForms
 from indistinct.recoding.outputs import RangeForm
 from indistinct.recoding.transformations import Transformation
 from indistinct.release.certificate import SMALLEST
-from indistinct.release.history.overlap import History
+from indistinct.release.history.histories import History
 from indistinct.release.promise import check_kinds, check_notations, judging, reading_again
 from indistinct.release.pseudonyms.making import Pseudonym
 from indistinct.release.verification.population import count_beside, using_population
 from indistinct.release.writing.delimited import Writing
 from indistinct.release.writing.places import Destination, Place
 from indistinct.schema import Schema, did_you_mean
-from indistinct.tables import Reading
 from indistinct.tables.addresses import address_of, is_elsewhere
+from indistinct.tables.value import Reading
 
 
 @dataclass(frozen=True, slots=True, eq=False)

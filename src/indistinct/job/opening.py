@@ -6,12 +6,13 @@ from typing import Any, Unpack, overload
 
 from indistinct.engines import lives_elsewhere, open_source
 from indistinct.engines.base import transform_source
-from indistinct.hierarchy import Hierarchy
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.arguments import with_checked_arguments
 from indistinct.recoding.transformations import Transformation
 from indistinct.schema import Schema
-from indistinct.tables import Reading, Table, open_table
+from indistinct.tables.opening import open_table
 from indistinct.tables.reading import Declarations, declare
+from indistinct.tables.value import Reading, Table
 
 
 @overload

@@ -37,7 +37,7 @@ from indistinct.errors import IndistinctError, InfeasibleError, OutOfMemoryError
 from indistinct.frequencies.count import Counted, Request
 from indistinct.frequencies.passes import MISSING, NOBODY, KeyColumn, KeyTree, KnownValues, Segments
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Key
-from indistinct.hierarchy import Hierarchy
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.memory import give_memory_back, needs_memory
 from indistinct.metrics.importance import NO_IMPORTANCE, Importance
 from indistinct.models import Model

@@ -7,7 +7,7 @@ from typing import Any
 
 from indistinct.algorithms.base import Algorithm, Progress
 from indistinct.budget import AnyBudget
-from indistinct.hierarchy import Hierarchy
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.job.job import Changes, Job, job_of_policy
 from indistinct.job.policy.reading import read_policy
 from indistinct.job.policy.value import Policy
@@ -23,7 +23,7 @@ from indistinct.recoding.range_columns import check_form
 from indistinct.recoding.storage import recoding_of
 from indistinct.recoding.transformations import Transformation
 from indistinct.release.certificate import SMALLEST
-from indistinct.release.history.overlap import History
+from indistinct.release.history.histories import History
 from indistinct.release.promise import promise_of, reading_again
 from indistinct.release.pseudonyms.making import Pseudonym, with_declared_knowledge
 from indistinct.release.release import Release

@@ -15,7 +15,7 @@ from indistinct.engines import check_support, closes_sources, using_source
 from indistinct.engines.base import Engine, Source, close_source, transform_source
 from indistinct.errors import InfeasibleError, OutputError, ParameterError, VerificationError
 from indistinct.frequencies.count import Counted, Request
-from indistinct.hierarchy import Hierarchy
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.job.above_levels import can_search_above, search_above_levels
 from indistinct.job.by_part import apply_by_part, check_by_part, publish_by_part
 from indistinct.job.job import Job, check_job, problem_of

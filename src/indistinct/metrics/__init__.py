@@ -8,7 +8,7 @@ better value. It says nothing of a search in which a coarser node suppresses few
 metric here is monotone then, so only a search that suppresses nothing may prune by it.
 """
 
-from indistinct.metrics.base import BETTER, AdditiveMetric, CellMetric, Goal, Metric
+from indistinct.metrics.base import BETTER, SHARES, AdditiveMetric, CellMetric, Goal, Metric
 from indistinct.metrics.information import (
     AverageClassSize,
     ClassificationMetric,
@@ -39,7 +39,6 @@ from indistinct.metrics.measurements import Measurements, measure_all, metric_gr
 from indistinct.metrics.registry import (
     EVERY_METRIC,
     METRICS,
-    SHARES,
     SUMMED_BY_PART,
     describe_metric,
     metric_of,

@@ -17,6 +17,8 @@ from indistinct.recoding.outputs import Assignment, PublishedColumn
 Goal = Literal["min", "max"]
 BETTER: Mapping[Goal, str] = MappingProxyType({"min": "lower", "max": "higher"})
 """Which values of a metric are better, in a word."""
+SHARES = ("loss", "gcp", "precision", "geometric-loss")
+"""Metrics that are shares, from none to all; others are sums or ratios."""
 BUCKET_METRICS: Mapping[str, tuple[Goal, str]] = MappingProxyType(
     {
         "buckets": ("max", "how many buckets the rows are in"),

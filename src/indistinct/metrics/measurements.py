@@ -9,8 +9,8 @@ from indistinct.document.blocks import Document, Grid, JsonValues, Words, docume
 from indistinct.document.result import Result
 from indistinct.errors import ParameterError
 from indistinct.figures import percent, short
-from indistinct.metrics.base import Metric, counted_in_people
-from indistinct.metrics.registry import SHARES, describe_metric
+from indistinct.metrics.base import SHARES, Metric, counted_in_people
+from indistinct.metrics.registry import describe_metric
 from indistinct.recoding.outputs import Assignment
 
 LOG = logging.getLogger("indistinct.measure")

@@ -48,10 +48,6 @@ def metric_of(metric: str | Metric) -> Metric:
     return parse_metric(metric) if isinstance(metric, str) else metric
 
 
-SHARES = ("loss", "gcp", "precision", "geometric-loss")
-"""Metrics that are shares, from none to all; others are sums or ratios."""
-
-
 def describe_metric(name: str) -> tuple[str, str]:
     """Return which values of a measurement are better, in a word, and what they mean; nothing where nobody says it.
 

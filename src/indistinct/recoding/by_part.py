@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from indistinct.errors import InputError, ParameterError
 from indistinct.frequencies.passes import KeyTree
-from indistinct.hierarchy import Hierarchy
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.arrays import Codes, empty_large
 from indistinct.machine.spill import disk_errors, nameless_file
 from indistinct.recoding.kinds import Recoding

@@ -12,9 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.errors import HierarchyError
-from indistinct.hierarchy import Hierarchy
 from indistinct.hierarchy.builders import declared_order
-from indistinct.hierarchy.value import Taxonomy
+from indistinct.hierarchy.value import Hierarchy, Taxonomy
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.recoding.kinds import ByCell, ByColumn, ByRegion, Cuts, RecodedColumn, Recoding, is_tree
 from indistinct.recoding.outputs import PublishedColumn

@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.errors import HierarchyError, ParameterError
-from indistinct.hierarchy import Hierarchy
 from indistinct.hierarchy.explicit import table_of_values
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.arrays import Codes
 from indistinct.recoding.codebook import codebook_of
 from indistinct.recoding.extend import extend_recoding

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.budget import Budget, parse_budget
-from indistinct.hierarchy import Hierarchy, Suppression
-from indistinct.hierarchy.builders import declared_order
+from indistinct.hierarchy.builders import Suppression, declared_order
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.arrays import Codes, blocks, is_large, spread
 from indistinct.recoding import _kernels
 from indistinct.recoding.outputs import Form, RangeForm

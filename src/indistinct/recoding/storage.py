@@ -19,7 +19,8 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.errors import HierarchyError, InputError, ParameterError
-from indistinct.hierarchy import Hierarchy, hierarchy_from_json
+from indistinct.hierarchy.registry import hierarchy_from_json
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.arrays import Codes, empty_large
 from indistinct.recoding.by_part import ByPart, PartStore
 from indistinct.recoding.kinds import ByBucket, ByCell, ByColumn, ByRegion, ByRow, Recoding, parts_of

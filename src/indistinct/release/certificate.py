@@ -5,6 +5,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from itertools import chain, combinations
+from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
 from indistinct.as_json import AsJson
@@ -13,6 +14,7 @@ from indistinct.document.result import Result
 from indistinct.errors import ParameterError
 from indistinct.figures import counts_of, hide_counts, short, unit_of
 from indistinct.machine.arguments import with_checked_arguments
+from indistinct.recoding.outputs import MAIN
 
 WHOLE = "the whole"
 """The misfit of a document that has no fields."""
@@ -452,3 +454,21 @@ def _at(document: dict[str, Any], path: tuple[str, ...]) -> Any:
 def _hide(document: dict[str, Any], path: tuple[str, ...]) -> str:
     _at(document, path[:-1])[path[-1]] = None
     return ".".join(path)
+
+
+def table_path(path: str | Path, name: str) -> Path:
+    """Return where a table of a release lies: the first at the release's path, others beside it.
+
+    >>> table_path("release.csv.gz", "sensitive").name
+    'release.sensitive.csv.gz'
+    """
+    whole = Path(path)
+    if name == MAIN:
+        return whole
+    ending = "".join(whole.suffixes[-2:]) if whole.suffix == ".gz" else whole.suffix
+    return whole.with_name(f"{whole.name.removesuffix(ending)}.{name}{ending}")
+
+
+def certificate_path(path: str | Path) -> Path:
+    """Return where the certificate of a release lies; a folder, which has none, is no error here."""
+    return Path(path).parent / f"{Path(path).name}.certificate.json"

@@ -15,7 +15,7 @@ from indistinct.errors import Feasible, InfeasibleError, UnseenValueError, Verif
 from indistinct.figures import Sentence, count_unit, literal, share_above
 from indistinct.frequencies.count import Counted, Request
 from indistinct.frequencies.value import Key
-from indistinct.hierarchy import Hierarchy
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.arrays import Codes
 from indistinct.machine.ordering import distinct
 from indistinct.models.base import Model

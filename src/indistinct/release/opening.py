@@ -16,22 +16,20 @@ from indistinct.errors import InputError, SchemaError
 from indistinct.frequencies.count import Counted, Request
 from indistinct.recoding.outputs import MAIN, SENSITIVE, Buckets, Form
 from indistinct.recoding.transformations import Transformed
-from indistinct.release.certificate import WHOLE, misfit_of
+from indistinct.release.certificate import WHOLE, certificate_path, misfit_of, table_path
 from indistinct.release.verification.evidence import published_schema
 from indistinct.release.writing.delimited import MARK
-from indistinct.release.writing.files import certificate_path, table_path
 from indistinct.release.writing.guard import columns_with_marks, is_guarded, remove_guard
 from indistinct.release.writing.staging import digest_of
 from indistinct.schema import Schema
-from indistinct.tables import Reading, Table, open_table
 from indistinct.tables.addresses import address_of, is_elsewhere, without_credentials
 from indistinct.tables.domain import Kind
 from indistinct.tables.fetched import fetch_files, origin_of
 from indistinct.tables.hive import find_partitions
 from indistinct.tables.input_files import read_ordinary
-from indistinct.tables.opening import columns_in
+from indistinct.tables.opening import columns_in, open_table
 from indistinct.tables.several import LABELLED, PARQUET, SHEETS, files_of, is_delimited, kind_of_file
-from indistinct.tables.value import is_table
+from indistinct.tables.value import Reading, Table, is_table
 from indistinct.view.bucket_evidence import BucketEvidence, count_buckets
 
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 from indistinct.engines import chosen_engine, memory_engine, open_source
 from indistinct.engines.base import PublishedFile, Source
 from indistinct.recoding.outputs import Buckets
+from indistinct.release.certificate import table_path
 from indistinct.release.opening import OpenedTables
-from indistinct.release.writing.files import table_path
 from indistinct.release.writing.places import FilePlace, WrittenTables
 
 

@@ -12,14 +12,13 @@ from indistinct.algorithms.base import Algorithm
 from indistinct.engines.base import Source
 from indistinct.errors import InputError, ParameterError, SchemaError
 from indistinct.frequencies.count import Counted
-from indistinct.hierarchy import Hierarchy
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.models import KAnonymity, Model
 from indistinct.models.of_people import in_people
 from indistinct.models.registry import parse_model
 from indistinct.recoding.assign import domains_of
 from indistinct.recoding.kinds import Recoding
 from indistinct.schema import BUCKET, COUNT, Schema, require_schema
-from indistinct.tables import Reading
 from indistinct.tables.dictionaries import is_text
 from indistinct.tables.domain import Kind
 from indistinct.tables.inference import mixture_of, spellings
@@ -27,7 +26,7 @@ from indistinct.tables.likely import JUDGED, Notation, likely_notation
 from indistinct.tables.notation import is_time, plain_numbers
 from indistinct.tables.opening import where_in
 from indistinct.tables.several import is_delimited
-from indistinct.tables.value import is_table
+from indistinct.tables.value import Reading, is_table
 
 
 def promised_model(model: Model | str | None, algorithm: Algorithm, schema: Schema) -> Model:

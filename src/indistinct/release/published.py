@@ -18,7 +18,7 @@ from indistinct.engines.groups import ValueGroups, groups_of
 from indistinct.errors import IndistinctError, ParameterError
 from indistinct.frequencies.count import Counted, Request
 from indistinct.frequencies.encode import Encoded
-from indistinct.hierarchy import Hierarchy
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.models.base import Model
 from indistinct.models.registry import MODELS, all_of, parse_model
 from indistinct.recoding.kinds import Recoding
@@ -41,9 +41,9 @@ from indistinct.release.verification.check import not_shown, transformed_alike
 from indistinct.release.verification.evidence import published_schema
 from indistinct.release.views import encoded_original, view_of
 from indistinct.schema import Schema, require_schema
-from indistinct.tables import open_table
 from indistinct.tables.addresses import address_of
 from indistinct.tables.frames import is_frame
+from indistinct.tables.opening import open_table
 from indistinct.tables.value import Reading
 from indistinct.view.value import View
 

@@ -21,7 +21,7 @@ from indistinct.engines.spark.source import frame_of
 from indistinct.errors import Feasible, InfeasibleError, InputError, MissingExtraError
 from indistinct.figures import count_unit, share_above
 from indistinct.frequencies.count import Counted
-from indistinct.hierarchy import Hierarchy
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.arguments import with_checked_arguments
 from indistinct.machine.memory import needs_memory
 from indistinct.machine.randomness import Secret

@@ -9,16 +9,16 @@ import pyarrow.compute as pc
 from indistinct.errors import InputError
 from indistinct.frequencies.encode import Encoded, encode_column
 from indistinct.frequencies.slices import Slice
-from indistinct.hierarchy import Hierarchy
 from indistinct.hierarchy.builders import declared_order
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.arrays import Codes
 from indistinct.recoding.columns import QuasiColumn, columns_of
 from indistinct.recoding.outputs import MAIN
 from indistinct.release.opening import OpenedTables
 from indistinct.release.verification.evidence import require_columns, require_rows
 from indistinct.schema import Schema
-from indistinct.tables import open_table
 from indistinct.tables.domain import Domain
+from indistinct.tables.opening import open_table
 from indistinct.view.bucket_evidence import BucketEvidence
 from indistinct.view.cover import cover_of_each
 from indistinct.view.meanings import covered_by

@@ -7,7 +7,7 @@ occupation on education and sex, work class on occupation, salary on age, sex, e
 import numpy as np
 import pyarrow as pa
 
-from indistinct.hierarchy import Hierarchy
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.samples import _census_shares as shares
 from indistinct.samples._sampling import ConditionalShares, Numbers, blocks, encoded_text, happens
 

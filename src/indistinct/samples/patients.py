@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.hierarchy import Hierarchy
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.samples._sampling import BLOCK, ConditionalShares, Numbers, blocks, happens, plain_text
 
 PATIENTS_COLUMNS = ("name", "age", "sex", "zipcode", "admitted", "disease", "cost")

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.errors import ParameterError
-from indistinct.hierarchy import Hierarchy
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.samples._sampling import (
     BLOCK,
     ConditionalShares,

@@ -9,7 +9,8 @@ from typing import Any
 from indistinct.algorithms.base import Algorithm
 from indistinct.algorithms.registry import parse_algorithm
 from indistinct.errors import IndistinctError
-from indistinct.metrics import Metric, parse_metric
+from indistinct.metrics.base import Metric
+from indistinct.metrics.registry import parse_metric
 from indistinct.models import KAnonymity, Model
 from indistinct.testing.checks import SPREAD, checks_for, edges_for, examples, models_for, publish_once
 from indistinct.testing.checks.case import Judge, expect

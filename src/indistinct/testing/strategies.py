@@ -16,7 +16,7 @@ from indistinct.algorithms.base import Algorithm
 from indistinct.algorithms.registry import parse_algorithm
 from indistinct.engines import count_source
 from indistinct.frequencies.count import Counted, Request
-from indistinct.hierarchy import Hierarchy
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.models import (
     AlphaK,
     DistinctLDiversity,
@@ -31,7 +31,8 @@ from indistinct.recoding.columns import QuasiColumn, columns_of
 from indistinct.recoding.kinds import ByCell, ByColumn, RecodedColumn, Recoding
 from indistinct.recoding.summary import floor_of, summarize_sets
 from indistinct.schema import Schema
-from indistinct.tables import Table, open_table
+from indistinct.tables.opening import open_table
+from indistinct.tables.value import Table
 from indistinct.testing.checks.examples import ALGORITHM_EXAMPLES
 
 try:

@@ -4,14 +4,20 @@ Written out, the values that the labels of a column cover are as many as labels 
 where these are ranges, and as many as their members where these are sets.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from indistinct.errors import InputError
+from indistinct.frequencies.value import FrequencySet
 from indistinct.machine.arrays import Codes, run_entries, starts_of
 
 WORD = 64
+# So many pairs of an original combination and a published class are compared at most, and so many at a time.
+MOST_PAIRS, BLOCK = 64_000_000_000, 1 << 28
+# So many classes are looked at together: a bit for each of them at every value of a column is no large table.
+TOGETHER = 1 << 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -155,3 +161,68 @@ def joined_covers(parts: Sequence[tuple[Codes, Cover]], size: int) -> Cover:
         runs = run_entries(indptr[entries], np.diff(cover.indptr))
         low[runs], high[runs] = cover.low, cover.high
     return Cover(indptr, low, high)
+
+
+def classes_of_cells(frequencies: FrequencySet, covers: Sequence[Cover]) -> Codes:
+    """Return the one class whose published values cover each cell, -1 for a cell that none covers."""
+    cells, classes = pairs_of_cells(frequencies, covers)
+    doubtful = int((np.bincount(cells, minlength=1) > 1).sum())
+    if doubtful:
+        raise _in_doubt(f"{doubtful:,} combination(s) of original values lie in several published labels")
+    class_ids = np.full(len(frequencies), -1, dtype=np.int32)
+    class_ids[cells] = classes
+    return class_ids
+
+
+def pairs_of_cells(
+    frequencies: FrequencySet, covers: Sequence[Cover], *, progress: Callable[[float], None] | None = None
+) -> tuple[Codes, Codes]:
+    """Return every pair of a cell and a class whose published values cover it, ascending.
+
+    Some classes are looked at together. A value of a column has a bit for each of them that covers it, and a cell is in
+    the classes that all its values share. Classes are taken along the column of which each covers least, so that few
+    cells lie near those that are looked at.
+    """
+    cells, classes = len(frequencies), len(covers[0])
+    if cells * classes > MOST_PAIRS:
+        raise _in_doubt(f"{cells:,} combinations and {classes:,} published ones are too many to compare")
+    vectors, sizes = frequencies.vectors, [cover.size for cover in covers]
+    along = int(np.argmin([cover.lengths.mean() / max(size, 1) for cover, size in zip(covers, sizes, strict=True)]))
+    low, high = covers[along].ends()
+    order, by_code = np.argsort(low, kind="stable"), np.argsort(vectors[:, along], kind="stable")
+    codes, found = vectors[by_code, along], [np.zeros((0, 2), dtype=np.int64)]
+    for start in range(0, classes, TOGETHER):
+        some = order[start : start + TOGETHER]
+        first = int(np.searchsorted(codes, low[some].min()))
+        near = by_code[first : int(np.searchsorted(codes, high[some].max(), side="right"))]
+        rows, places = _fitting(vectors[near], [cover.take(some) for cover in covers])
+        found.append(np.stack([near[rows], some[places]], axis=1))
+        if progress is not None:
+            progress(min((start + TOGETHER) / classes, 1.0))
+    pairs = np.concatenate(found)
+    pairs = pairs[np.lexsort([pairs[:, 1], pairs[:, 0]])]
+    return pairs[:, 0], pairs[:, 1].astype(np.int32)
+
+
+def _fitting(vectors: Codes, covers: Sequence[Cover]) -> tuple[Codes, Codes]:
+    """Return every pair of a vector and a class that covers it; a value of a column has a bit for each class."""
+    covered = [cover.bits(int(vectors[:, j].max(initial=0)) + 1) for j, cover in enumerate(covers)]
+    step, found = max(BLOCK // max(len(covers[0]), 1), 1), [np.zeros((0, 2), dtype=np.int64)]
+    for start in range(0, len(vectors), step):
+        block = vectors[start : start + step]
+        fits = covered[0][block[:, 0]]
+        for j, bits in enumerate(covered[1:], start=1):
+            fits &= bits[block[:, j]]
+        rows, words = np.nonzero(fits)
+        single = np.unpackbits(fits[rows, words].view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
+        which, bit = np.nonzero(single)
+        found.append(np.stack([rows[which] + start, words[which] * WORD + bit], axis=1))
+    pairs = np.concatenate(found)
+    return pairs[:, 0], pairs[:, 1]
+
+
+def _in_doubt(reason: str) -> InputError:
+    return InputError(
+        f"people cannot be counted by published labels alone: {reason}",
+        hint="give the recoding of the release (--recoding, or recoding=…), which says where each row went",
+    )

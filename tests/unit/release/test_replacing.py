@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.release.writing.files import certificate_path
+from indistinct.release.certificate import certificate_path
 
 SCHEMA = ind.Schema(quasi=["age"], sensitive=["disease"])
 TABLE = pa.table({"age": list(range(20, 60)), "disease": ["flu", "cold", "cough", "ache"] * 10})

@@ -16,7 +16,8 @@ from indistinct.algorithms.parameters import IMPORTANCE, NUMERIC
 from indistinct.algorithms.partition.layout import ranks_of, summarize
 from indistinct.frequencies.pieces import Pieces, join_pieces
 from indistinct.frequencies.value import Classes
-from indistinct.hierarchy import Suppression, check_rooted
+from indistinct.hierarchy.builders import Suppression
+from indistinct.hierarchy.explicit import check_rooted
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.machine.ordering import distinct_with_places
 from indistinct.metrics.importance import NO_IMPORTANCE, Importance, importance_of

@@ -9,7 +9,8 @@ from indistinct.algorithms.cluster._refine_kernels import LINE, PAIRS, SET, TREE
 from indistinct.algorithms.partition._by_loss_kernels import BITS
 from indistinct.errors import ParameterError
 from indistinct.machine.arrays import Codes, starts_of
-from indistinct.metrics import CellMetric, parse_metric
+from indistinct.metrics.base import CellMetric
+from indistinct.metrics.registry import parse_metric
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.outputs import PublishedColumn
 from indistinct.recoding.summary import floor_of, meeting_levels

@@ -4,18 +4,25 @@ A part is split into the children of its node in one column. Children that break
 remainder, and if the remainder breaks it, other children give rows or are dissolved until it does not.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Annotated, ClassVar
 
 import numpy as np
 
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, AlgorithmWords, Problem
-from indistinct.algorithms.cluster import _top_down_kernels as _kernels
-from indistinct.algorithms.cluster.top_down_parts import Children, ClusterParts, from_the_front, specialize
-from indistinct.algorithms.cluster.top_down_remainder import Leaving
+from indistinct.algorithms.cluster.top_down_parts import (
+    Children,
+    ClusterParts,
+    from_the_front,
+    specialize,
+    specialize_by_size,
+)
 from indistinct.algorithms.cluster.tree_space import ClusterSpace, recoding_of
 from indistinct.frequencies.pieces import Pieces
+from indistinct.frequencies.value import Key
 from indistinct.machine.arrays import Codes
+from indistinct.models.base import Model
 from indistinct.parameters import Parameter
 from indistinct.recoding.kinds import Recoding
 
@@ -74,20 +81,121 @@ class TopDown(Algorithm):
         return recoding_of(space, found.pieces, by_row=True)
 
 
-def specialize_by_size(space: ClusterSpace, *, k: int, again: bool = False) -> ClusterParts:
-    """Return the most specialized parts of at least `k` rows, as arithmetic on counts."""
-
-    def leave(parts: ClusterParts, children: Children) -> Codes:
-        rows = np.zeros(len(children.values), dtype=np.int64)
-        _kernels.unspecialize(children.bounds, children.values, children.sizes, k, rows)
-        return from_the_front(parts.pieces.counts, children.groups, rows)
-
-    cells = np.arange(len(space.cells), dtype=np.int32)
-    whole = Pieces(cells, None, space.problem.frequencies.counts, np.zeros_like(cells))
-    return specialize(space, whole, leave, least=k, again=again)
-
-
 def specialize_by_model(space: ClusterSpace, *, again: bool = False) -> ClusterParts:
     """Return the most specialized parts that satisfy the problem's model, rows moving by their sensitive values."""
     model, whole = space.problem.model, Pieces.of(space.problem.frequencies)
     return specialize(space, whole, Leaving(space, model), least=model.smallest, again=again)
+
+
+@dataclass(frozen=True, eq=False)
+class Leaving:
+    """The rule of Wong et al. (2006) for rows that leave their child, for any model.
+
+    A row leaves if its child still satisfies the model without it: the one whose sensitive value is rarest in the
+    remainder, then of the largest child, then the first. If none can leave, the smallest child is dissolved.
+    """
+
+    space: ClusterSpace
+    model: Model
+
+    def __call__(self, parts: ClusterParts, children: Children) -> Codes:
+        """Return how many rows of each piece fall back into the remainder of their part."""
+        size, pieces, frequencies = len(children.values), parts.pieces, self.space.problem.frequencies
+        broken = self.model.violations(replace(pieces, class_ids=children.groups).classes(frequencies, size))
+        self.space.problem.counters["checks"] += size
+        taken = np.where(broken[children.groups], pieces.counts, 0)
+        remainder = replace(pieces, counts=taken).take(taken > 0).classes(frequencies, len(parts))
+        for part in np.flatnonzero(self.model.violations(remainder) & (remainder.sizes > 0)).tolist():
+            inside = slice(int(parts.starts[part]), int(parts.starts[part + 1]))
+            taken[inside] = self._repair_remainder(parts, children, part, broken)
+        return taken
+
+    def _repair_remainder(self, parts: ClusterParts, children: Children, part: int, broken: Codes) -> Codes:
+        """Return how many rows of each piece of one part leave, so that its remainder holds or is everything."""
+        inside = slice(int(parts.starts[part]), int(parts.starts[part + 1]))
+        start, stop = int(children.bounds[part]), int(children.bounds[part + 1])
+        counts, child, joint = parts.pieces.counts[inside], children.groups[inside] - start, parts.pieces.joint
+        kinds, kind = np.unique(np.zeros(len(counts)) if joint is None else joint[inside], return_inverse=True)
+        cell = child * len(kinds) + kind
+        held = np.bincount(cell, weights=counts, minlength=(stop - start) * len(kinds)).astype(np.int64)
+        first = np.full(len(held), len(cell))
+        np.minimum.at(first, cell, np.arange(len(cell)))
+        table = _Table(self, kinds.astype(np.int32), held.reshape(-1, len(kinds)), first.reshape(-1, len(kinds)))
+        gone = table.leave(broken[start:stop], children.values[start:stop])
+        return from_the_front(counts, cell, gone.ravel())
+
+    def broken(self, kinds: Codes, rows: Codes) -> Codes:
+        """Return which classes break the model, each given by how many rows of each joint code it has."""
+        which, place = np.nonzero(rows)
+        self.space.problem.counters["checks"] += len(rows)
+        pieces = Pieces(which, kinds[place], rows[which, place], which)
+        return self.model.violations(pieces.classes(self.space.problem.frequencies, len(rows)))
+
+    @cached_property
+    def codes(self) -> dict[Key, Codes]:
+        """Each key's part of every joint code."""
+        joint = self.space.problem.frequencies.joint
+        return {} if joint is None else dict(joint.codes)
+
+    @cached_property
+    def watched(self) -> dict[Key, Codes]:
+        """Which codes of each key the model protects."""
+        found: dict[Key, Codes] = {}
+        histograms = self.space.problem.frequencies.classes.histograms
+        for part in self.model.parts():
+            for key in part.keys:
+                found[key] = found.get(key, False) | part.protects(histograms[key])
+        return found
+
+    def rarity(self, kinds: Codes, rest: Codes) -> Codes:
+        """Return how often the protected values of each joint code occur in the remainder already."""
+        total = np.zeros(len(kinds), dtype=np.int64)
+        for key, watched in self.watched.items():
+            codes = self.codes[key][kinds]
+            seen = np.bincount(codes, weights=rest, minlength=len(watched)).astype(np.int64)
+            total += np.where(watched[codes], seen[codes], 0)
+        return total
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Table:
+    """The rows of one part: `held[child, kind]`, and where the first of each come."""
+
+    rule: Leaving
+    kinds: Codes
+    held: Codes
+    first: Codes
+
+    def leave(self, broken: Codes, values: Codes) -> Codes:
+        """Return how many rows leave by child and kind."""
+        left = self.held.copy()
+        left[broken] = 0
+        able = np.stack([self._able(row) for row in left])
+        while True:
+            rest = (self.held - left).sum(axis=0)
+            if rest.sum() >= self.rule.model.smallest and not self.rule.broken(self.kinds, rest[None])[0]:
+                break
+            sizes = left.sum(axis=1)
+            child, kind = np.nonzero(able)
+            if len(child):
+                rare = self.rule.rarity(self.kinds, rest)
+                pick = np.lexsort((self.first[child, kind], -sizes[child], rare[kind]))[0]
+                left[child[pick], kind[pick]] -= 1
+                able[child[pick]] = self._able(left[child[pick]])
+            elif sizes.any():
+                standing = np.flatnonzero(sizes)
+                smallest = standing[np.lexsort((values[standing], sizes[standing]))[0]]
+                left[smallest] = 0
+            else:
+                break
+        return self.held - left
+
+    def _able(self, row: Codes) -> Codes:
+        """Return of which kinds a row can leave a child."""
+        able = np.zeros(len(row), dtype=bool)
+        kinds = np.flatnonzero(row)
+        if row.sum() > self.rule.model.smallest:
+            without = np.tile(row, (len(kinds), 1))
+            without[np.arange(len(kinds)), kinds] -= 1
+            able[kinds] = ~self.rule.broken(self.kinds, without)
+        return able

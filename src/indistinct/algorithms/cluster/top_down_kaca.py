@@ -9,8 +9,7 @@ import numpy as np
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, AlgorithmWords, Problem
 from indistinct.algorithms.cluster._merge_nearest_kernels import Forest
 from indistinct.algorithms.cluster.merge_nearest import Merged, forest_of, merge_by_model, merge_by_size
-from indistinct.algorithms.cluster.top_down import specialize_by_size
-from indistinct.algorithms.cluster.top_down_parts import ClusterParts
+from indistinct.algorithms.cluster.top_down_parts import ClusterParts, specialize_by_size
 from indistinct.algorithms.cluster.tree_space import ClusterSpace, recoding_of
 from indistinct.algorithms.parameters import BETA, SCHEME, STUB
 from indistinct.errors import ParameterError

@@ -85,6 +85,19 @@ def specialize(space: ClusterSpace, whole: Pieces, leave: Leave, *, least: int, 
     return _join_parts(finished)
 
 
+def specialize_by_size(space: ClusterSpace, *, k: int, again: bool = False) -> ClusterParts:
+    """Return the most specialized parts of at least `k` rows, as arithmetic on counts."""
+
+    def leave(parts: ClusterParts, children: Children) -> Codes:
+        rows = np.zeros(len(children.values), dtype=np.int64)
+        _kernels.unspecialize(children.bounds, children.values, children.sizes, k, rows)
+        return from_the_front(parts.pieces.counts, children.groups, rows)
+
+    cells = np.arange(len(space.cells), dtype=np.int32)
+    whole = Pieces(cells, None, space.problem.frequencies.counts, np.zeros_like(cells))
+    return specialize(space, whole, leave, least=k, again=again)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Best:
     """The best column of every part, negative where there is none; for each piece its child and the rows that stay."""

@@ -15,7 +15,7 @@ import numpy as np
 from indistinct.algorithms.base import Problem
 from indistinct.algorithms.partition.layout import ranks_of, summarize
 from indistinct.frequencies.pieces import Pieces
-from indistinct.hierarchy import check_rooted
+from indistinct.hierarchy.explicit import check_rooted
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.machine.arrays import Codes
 from indistinct.metrics.importance import NO_IMPORTANCE, Importance

@@ -22,7 +22,7 @@ from indistinct.algorithms.cluster.tree_space import ClusterSpace, recoding_of
 from indistinct.algorithms.parameters import BETA, METRIC, SCHEME, STUB
 from indistinct.frequencies.encode import group_rows
 from indistinct.machine.arrays import Codes, starts_of
-from indistinct.metrics import CellMetric
+from indistinct.metrics.base import CellMetric
 from indistinct.metrics.loss import Distortion, Scheme
 from indistinct.metrics.weighted import weigh_metric
 from indistinct.parameters import Parameter, check_parameters

@@ -13,7 +13,7 @@ from indistinct.errors import Feasible, InfeasibleError, ParameterError
 from indistinct.figures import share_above
 from indistinct.frequencies.lattice import Cells, Lattice, Node, RolledUp, down_set
 from indistinct.frequencies.value import Classes, ClassLabels
-from indistinct.hierarchy import check_rooted
+from indistinct.hierarchy.explicit import check_rooted
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.machine.stages import enter

@@ -13,14 +13,8 @@ import numpy as np
 from indistinct.algorithms.full_domain.nodes import FullDomain, recoded_column
 from indistinct.frequencies.lattice import RolledUp
 from indistinct.machine.arrays import Codes
-from indistinct.metrics import (
-    CellMetric,
-    ClassificationMetric,
-    Metric,
-    NonUniformEntropy,
-    SizeMetric,
-)
-from indistinct.metrics.information import majorities
+from indistinct.metrics.base import CellMetric, Metric
+from indistinct.metrics.information import ClassificationMetric, NonUniformEntropy, SizeMetric, majorities
 from indistinct.metrics.weighted import weigh_metric
 
 

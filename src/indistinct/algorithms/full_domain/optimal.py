@@ -31,7 +31,8 @@ from indistinct.frequencies.lattice import Node, RolledUp, down_set, up_set
 from indistinct.frequencies.value import Key
 from indistinct.machine.arrays import Codes
 from indistinct.machine.randomness import Secret
-from indistinct.metrics import Metric, metric_of
+from indistinct.metrics.base import Metric
+from indistinct.metrics.registry import metric_of
 from indistinct.parameters import Number, Parameter, Whole, check_parameters
 from indistinct.recoding.kinds import Recoding
 from indistinct.spelling import spell

@@ -18,7 +18,7 @@ from indistinct.algorithms.base import Problem
 from indistinct.algorithms.cluster.refine_search import LocalSearch
 from indistinct.frequencies.compatible_rows import group_shown
 from indistinct.frequencies.value import Classes, FrequencySet
-from indistinct.hierarchy import Suppression
+from indistinct.hierarchy.builders import Suppression
 from indistinct.machine.arrays import Codes
 from indistinct.metrics.importance import Importance
 from indistinct.metrics.loss import Distortion

@@ -12,7 +12,7 @@ from indistinct.errors import ParameterError
 from indistinct.frequencies.encode import distinct_codes
 from indistinct.frequencies.value import Key
 from indistinct.machine.arrays import Codes
-from indistinct.metrics import igpl, information_gain, information_gain_per_loss, privacy_loss
+from indistinct.metrics.information import igpl, information_gain, information_gain_per_loss, privacy_loss
 from indistinct.metrics.loss import step_costs
 from indistinct.parameters import Parameter, check_parameters
 from indistinct.recoding.kinds import Recoding

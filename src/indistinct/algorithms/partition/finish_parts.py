@@ -19,7 +19,7 @@ from indistinct.algorithms.within_levels import lift_cuts
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.passes import LAST, MISSING, KeyTree
 from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Key
-from indistinct.hierarchy import Hierarchy
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.machine.ordering import distinct_with_places
 from indistinct.recoding.columns import QuasiColumn, columns_of

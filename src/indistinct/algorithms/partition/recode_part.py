@@ -16,9 +16,9 @@ from indistinct.algorithms.partition.finish_parts import Assembled, Ends, Finish
 from indistinct.algorithms.partition.keyed_columns import KeyedColumn
 from indistinct.frequencies.passes import LAST, MISSING, key_matrix
 from indistinct.frequencies.value import Classes, FrequencySet, Key
-from indistinct.hierarchy import Hierarchy
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.arrays import Codes
-from indistinct.metrics import SUMMED_BY_PART
+from indistinct.metrics.registry import SUMMED_BY_PART
 from indistinct.models.dropping import classes_to_drop
 from indistinct.recoding.assign import assign
 from indistinct.recoding.by_part import PartsElsewhere, PartStore, StoredPart

@@ -20,8 +20,8 @@ from indistinct.machine.memory import give_memory_back, needs_memory
 from indistinct.machine.randomness import Secret
 from indistinct.machine.stages import enter
 from indistinct.recoding.outputs import Assignment
-from indistinct.tables import Reading
 from indistinct.tables.several import require_unchanged
+from indistinct.tables.value import Reading
 
 __all__ = ["DuckDB"]
 

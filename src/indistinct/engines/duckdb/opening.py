@@ -20,12 +20,11 @@ from indistinct.machine.arrays import workers
 from indistinct.machine.memory import is_memory, out_of_memory
 from indistinct.machine.spill import create_nameless, directory_of_process
 from indistinct.schema import did_you_mean
-from indistinct.tables import open_table
 from indistinct.tables.dictionaries import is_text
 from indistinct.tables.files import head_of_parquet
 from indistinct.tables.frames import flat, is_frame
 from indistinct.tables.hive import HivePartitions, find_partitions
-from indistinct.tables.opening import check_file, delimited_reading
+from indistinct.tables.opening import check_file, delimited_reading, open_table
 from indistinct.tables.row_groups import write_blocks
 from indistinct.tables.several import (
     PARQUET,

@@ -18,8 +18,8 @@ from indistinct.machine.memory import needs_memory
 from indistinct.machine.randomness import Secret
 from indistinct.machine.stages import enter
 from indistinct.recoding.outputs import Assignment
-from indistinct.tables import Reading, Table, open_table
-from indistinct.tables.value import is_table
+from indistinct.tables.opening import open_table
+from indistinct.tables.value import Reading, Table, is_table
 
 __all__ = ["Memory"]
 

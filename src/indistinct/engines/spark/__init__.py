@@ -26,8 +26,8 @@ from indistinct.machine.memory import needs_memory
 from indistinct.machine.randomness import Secret
 from indistinct.machine.stages import enter
 from indistinct.recoding.outputs import Assignment
-from indistinct.tables import Reading
 from indistinct.tables.several import require_unchanged
+from indistinct.tables.value import Reading
 
 __all__ = ["Spark"]
 

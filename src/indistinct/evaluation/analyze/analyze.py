@@ -44,7 +44,7 @@ from indistinct.machine.memory import needs_memory
 from indistinct.recoding.outputs import MAIN
 from indistinct.release.published import Knowledge, Published, describe_release
 from indistinct.schema import BUCKET, Schema
-from indistinct.tables import open_table
+from indistinct.tables.opening import open_table
 
 DRAWS, SEED = 20, 0
 LEAST_ROWS_FOR_OTHERS = 10

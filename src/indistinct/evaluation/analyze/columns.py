@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from indistinct.errors import ParameterError
 from indistinct.figures import plural
-from indistinct.hierarchy import Hierarchy
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.recoding.codebook import Codebook, LabelEntry, codebook_of, distinct_texts, published_columns
 from indistinct.schema import did_you_mean
 

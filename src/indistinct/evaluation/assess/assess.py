@@ -10,7 +10,6 @@ from indistinct.errors import ParameterError, SchemaError
 from indistinct.evaluation.assess.assessed_tables import (
     AssessedTable,
     appearance_notes,
-    bucket_table,
     class_namer,
     identifiers_shown,
     original_of_release,
@@ -50,8 +49,7 @@ from indistinct.evaluation.attack.base import Outcome
 from indistinct.evaluation.verdict import AttackFigures, Figures, subsets_promised, verdict_of
 from indistinct.frequencies.compatible_rows import fewest_compatible
 from indistinct.frequencies.value import Classes
-from indistinct.hierarchy import Hierarchy
-from indistinct.hierarchy.value import Taxonomy
+from indistinct.hierarchy.value import Hierarchy, Taxonomy
 from indistinct.inspection.unique_sets import Progress, minimal_uniques
 from indistinct.machine.arguments import with_checked_arguments
 from indistinct.machine.arrays import Codes
@@ -61,11 +59,11 @@ from indistinct.models.base import Model
 from indistinct.models.subset_anonymity import SubsetAnonymity
 from indistinct.models.uniqueness_estimators import estimate_uniques
 from indistinct.parameters import exact
+from indistinct.release.certificate import certificate_path
 from indistinct.release.promise import judging, reading_again, settle_reading
 from indistinct.release.pseudonyms.making import kinds_of
 from indistinct.release.published import NO_SCHEMA, Knowledge, Published, describe_release, is_release
 from indistinct.release.sources import Source, closes_sources, open_source
-from indistinct.release.writing.files import certificate_path
 from indistinct.schema import Schema, did_you_mean, require_schema
 from indistinct.tables.frames import is_frame
 from indistinct.tables.value import Reading
@@ -318,31 +316,17 @@ def _count_release(release: Published, wanted: Wanted) -> tuple[AssessedTable, A
         after = release_table(release.release, before=before, hierarchies=hierarchies, weights=weights)
         _require_weights(weights, after.source, None if before is None else before.source)
         return after, before or original_of_release(release.release)
-    if before is None or before.source is None:
-        _require_weights(weights, release.main)
-        return _alone(release, wanted), None
-    _require_weights(weights, before.source)
+    _require_weights(weights, release.main if before is None else before.source)
     made = release.recoding
     after = published_table(
         release.tables,
         schema,
-        original=before.source,
         before=before,
-        recoding=None if made is None else (made, _promise(made.promise, schema)),
+        recoding=None if made is None or before is None else (made, _promise(made.promise, schema)),
         hierarchies=hierarchies,
         weights=weights,
     )
     return after, before
-
-
-def _alone(release: Published, wanted: Wanted) -> AssessedTable:
-    """Return what was counted on a release of which no original is known."""
-    if release.buckets is not None:
-        return bucket_table(release.tables, release.schema, reference=None)
-    engine, hierarchies = release.tables.engine, wanted.hierarchies
-    return plain_table(
-        release.main, engine, release.schema, published=True, hierarchies=hierarchies, weights=wanted.weights
-    )
 
 
 def _plain(table: Any, schema: Schema | None, wanted: Wanted, known: Knowledge) -> AssessedTable:

@@ -17,9 +17,9 @@ from indistinct.evaluation.assess.individual import weight_keys
 from indistinct.frequencies.count import Counted, Request, drop_absent_values
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.value import PERSON, Classes, ClassLabels, FrequencySet, Histogram, Key
-from indistinct.hierarchy import Hierarchy
 from indistinct.hierarchy.binding import ROOT
 from indistinct.hierarchy.builders import declared_order
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.arrays import Codes
 from indistinct.models.base import All, Model
 from indistinct.models.of_people import OfPeople
@@ -221,25 +221,26 @@ def published_table(
     published: OpenedTables,
     schema: Schema,
     *,
-    original: Source,
-    before: AssessedTable,
+    before: AssessedTable | None,
     recoding: tuple[Recoding, Model] | None = None,
     hierarchies: Mapping[str, Hierarchy],
     weights: str | None = None,
 ) -> AssessedTable:
-    """Return a published file beside its original; raise if it is no release of that.
+    """Return a published file, beside its original where that is given; raise if it is no release of that.
 
     `recoding` and what it promised say where people went if labels do not.
     """
-    source = published.sources[MAIN]
-    whole = before.evidence.counted
-    if source.rows > original.rows:
+    source = published.main
+    original, whole = (None, None) if before is None else (before.source, before.evidence.counted)
+    if original is not None and source.rows > original.rows:
         raise OriginalError(
             f"the release has {source.rows:,} rows; the original has {original.rows:,}",
             hint="check that this is the original of this release",
         )
     if published.buckets is not None:
         return bucket_table(published, schema, reference=None, original=whole)
+    if original is None or whole is None:
+        return plain_table(source, published.engine, schema, published=True, hierarchies=hierarchies, weights=weights)
     shows = published_schema(schema, source.columns)
     _require(shows, source.columns)
     keys = _shown_keys(source, schema, weights)

@@ -16,7 +16,7 @@ from indistinct.evaluation.assess.assessed_tables import AssessedTable
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.population import require_population
 from indistinct.frequencies.slices import together
-from indistinct.hierarchy import Hierarchy
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.arrays import Codes
 from indistinct.release.sources import close_source, open_source
 from indistinct.release.verification.population import Population, count_population, people_by_label, read_population

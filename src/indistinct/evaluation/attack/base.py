@@ -28,7 +28,7 @@ from indistinct.document.blocks import (
 )
 from indistinct.document.result import Result
 from indistinct.figures import number, percent, short
-from indistinct.hierarchy import Hierarchy
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.stages import Progress as Progress
 from indistinct.models.base import Model
 from indistinct.parameters import check_parameters

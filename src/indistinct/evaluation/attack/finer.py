@@ -17,9 +17,8 @@ from indistinct.machine.arrays import Codes
 from indistinct.machine.ordering import distinct, distinct_with_places
 from indistinct.recoding.columns import QuasiColumn, columns_of
 from indistinct.release.sources import count_source
-from indistinct.release.verification.by_label import pairs_of_cells
-from indistinct.tables import open_table
-from indistinct.view.cover import Cover
+from indistinct.tables.opening import open_table
+from indistinct.view.cover import Cover, pairs_of_cells
 from indistinct.view.meanings import Node, covered_by, node_of
 from indistinct.view.read_back import ReadClasses, read_classes
 

@@ -16,17 +16,12 @@ from indistinct.machine.arguments import with_checked_arguments
 from indistinct.machine.arrays import Codes
 from indistinct.machine.memory import needs_memory
 from indistinct.machine.stages import Progress
-from indistinct.metrics import (
-    AverageClassSize,
-    ILoss,
-    Loss,
-    Measurements,
-    Metric,
-    measure_all,
-    metric_of,
-    standard_metrics,
-)
+from indistinct.metrics.base import Metric
 from indistinct.metrics.buckets import measure_buckets
+from indistinct.metrics.information import AverageClassSize
+from indistinct.metrics.loss import ILoss, Loss
+from indistinct.metrics.measurements import Measurements, measure_all
+from indistinct.metrics.registry import metric_of, standard_metrics
 from indistinct.models import KAnonymity
 from indistinct.recoding.columns import QuasiColumn, columns_of
 from indistinct.recoding.outputs import Assignment, PublishedColumn

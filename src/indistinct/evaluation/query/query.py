@@ -19,7 +19,7 @@ from indistinct.evaluation.query.workload import WorkloadErrors, errors_of
 from indistinct.frequencies.count import Request, drop_absent_values
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.slices import Slice
-from indistinct.hierarchy import Hierarchy
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.arguments import with_checked_arguments
 from indistinct.machine.arrays import Codes
 from indistinct.machine.memory import needs_memory
@@ -38,8 +38,8 @@ from indistinct.release.published import Beside, Knowledge, Published, describe_
 from indistinct.release.sources import closes_sources, open_source
 from indistinct.release.verification.evidence import published_schema
 from indistinct.schema import Schema
-from indistinct.tables import open_table
 from indistinct.tables.domain import Domain, Kind
+from indistinct.tables.opening import open_table
 from indistinct.view.shown_columns import labels_of_domain, plain_labels, quasi_labels
 from indistinct.view.value import ShownColumn, View, view_of_classes
 

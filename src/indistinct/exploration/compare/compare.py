@@ -23,14 +23,14 @@ from indistinct.exploration.compare.trials import (
 )
 from indistinct.exploration.compare.workers import try_points
 from indistinct.exploration.preference import Analysis, Preference, algorithms_tried
-from indistinct.hierarchy import Hierarchy
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.job.job import Job
 from indistinct.job.policy import predicted_column
 from indistinct.machine import arrays
 from indistinct.machine.arguments import with_checked_arguments
 from indistinct.schema import Schema, did_you_mean, require_schema
 from indistinct.spelling import spell
-from indistinct.tables import open_table
+from indistinct.tables.opening import open_table
 
 Risk = Literal["highest", "average"]
 RISKS: tuple[Risk, ...] = ("highest", "average")

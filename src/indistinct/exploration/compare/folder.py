@@ -17,7 +17,8 @@ from indistinct.exploration.compare.trials import ComparedJob, Point, Trial, tri
 from indistinct.release.writing.files import write_atomically
 from indistinct.release.writing.staging import digest_of, filled
 from indistinct.spelling import spell
-from indistinct.tables import Table, open_table
+from indistinct.tables.opening import open_table
+from indistinct.tables.value import Table
 
 TRIALS = "trials"
 

@@ -23,7 +23,7 @@ from indistinct.drawing.lines import SHORT, Scale, line_charts, measure_axis
 from indistinct.exploration.compare.compare import RISKS, Comparison, Risk
 from indistinct.exploration.compare.trials import Trial
 from indistinct.figures import percent, short
-from indistinct.metrics import SHARES
+from indistinct.metrics.base import SHARES
 from indistinct.models import Model
 from indistinct.models.registry import parse_model
 

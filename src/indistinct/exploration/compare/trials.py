@@ -20,7 +20,8 @@ from indistinct.evaluation.measure.measure import measure
 from indistinct.exploration.preference import ANALYSIS_LOSS, Preference
 from indistinct.job.job import Job
 from indistinct.job.running import run_job
-from indistinct.metrics import Metric, parse_metric
+from indistinct.metrics.base import Metric
+from indistinct.metrics.registry import parse_metric
 from indistinct.models import Model
 from indistinct.models.registry import parse_model
 from indistinct.release.release import Release

@@ -14,10 +14,10 @@ import pyarrow as pa
 
 from indistinct.as_json import AsJson
 from indistinct.figures import plural
-from indistinct.hierarchy import Hierarchy
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.release.verification.evidence import BOUNDS, COMPANIONS
 from indistinct.schema import Schema
-from indistinct.tables import Table
+from indistinct.tables.value import Table
 
 Kind = Literal["delimited", "parquet", "arrow", "excel", "statistics", "pickle", "zip", "frame"]
 STORED: tuple[Kind, ...] = ("parquet", "arrow", "frame")

@@ -16,8 +16,8 @@ from indistinct.frequencies.count import Request
 from indistinct.recoding.columns import QuasiColumn, columns_of
 from indistinct.recoding.label_spans import parse_value, place_on_line
 from indistinct.recoding.labels import written_multiset
-from indistinct.tables import Table
 from indistinct.tables.domain import Kind
+from indistinct.tables.value import Table
 from indistinct.view.read_back import cover_of
 
 # Where a smaller share of a column's values is in the original, it holds hardly any of them.

@@ -30,20 +30,20 @@ from indistinct.exploration.scan.base import FilePart, Finding, NotChecked, Open
 from indistinct.exploration.scan.compared import in_plain_types
 from indistinct.exploration.scan.suggested import Suggestion, suggest_roles, with_suggested_roles
 from indistinct.figures import plural
-from indistinct.hierarchy import Hierarchy
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.arguments import with_checked_arguments
 from indistinct.machine.memory import Allowance, needs_memory
 from indistinct.recoding.outputs import SENSITIVE
 from indistinct.recoding.transformations import Transformation, check_transformations
+from indistinct.release.certificate import table_path
 from indistinct.release.published import describe_release, is_release
-from indistinct.release.writing.files import table_path
 from indistinct.schema import Schema, require_schema
-from indistinct.tables import Table, open_table
 from indistinct.tables.fetched import fetch_files
 from indistinct.tables.hive import HivePartitions, constant_column, find_partitions, folder_texts
 from indistinct.tables.input_files import no_file, read_ordinary
+from indistinct.tables.opening import open_table
 from indistinct.tables.several import ARROW, DELIMITED, LABELLED, PARQUET, files_of, kind_of_file
-from indistinct.tables.value import Reading
+from indistinct.tables.value import Reading, Table
 
 _FAMILIES = (
     *(columns, origin, order, values, arrow, parquet, text, archives, workbooks, workbook_entries),

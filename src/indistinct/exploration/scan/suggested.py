@@ -10,7 +10,7 @@ from indistinct.errors import IndistinctError
 from indistinct.exploration.scan.base import ScannedFile
 from indistinct.exploration.scan.columns import ROW_NAMES, number_rows
 from indistinct.frequencies.singled_out import is_nearly_unique, rows_alone
-from indistinct.hierarchy import Hierarchy
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.inspection.inspect import inspect
 from indistinct.inspection.roles import NEARLY_ALL_UNIQUE, NUMBERS_ROWS
 from indistinct.inspection.value import ColumnProfile

@@ -15,11 +15,12 @@ from indistinct.algorithms.registry import parse_algorithm
 from indistinct.budget import parse_budget
 from indistinct.engines.base import DatabaseTable, is_address
 from indistinct.errors import IndistinctError, ParameterError, PolicyError
-from indistinct.hierarchy import Hierarchy, hierarchy_from_json
+from indistinct.hierarchy.registry import hierarchy_from_json
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.job.policy.value import AnalysisPlan, Context, Input, Output, Policy, Statement, predicted_column
 from indistinct.job.sampling import check_share
-from indistinct.metrics import parse_metric
 from indistinct.metrics.importance import importance_of
+from indistinct.metrics.registry import parse_metric
 from indistinct.models.registry import parse_model
 from indistinct.recoding.levels import levels_of
 from indistinct.recoding.numeric_forms import numeric_forms

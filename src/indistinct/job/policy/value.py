@@ -10,8 +10,9 @@ from indistinct.algorithms.base import Algorithm
 from indistinct.budget import NO_BUDGET, Budget, parse_budget
 from indistinct.engines.base import DatabaseTable
 from indistinct.errors import ParameterError, SchemaError
-from indistinct.hierarchy import Hierarchy, move_file, table_of_values
-from indistinct.metrics import Metric
+from indistinct.hierarchy.explicit import move_file, table_of_values
+from indistinct.hierarchy.value import Hierarchy
+from indistinct.metrics.base import Metric
 from indistinct.metrics.importance import NO_IMPORTANCE, Importance
 from indistinct.models import Model
 from indistinct.models.registry import all_of

@@ -12,7 +12,7 @@ from tomlkit.items import Array, InlineTable, Item, SingleKey, Table, Trivia, Wh
 from indistinct.budget import Budget
 from indistinct.engines.base import DatabaseTable, without_password
 from indistinct.job.policy.value import Policy, rebased
-from indistinct.metrics import Metric
+from indistinct.metrics.base import Metric
 from indistinct.models import Model
 from indistinct.recoding.levels import spell_bounds
 from indistinct.release.writing.files import write_atomically

@@ -19,9 +19,9 @@ from indistinct.machine.arrays import Codes
 from indistinct.metrics.queries.parse import EXAMPLE, parse_query
 from indistinct.metrics.queries.value import AllConditions, Compare, Constant, Query
 from indistinct.schema import Schema, did_you_mean
-from indistinct.tables import open_table
 from indistinct.tables.domain import Kind, kind_of
 from indistinct.tables.input_files import read_ordinary
+from indistinct.tables.opening import open_table
 
 DISTRIBUTIONS = ("data", "uniform")
 EXPECTED = f"a line is a query, or a weight, a bar and a query: 2.5 | {EXAMPLE}"

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +13,7 @@ from indistinct.frequencies.encode import Grouping, encode_column, group_rows
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.machine.ordering import distinct
 from indistinct.recoding.assign import project
+from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import Assignment
 from indistinct.release.certificate import Overlap
 from indistinct.release.pseudonyms.linked import class_sets, set_numbers
@@ -18,6 +21,22 @@ from indistinct.release.pseudonyms.making import LENGTH, pseudonyms
 from indistinct.schema import Schema
 from indistinct.tables.domain import Domain
 from indistinct.tables.value import Table
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class History:
+    """Where earlier releases of the same people are known from, and what may be published beside them.
+
+    `previous` is the recoding of one and `previous_input` its table; a private `ledger` remembers all of them. With
+    `accept_overlap` a release is made that lets somebody stand among fewer people than was promised. `fresh` are
+    columns that were measured anew for every release that has them.
+    """
+
+    previous: Recoding | str | Path | None = None
+    previous_input: Any = None
+    ledger: str | Path | None = None
+    accept_overlap: bool = False
+    fresh: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

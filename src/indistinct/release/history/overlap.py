@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -28,7 +27,14 @@ from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.storage import recoding_of
 from indistinct.release.certificate import Overlap
 from indistinct.release.fit import Fit, fit
-from indistinct.release.history.histories import Standing, overlap_of, people_to_hold_back, rows_of_people, standing_of
+from indistinct.release.history.histories import (
+    History,
+    Standing,
+    overlap_of,
+    people_to_hold_back,
+    rows_of_people,
+    standing_of,
+)
 from indistinct.release.history.ledger import Ledger, Record, open_ledger, reserve, standings
 from indistinct.release.promise import reading_again
 from indistinct.release.pseudonyms.making import new_key
@@ -50,22 +56,6 @@ NOBODY = (
     "nobody is both in this table and in the earlier one: if that is strange, the earlier table is another one, or "
     "people are written in another way there"
 )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class History:
-    """Where earlier releases of the same people are known from, and what may be published beside them.
-
-    `previous` is the recoding of one and `previous_input` its table; a private `ledger` remembers all of them. With
-    `accept_overlap` a release is made that lets somebody stand among fewer people than was promised. `fresh` are
-    columns that were measured anew for every release that has them.
-    """
-
-    previous: Recoding | str | Path | None = None
-    previous_input: Any = None
-    ledger: str | Path | None = None
-    accept_overlap: bool = False
-    fresh: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

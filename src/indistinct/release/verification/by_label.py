@@ -4,7 +4,7 @@ People are counted on the original, by what was published of their rows. That ta
 no doubt: every original combination of values lies in one published label, or in none if its rows were suppressed.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,9 +15,8 @@ from indistinct.engines.base import Source
 from indistinct.engines.groups import groups_of
 from indistinct.errors import InputError
 from indistinct.frequencies.count import Counted, Request
-from indistinct.frequencies.value import FrequencySet, Key
-from indistinct.hierarchy import Hierarchy
-from indistinct.machine.arrays import Codes
+from indistinct.frequencies.value import Key
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.models.base import Model
 from indistinct.recoding.assign import class_layout
 from indistinct.recoding.columns import columns_of
@@ -28,13 +27,8 @@ from indistinct.release.opening import OpenedTables, require_original
 from indistinct.release.promise import check_notations, reading_again
 from indistinct.release.verification.evidence import require_columns
 from indistinct.schema import Schema
-from indistinct.view.cover import WORD, Cover
+from indistinct.view.cover import classes_of_cells
 from indistinct.view.read_back import cover_of_read, output_names, read_back, read_columns
-
-# So many pairs of an original combination and a published class are compared at most, and so many at a time.
-MOST_PAIRS, BLOCK = 64_000_000_000, 1 << 28
-# So many classes are looked at together: a bit for each of them at every value of a column is no large table.
-TOGETHER = 1 << 10
 
 
 def classes_by_recoding(
@@ -94,71 +88,6 @@ def nobody_shown(*, in_buckets: bool = False) -> InputError:
         if in_buckets
         else "people cannot be counted on a release, which does not show who they are",
         hint=f"{'' if in_buckets else f'{needed}; '}to count rows, give the column the role identifier",
-    )
-
-
-def classes_of_cells(frequencies: FrequencySet, covers: Sequence[Cover]) -> Codes:
-    """Return the one class whose published values cover each cell, -1 for a cell that none covers."""
-    cells, classes = pairs_of_cells(frequencies, covers)
-    doubtful = int((np.bincount(cells, minlength=1) > 1).sum())
-    if doubtful:
-        raise _in_doubt(f"{doubtful:,} combination(s) of original values lie in several published labels")
-    class_ids = np.full(len(frequencies), -1, dtype=np.int32)
-    class_ids[cells] = classes
-    return class_ids
-
-
-def pairs_of_cells(
-    frequencies: FrequencySet, covers: Sequence[Cover], *, progress: Callable[[float], None] | None = None
-) -> tuple[Codes, Codes]:
-    """Return every pair of a cell and a class whose published values cover it, ascending.
-
-    Some classes are looked at together. A value of a column has a bit for each of them that covers it, and a cell is in
-    the classes that all its values share. Classes are taken along the column of which each covers least, so that few
-    cells lie near those that are looked at.
-    """
-    cells, classes = len(frequencies), len(covers[0])
-    if cells * classes > MOST_PAIRS:
-        raise _in_doubt(f"{cells:,} combinations and {classes:,} published ones are too many to compare")
-    vectors, sizes = frequencies.vectors, [cover.size for cover in covers]
-    along = int(np.argmin([cover.lengths.mean() / max(size, 1) for cover, size in zip(covers, sizes, strict=True)]))
-    low, high = covers[along].ends()
-    order, by_code = np.argsort(low, kind="stable"), np.argsort(vectors[:, along], kind="stable")
-    codes, found = vectors[by_code, along], [np.zeros((0, 2), dtype=np.int64)]
-    for start in range(0, classes, TOGETHER):
-        some = order[start : start + TOGETHER]
-        first = int(np.searchsorted(codes, low[some].min()))
-        near = by_code[first : int(np.searchsorted(codes, high[some].max(), side="right"))]
-        rows, places = _fitting(vectors[near], [cover.take(some) for cover in covers])
-        found.append(np.stack([near[rows], some[places]], axis=1))
-        if progress is not None:
-            progress(min((start + TOGETHER) / classes, 1.0))
-    pairs = np.concatenate(found)
-    pairs = pairs[np.lexsort([pairs[:, 1], pairs[:, 0]])]
-    return pairs[:, 0], pairs[:, 1].astype(np.int32)
-
-
-def _fitting(vectors: Codes, covers: Sequence[Cover]) -> tuple[Codes, Codes]:
-    """Return every pair of a vector and a class that covers it; a value of a column has a bit for each class."""
-    covered = [cover.bits(int(vectors[:, j].max(initial=0)) + 1) for j, cover in enumerate(covers)]
-    step, found = max(BLOCK // max(len(covers[0]), 1), 1), [np.zeros((0, 2), dtype=np.int64)]
-    for start in range(0, len(vectors), step):
-        block = vectors[start : start + step]
-        fits = covered[0][block[:, 0]]
-        for j, bits in enumerate(covered[1:], start=1):
-            fits &= bits[block[:, j]]
-        rows, words = np.nonzero(fits)
-        single = np.unpackbits(fits[rows, words].view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
-        which, bit = np.nonzero(single)
-        found.append(np.stack([rows[which] + start, words[which] * WORD + bit], axis=1))
-    pairs = np.concatenate(found)
-    return pairs[:, 0], pairs[:, 1]
-
-
-def _in_doubt(reason: str) -> InputError:
-    return InputError(
-        f"people cannot be counted by published labels alone: {reason}",
-        hint="give the recoding of the release (--recoding, or recoding=…), which says where each row went",
     )
 
 

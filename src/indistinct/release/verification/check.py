@@ -15,7 +15,7 @@ from indistinct.errors import InputError, SchemaError, VerificationError
 from indistinct.figures import kind_of
 from indistinct.frequencies.count import Counted, Request
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Key
-from indistinct.hierarchy import Hierarchy
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.arrays import Codes, both
 from indistinct.machine.stages import enter
 from indistinct.models.base import Model
@@ -24,7 +24,7 @@ from indistinct.recoding.labels import written_multiset
 from indistinct.recoding.outputs import MAIN, Assignment, Buckets
 from indistinct.recoding.transformations import Transformation
 from indistinct.recoding.transformed_values import may_come_of
-from indistinct.release.certificate import About, Certificate
+from indistinct.release.certificate import About, Certificate, table_path
 from indistinct.release.opening import OpenedTables
 from indistinct.release.pseudonyms.linked import Linked, linked_rows
 from indistinct.release.pseudonyms.making import are_pseudonyms, rows_are_unknown
@@ -42,7 +42,7 @@ from indistinct.release.verification.evidence import (
 from indistinct.release.verification.in_buckets import EvidenceInBuckets
 from indistinct.release.verification.population import CountedPopulation, population_by_class
 from indistinct.release.verification.verify import AMBIGUOUS, LINKED, add_judged, judge_classes, verify
-from indistinct.release.writing.files import StagedTables, table_path
+from indistinct.release.writing.files import StagedTables
 from indistinct.release.writing.formats import is_text_file, read_as_written
 from indistinct.release.writing.partitioned import check_partitioning
 from indistinct.release.writing.staging import digest_of

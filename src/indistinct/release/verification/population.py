@@ -15,7 +15,7 @@ from indistinct.errors import InputError
 from indistinct.frequencies.count import Counted, Request
 from indistinct.frequencies.population import PopulationByClass, people_of_cells, require_population, with_population
 from indistinct.frequencies.value import PERSON, POPULATION, FrequencySet, Key
-from indistinct.hierarchy import Hierarchy
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.arrays import Codes
 from indistinct.models.base import Model
 from indistinct.models.of_population import no_population
@@ -25,11 +25,11 @@ from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import Assignment
 from indistinct.release.fit import Fit, fit
 from indistinct.release.promise import settle_reading
-from indistinct.release.verification.by_label import pairs_of_cells
 from indistinct.release.verification.evidence import class_index, matched_classes
 from indistinct.schema import Schema
 from indistinct.tables.domain import Domain
 from indistinct.tables.value import Reading
+from indistinct.view.cover import pairs_of_cells
 from indistinct.view.read_back import covers_of_counted
 
 

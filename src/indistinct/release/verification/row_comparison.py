@@ -19,17 +19,17 @@ from indistinct.engines.finding import CellFinder
 from indistinct.errors import InputError, OutOfMemoryError
 from indistinct.figures import plural
 from indistinct.frequencies.count import Counted, Request
-from indistinct.hierarchy import Hierarchy
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.arrays import Codes
 from indistinct.machine.randomness import mix_words
 from indistinct.recoding.columns import QuasiColumn, columns_of
 from indistinct.recoding.kinds import Recoding
 from indistinct.release.fit import fit
-from indistinct.release.verification.by_label import pairs_of_cells
 from indistinct.release.verification.evidence import RowComparison, coarsest, matched_classes, published_schema
 from indistinct.schema import Schema
 from indistinct.tables.dictionaries import is_text
 from indistinct.tables.domain import Domain, Kind, kind_of, plain_column, read_as
+from indistinct.view.cover import pairs_of_cells
 from indistinct.view.read_back import covered_classes
 
 # Rows that are looked at together, and so many hashes of a table are held at a time.

@@ -19,7 +19,14 @@ from indistinct.errors import OutputError, ParameterError
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import MAIN
 from indistinct.recoding.storage import files_of_recoding, second_file
-from indistinct.release.certificate import SMALLEST, Certificate, check_smallest, text_for_others
+from indistinct.release.certificate import (
+    SMALLEST,
+    Certificate,
+    certificate_path,
+    check_smallest,
+    table_path,
+    text_for_others,
+)
 from indistinct.release.history.ledger import Record
 from indistinct.release.writing.delimited import Writing, count_cells, count_texts, formula_warnings
 from indistinct.release.writing.delivery import delivered
@@ -238,24 +245,6 @@ def _outdated(target: Path, kept: Sequence[str]) -> list[Path]:
         return [place for place, digest in places.items() if place.exists() and digest_of(place) == digest]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return []
-
-
-def table_path(path: str | Path, name: str) -> Path:
-    """Return where a table of a release lies: the first at the release's path, others beside it.
-
-    >>> table_path("release.csv.gz", "sensitive").name
-    'release.sensitive.csv.gz'
-    """
-    whole = Path(path)
-    if name == MAIN:
-        return whole
-    ending = "".join(whole.suffixes[-2:]) if whole.suffix == ".gz" else whole.suffix
-    return whole.with_name(f"{whole.name.removesuffix(ending)}.{name}{ending}")
-
-
-def certificate_path(path: str | Path) -> Path:
-    """Return where the certificate of a release lies; a folder, which has none, is no error here."""
-    return Path(path).parent / f"{Path(path).name}.certificate.json"
 
 
 def write_table(table: pa.Table, path: str | Path, *, overwrite: bool = False) -> str:

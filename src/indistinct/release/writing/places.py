@@ -20,21 +20,23 @@ from indistinct.engines.postgres.source import open_database
 from indistinct.engines.postgres.tables import check_release, staged_release
 from indistinct.errors import OutputError, ParameterError
 from indistinct.recoding.outputs import MAIN
-from indistinct.release.certificate import SMALLEST, Certificate, check_smallest, text_for_others
+from indistinct.release.certificate import (
+    SMALLEST,
+    Certificate,
+    certificate_path,
+    check_smallest,
+    table_path,
+    text_for_others,
+)
 from indistinct.release.verification.check import Check
 from indistinct.release.writing.delimited import Writing
-from indistinct.release.writing.files import (
-    WriteOptions,
-    certificate_path,
-    require_another_file,
-    table_path,
-    write_release,
-)
+from indistinct.release.writing.files import WriteOptions, require_another_file, write_release
 from indistinct.release.writing.formats import FORMATS
 from indistinct.release.writing.partitioned import check_partitioned_place, restore_columns
 from indistinct.release.writing.staging import check_target, publish_before, stage, staging
-from indistinct.tables import addresses, open_table
+from indistinct.tables import addresses
 from indistinct.tables.addresses import without_credentials
+from indistinct.tables.opening import open_table
 from indistinct.tables.value import Reading
 
 LOG = logging.getLogger("indistinct.write")

@@ -10,7 +10,7 @@ import pyarrow as pa
 from indistinct.algorithms.base import Algorithm
 from indistinct.engines import open_source
 from indistinct.frequencies.count import Counted, Request
-from indistinct.hierarchy import Hierarchy
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.job.publishing import anonymize
 from indistinct.models import Model
 from indistinct.release.release import Release

@@ -11,7 +11,7 @@ from indistinct.frequencies.population import with_population
 from indistinct.frequencies.value import Classes, ClassLabels, FrequencySet
 from indistinct.job.publishing import anonymize
 from indistinct.machine.arrays import Codes
-from indistinct.metrics import Metric
+from indistinct.metrics.base import Metric
 from indistinct.models.base import Model
 from indistinct.models.dropping import classes_to_drop
 from indistinct.recoding.outputs import Assignment

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from indistinct.algorithms.base import Algorithm
 from indistinct.errors import InfeasibleError, InputError
-from indistinct.hierarchy import Hierarchy
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.models import KAnonymity
 from indistinct.schema import Schema
 from indistinct.testing.checks.case import (

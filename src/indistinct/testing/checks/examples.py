@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from indistinct.algorithms.base import Algorithm
 from indistinct.algorithms.registry import ALGORITHMS, parse_algorithm
-from indistinct.hierarchy import Hierarchy
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.models import Model
 from indistinct.models.registry import parse_model
 from indistinct.schema import Schema

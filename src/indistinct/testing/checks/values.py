@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from indistinct.errors import UnseenValueError
 from indistinct.frequencies.encode import encode_column
-from indistinct.hierarchy import Hierarchy
 from indistinct.hierarchy.builders import declared_order
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.job.publishing import apply
 from indistinct.models import KAnonymity
 from indistinct.recoding.kinds import Recoding

@@ -24,10 +24,10 @@ from indistinct.recoding.assign import keys_of, needs_joint
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import SENSITIVE, Assignment
 from indistinct.recoding.storage import read_recoding
+from indistinct.release.certificate import table_path
 from indistinct.release.fit import fit
 from indistinct.release.opening import buckets_in, read_certificate
 from indistinct.release.promise import promise_of
-from indistinct.release.writing.files import table_path
 from indistinct.reporting.columns import MISSING
 from indistinct.schema import BUCKET, COUNT
 from indistinct.tables import Table, open_table

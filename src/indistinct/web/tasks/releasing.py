@@ -15,8 +15,8 @@ from indistinct.job.policy import Policy, policy_to_toml
 from indistinct.job.running import run_job
 from indistinct.recoding.outputs import SENSITIVE
 from indistinct.recoding.storage import arrays_path, read_recoding
+from indistinct.release.certificate import certificate_path, table_path
 from indistinct.release.promise import promised_model
-from indistinct.release.writing.files import certificate_path, table_path
 from indistinct.release.writing.places import check_targets
 from indistinct.release.writing.staging import Produce, filled, publish, stage, staging
 from indistinct.reporting.report import report_editions

@@ -15,9 +15,9 @@ from indistinct.job.policy import Policy
 from indistinct.job.running import run_job
 from indistinct.metrics.base import counted_in_people
 from indistinct.recoding.outputs import MAIN
+from indistinct.release.certificate import certificate_path, table_path
 from indistinct.release.published import describe_release
 from indistinct.release.release import Release
-from indistinct.release.writing.files import certificate_path, table_path
 from indistinct.release.writing.formats import FORMATS
 from indistinct.web.tasks.tables import table_of
 from indistinct.web.worker import Desk

@@ -39,20 +39,20 @@ from indistinct.evaluation.measure.learning.scores import (
 )
 from indistinct.evaluation.measure.measure import measure
 from indistinct.frequencies.encode import Encoded, encode_column, group_rows
-from indistinct.hierarchy import Hierarchy
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.job.publishing import anonymize
 from indistinct.machine.arguments import with_checked_arguments
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.machine.memory import needs_memory
 from indistinct.machine.stages import Progress
-from indistinct.metrics import ClassificationMetric
+from indistinct.metrics.information import ClassificationMetric
 from indistinct.models import Model
 from indistinct.release.published import NO_SCHEMA, describe_release, is_release
 from indistinct.release.views import encoded_original, view_of
 from indistinct.schema import Schema, did_you_mean, require_schema
 from indistinct.spelling import spell
-from indistinct.tables import open_table
 from indistinct.tables.domain import Domain
+from indistinct.tables.opening import open_table
 from indistinct.view.cover import Cover, cover_of_codes
 from indistinct.view.value import ShownColumn, View, unmodified
 
