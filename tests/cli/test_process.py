@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from indistinct.cli.failures import run_guarded
+from indistinct.errors import InputError
+
 SCRIPT = [sys.executable, "-m", "indistinct.cli"]
 
 
@@ -99,3 +102,42 @@ def test_other_packages_may_have_pandas_beside_the_command_line() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
     assert (ran.returncode, ran.stderr.strip()) == (0, "pandas")
+
+
+def test_what_fails_because_a_run_was_stopped_is_an_interrupt(capsys: pytest.CaptureFixture[str]) -> None:
+    for error in (ConnectionRefusedError(), BrokenPipeError(), InputError("the engine is gone")):
+
+        def run(error: Exception = error) -> None:
+            try:
+                raise KeyboardInterrupt
+            finally:
+                raise error from None
+
+        assert run_guarded(run, ["inspect", "a.csv"]) == 130
+        assert capsys.readouterr().err == "interrupted\n"
+
+
+# A command that is stopped while a library works, which logs it and fails in its own way.
+STOPPED = """
+import logging, os, signal, sys
+from indistinct import cli
+from indistinct.errors import InputError
+from indistinct.inspection import inspect as looking
+
+def work(*_, **__):
+    try:
+        os.kill(os.getpid(), signal.SIGTERM)
+        signal.pause()
+    except KeyboardInterrupt:
+        logging.exception("while sending")
+    raise InputError("the engine is gone")
+
+looking.inspect = work
+sys.exit(cli.main())
+"""
+
+
+def test_a_stopped_command_says_so_alone(patients: Path) -> None:
+    ran = [sys.executable, "-c", STOPPED, "inspect", str(patients)]
+    done = subprocess.run(ran, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")

@@ -3,7 +3,6 @@
 Commands import what they need when they run, so that `indistinct --help` answers at once.
 """
 
-import signal
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -37,7 +36,7 @@ from indistinct.cli import (
     verify,
     warm_up,
 )
-from indistinct.cli.failures import run_guarded, run_in_process
+from indistinct.cli.failures import run_guarded, run_in_process, stop_quietly
 from indistinct.cli.help import HELP_ALL, HELP_NAMES, arrange_help
 from indistinct.cli.screen import say_preparing
 from indistinct.machine.arrow_alone import keep_arrow_from_pandas
@@ -101,7 +100,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; no traceback reaches the user."""
     arguments = list(sys.argv[1:] if argv is None else argv) or ["--help"]
     if argv is None:  # a process of its own: being stopped takes temporary files away, as an interrupt does
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        stop_quietly()
     command = typer.main.get_command(app)
     if {*HELP_NAMES, HELP_ALL} & set(arguments) and arguments[0] != "reproduce":
         arguments = arrange_help(command, arguments)

@@ -5,6 +5,7 @@ An algorithm or an engine that fails unexpectedly may quote a cell in its messag
 
 import atexit
 import io
+import logging
 import os
 import re
 import signal
@@ -13,6 +14,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import takewhile
+from threading import Event
 from typing import Any, NoReturn
 
 import typer
@@ -33,29 +35,57 @@ def run_guarded(run: Callable[[], Any], arguments: Sequence[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    as_json, show_values = "--json" in arguments, "--show-values" in arguments
     try:
         code = run()
         sys.stdout.flush()
         if code == INTERRUPTED:
             say("interrupted")
         return code if isinstance(code, int) else 0
-    except IndistinctError as error:
-        hint = error.hint or f"see `indistinct {arguments[0]} --help`"
-        _tell(type(error).__name__, error.message, hint, as_json=as_json)
-        if show_values and error.values:
-            _tell_values(error.values)
-        return error.exit_code
-    except BrokenPipeError:
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001
+        return _answer(error, arguments)
+
+
+def stop_quietly() -> None:
+    """Let SIGTERM end a run as an interrupt does: temporary files go. No library says where it was interrupted."""
+    logging.getLogger().addHandler(logging.NullHandler())  # without a handler, logging prints on the terminal
+
+    def stop(*_: object) -> NoReturn:
+        _stopped.set()
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, stop)
+
+
+_stopped = Event()
+
+
+def _is_interrupt(error: BaseException | None) -> bool:
+    """Return whether a run was stopped: an engine that ended with it fails in its own way, which is no news."""
+    if _stopped.is_set():
+        return True
+    while error is not None and not isinstance(error, KeyboardInterrupt | typer.Abort):
+        error = error.__context__
+    return error is not None
+
+
+def _answer(error: Exception | KeyboardInterrupt, arguments: Sequence[str]) -> int:
+    """Say what ended a run, and return its exit code."""
+    as_json = "--json" in arguments
+    if _is_interrupt(error):
+        say("interrupted")
+        return INTERRUPTED
+    if isinstance(error, BrokenPipeError):
         # The reader of our output has closed the pipe; the interpreter must not complain when it flushes at exit.
         with suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except (KeyboardInterrupt, typer.Abort):
-        say("interrupted")
-        return INTERRUPTED
-    except Exception as error:  # noqa: BLE001
-        return _other(error, arguments, as_json=as_json)
+    if isinstance(error, IndistinctError):
+        hint = error.hint or f"see `indistinct {arguments[0]} --help`"
+        _tell(type(error).__name__, error.message, hint, as_json=as_json)
+        if "--show-values" in arguments and error.values:
+            _tell_values(error.values)
+        return error.exit_code
+    return _other(error, arguments, as_json=as_json)
 
 
 def run_in_process(run: Callable[[], int], arguments: Sequence[str]) -> int:
@@ -87,7 +117,7 @@ def _raise(error: Exception) -> NoReturn:
     raise error
 
 
-def _other(error: Exception, arguments: Sequence[str], *, as_json: bool) -> int:
+def _other(error: BaseException, arguments: Sequence[str], *, as_json: bool) -> int:
     if isinstance(error, ClickError):
         command = getattr(getattr(error, "ctx", None), "command_path", "indistinct")
         message, hint = explain_usage(error, arguments)

@@ -211,6 +211,8 @@ def _cells(
     Where joint vectors are asked for, return as well where that of each group stands in their histogram.
     """
     grouping, vectors = group_encoded(quasi)
+    # Counts of a table of Arrow cannot be written, for which kernels would be compiled once more.
+    counts = np.require(counts, requirements="W")
     own = np.arange(len(counts) + 1, dtype=np.int64)
 
     def entries(column: Encoded) -> Histogram:
