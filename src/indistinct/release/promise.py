@@ -293,7 +293,7 @@ def check_orders(counted: Counted, model: Model) -> tuple[str, ...]:
         digits = pc.sum(pc.match_substring_regex(domain.values.cast(pa.string()), "^[^A-Za-z]?[0-9]")).as_py() or 0
         if 2 * digits > len(domain.values):
             raise InputError(
-                f"{model.spec()} looks at the order of column {name!r}, which is text: 9 would stand behind 10",
+                f"{model.spec()} looks at the order of column {name!r}, which is text: 9 would come after 10",
                 hint="let it be read as numbers or dates (correct the cells, or declare marks for missing), declare "
                 "its order as its hierarchy (order), or use distance=equal",
                 column=name,

@@ -263,7 +263,7 @@ def describe_release(
     if isinstance(release, Published):
         if release.form_by_certificate and not trusting:
             raise ParameterError(
-                "only the certificate beside the file says that it is in buckets, which a check does not trust",
+                "only the certificate next to the file says that the file is in buckets, and a check does not trust it",
                 hint="name the algorithm that made it: algorithm=… (--algorithm)",
             )
         return _add(release, known)

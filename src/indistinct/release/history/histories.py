@@ -57,7 +57,7 @@ def standing_of(
     cells, domains = counted.frequencies, counted.known
     projected, places = project(cells, names)
     if not np.array_equal(projected.vectors, assignment.frequencies.vectors):
-        raise AssertionError("the cells of a table do not depend on who stands in them")
+        raise AssertionError("the cells of a table do not depend on which people have them")
     class_ids = assignment.class_ids[places].astype(np.int64)
     kept = class_ids >= 0
     people, ranks = _people(key, [domains[name] for name in person], cells.vectors[kept, len(names) :])

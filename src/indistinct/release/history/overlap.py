@@ -39,16 +39,16 @@ from indistinct.tables.value import is_table
 
 NO_SIZE = "no release promised a k, so that nothing was asked of the histories of people in earlier releases"
 ONLY_SIZES = (
-    "beside earlier releases sizes were compared, and no values: what models promise of sensitive values holds for the "
-    "people of this release alone"
+    "earlier releases were compared by class sizes only: guarantees about sensitive values hold for the people of "
+    "this release alone"
 )
 FRESH = (
-    "what is published as it is was declared to be measured anew for this release: who is missing from this one or "
-    "from other fresh ones was not compared"
+    "all unmodified columns were declared re-measured for this release: people missing from this or from other "
+    "re-measured releases were not compared"
 )
 NOBODY = (
-    "nobody is both in this table and in the earlier one: if that is strange, the earlier table is another one, or "
-    "people are written in another way there"
+    "no person is both in this table and in the earlier one: if that is unexpected, check that it is the right table "
+    "and that person IDs are written the same way"
 )
 
 
@@ -113,7 +113,7 @@ def _check_fresh(fresh: Sequence[str], schema: Schema) -> None:
     for name in fresh:
         if name not in others:
             raise SchemaError(
-                f"{name!r} is declared fresh, and is no column that is published as it is",
+                f"{name!r} is declared fresh, but is not a column that is published unmodified",
                 hint=did_you_mean(name, others) or f"these are: {', '.join(others) or 'none'}",
             )
 
@@ -179,8 +179,8 @@ def _require_same(earlier: tuple[str, ...], now: tuple[str, ...], what: str) -> 
     if earlier != now:
         told = ", ".join(map(repr, earlier)) or "no column"
         raise SchemaError(
-            f"people are told apart by {', '.join(map(repr, now))} now, and by {told} in {what}",
-            hint="the same columns must tell people apart in both",
+            f"people are identified by {', '.join(map(repr, now))} now, and by {told} in {what}",
+            hint="use the same person columns in both",
         )
 
 
@@ -244,8 +244,8 @@ def hold_people_back(
     if not held:
         return found, job
     warning = Sentence(
-        "{people_held:person was|people were} held back: beside earlier releases they would have stood among too few, "
-        "or others without them; they count as if they were not in the original",
+        "{people_held:person was|people were} withheld: compared with earlier releases, they or the people without "
+        "them would have been among too few; they count as if they were not in the original",
         people_held=held,
     )
     return found, replace(job, warnings=(*job.warnings, warning))
@@ -360,7 +360,7 @@ def _refusal(broken: Sequence[str], found: Overlap, new: Standing, before: Seque
     held = len(people_to_hold_back(new, before))
     would_do = f"leaving out {plural(held, 'person', 'people')} of {len(new):,} would do "
     would_do += "(`hold_back`, or --hold-back, of `apply`)"
-    would_do = would_do if held < len(new) else "of this release nobody would be left"
+    would_do = would_do if held < len(new) else "no person of this release would be left"
     return VerificationError(
         "; ".join(broken),
         hint=f"publish by the recoding of the earlier releases (`apply`), in coarser classes; hold people back until "

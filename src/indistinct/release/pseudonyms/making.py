@@ -41,10 +41,11 @@ FEWEST_BYTES = 5
 """Different bytes of a key; that one drawn at random has fewer does not happen."""
 LOOKS = r"\A[0-9a-f]{32,}\z"
 """What a pseudonym looks like: at least 128 bits, in hexadecimal digits."""
-MAKE_ONE = "make a key with `(umask 077; openssl rand -hex 32 > FILE)`, and keep it: without it nobody links months"
+MAKE_ONE = "make a key with `(umask 077; openssl rand -hex 32 > FILE)`, and keep it: without it months cannot be linked"
 EXAMPLE = "for example --pseudonym patient=key:FILE, patient=environment:NAME or patient=random"
 NO_KEY = (
-    "a pseudonym needs a key: whoever hashes all possible values without one, as with SHA-256 alone, finds every person"
+    "a pseudonym needs a key: without one, as with SHA-256 alone, an attacker who hashes all possible values finds "
+    "every person"
 )
 
 

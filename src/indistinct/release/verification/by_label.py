@@ -47,7 +47,8 @@ def classes_by_recoding(
     if not recoding.reusable:
         raise InputError(
             "this recoding parts rows with equal values, so that people were verified at publication only",
-            hint="the certificate beside the release says what held; strict partitioning can be verified again",
+            hint="the certificate next to the release says which guarantees were satisfied; strict partitioning can "
+            "be verified again",
         )
     engine, source = open_source(original, reading_again(recoding))
     _require(schema, source)

@@ -313,8 +313,8 @@ class Evidence:
         # Where more people only help, it does no harm that somebody matches several classes.
         if others.several and not model.traits.absorbing:
             raise InputError(
-                f"the people of the population cannot be told apart by class: {others.several:,} combination(s) of "
-                "their values match several published classes",
+                f"the people of the population cannot be assigned to one class each: {others.several:,} "
+                "combination(s) of their values match several published classes",
                 hint="labels of a full-domain or strict recoding do not overlap; or give the recoding of the release",
             )
         same = np.arange(len(classes), dtype=np.int32)

@@ -30,10 +30,10 @@ LINKED = "linked"
 AMBIGUOUS = "ambiguous"
 """The kinds of warnings that make a release fail: of pseudonyms that link rows, and of values that readers merge."""
 PUBLISHED = (
-    "whoever knows how many rows somebody has in each class may find the pseudonym, and keyed ones link this release "
-    "with all others under the same key"
+    "an attacker who knows how many rows a person has in each class may find the pseudonym, and keyed ones link this "
+    "release with all others under the same key"
 )
-SEEDED = "a fixed seed was used: whoever knows it can link every row again; use none for a real release"
+SEEDED = "a fixed seed was used: an attacker who knows it can link every row again; use none for a real release"
 
 
 def verify(
@@ -268,14 +268,14 @@ def nearly_unique(names: Sequence[str], alone: int, rows: int) -> str:
     """Return the warning of columns that are published as they are and point at single rows.
 
     >>> nearly_unique(["cost"], 3871, 4000).partition(": ")[0]
-    "column 'cost' is published as it is, and 3,871 of 4,000 rows (96.8 %) have a value of their own"
+    "column 'cost' is published unmodified, and 3,871 of 4,000 rows (96.8 %) have a unique value"
     """
     columns = ", ".join(map(repr, names))
     if len(names) == 1:
-        what, value = f"column {columns} is published as it is", "value"
+        what, value = f"column {columns} is published unmodified", "value"
     else:
-        what, value = f"columns {columns} are published together as they are", "combination"
-    return f"{what}, and {rows_of_all(alone, rows)} have a {value} of their own: whoever knows it finds the row"
+        what, value = f"columns {columns} are published together unmodified", "combination"
+    return f"{what}, and {rows_of_all(alone, rows)} have a unique {value}: an attacker who knows it finds the row"
 
 
 def _warnings(evidence: Evidence, model: Model, verdicts: list[ModelVerdict]) -> list[str]:
@@ -289,8 +289,8 @@ def _warnings(evidence: Evidence, model: Model, verdicts: list[ModelVerdict]) ->
 
 
 COUNTED = (
-    "people were counted on the original, by what was published of their rows: the release does not show who they are, "
-    "so that nobody can count them without the original"
+    "people were counted on the original, by what was published of their rows: the release does not show who they "
+    "are, so they cannot be counted without the original"
 )
 
 SHOWN = "people can be counted on the release, by the pseudonyms that it shows"
@@ -336,8 +336,8 @@ def people_warnings(persons: Histogram, *, original: Counted | None, shown: bool
     if several:
         told.append(
             Sentence(
-                "{people_several} of {people} people stand in several classes, somebody in {classes}: who knows "
-                "several of their rows can look for the people that these classes share",
+                "{people_several} of {people} people are in several classes, one of them in {classes}: an attacker "
+                "who knows several of their rows can look for the people that these classes share",
                 people_several=several,
                 people=people,
                 classes=int(classes.max()),
