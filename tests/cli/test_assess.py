@@ -119,7 +119,7 @@ def test_a_population_table(run, patients, roles, release, tmp_path):
         (["--population-size", "5"], 1, "fewer than the table"),
         (["--sampling-fraction", "0"], 2, "sampling_fraction"),
         (["--sampling-fraction", "1.01"], 2, "sampling_fraction"),
-        (["--population-size", "900", "--sampling-fraction", "0.5"], 2, "cannot stand together"),
+        (["--population-size", "900", "--sampling-fraction", "0.5"], 2, "cannot be used together"),
         (["--threshold", "0"], 2, "threshold"),
         (["--profile", "secret"], 2, "no profile 'secret'"),
         (["--suda", "0"], 2, "suda"),

@@ -18,8 +18,8 @@ from indistinct.release.verification.row_comparison import compare_rows
 from indistinct.schema import Schema
 
 ROWS_COUNTED = (
-    "rows were counted, while the certificate beside the file speaks of people: name the columns that tell people "
-    "apart (role person), and give the original"
+    "rows were counted, but the certificate next to the file counts people: name the columns that identify people "
+    "(role person), and give the original"
 )
 SAMPLE_SHOWN = (
     "the published rows were taken for the whole sample: if others were suppressed, every class needs more rows than "

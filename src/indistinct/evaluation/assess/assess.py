@@ -71,14 +71,14 @@ from indistinct.tables.frames import is_frame
 from indistinct.tables.value import Reading
 
 IN_BUCKETS = (
-    "classes are buckets: what is told is how many rows a person may be among. Quasi-identifiers stand in a release in "
-    "buckets as they are, so look-alikes in a population and the part of single columns do not apply"
+    "classes are buckets: figures count the rows that a person may be among. Buckets publish quasi-identifiers "
+    "unmodified, so population matches and the part of single columns do not apply"
 )
 NOT_KEPT = (
-    "of sensitive columns that the model does not look at the release has not kept the original: give it to have both "
-    "side by side"
+    "the release keeps no original of sensitive columns that the model does not look at: give the original to compare "
+    "both"
 )
-ONCE = "whoever stands in several classes counts once, with the highest risk of these"
+ONCE = "a person in several classes counts once, with the highest risk of these"
 ROWS_OF = "the sensitive values of {} were counted in rows: which people have them is known with the original alone"
 
 
@@ -367,7 +367,7 @@ def _require_weights(column: str | None, *sources: Source | None) -> None:
     if column is not None and column not in present:
         raise SchemaError(
             f"the table has no column {column!r}, which is named for survey weights",
-            hint=did_you_mean(column, present) or "a weight says for how many people of the population a row stands",
+            hint=did_you_mean(column, present) or "a weight says how many people of the population a row represents",
         )
 
 

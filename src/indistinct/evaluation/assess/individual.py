@@ -164,7 +164,7 @@ def sums_of_weights(classes: Classes, domain: Domain) -> Codes:
         if count:
             raise InputError(
                 f"a weight of {domain.column!r} must be at least 0; it is {what} for {count:,} {classes.unit}",
-                hint="a weight says for how many people of the population a row stands: correct it or name another",
+                hint="a weight says how many people of the population a row represents: correct it or name another",
                 column=domain.column,
             )
     return np.bincount(histogram.owners(), times * weights[values], minlength=len(classes))

@@ -56,7 +56,7 @@ def check_known(population: Any, size: Any, fraction: Any) -> None:
     named = [name for name, value in given.items() if value is not None]
     if len(named) > 1:
         raise ParameterError(
-            f"{' and '.join(f'`{name}`' for name in named)} cannot stand together",
+            f"{' and '.join(f'`{name}`' for name in named)} cannot be used together",
             hint="each of them says how large the population is; give one",
         )
     if fraction is not None and (

@@ -190,11 +190,13 @@ def _dates(shown: ShownTable) -> PracticeFinding:
 
 def _no_classes(finding: PracticeFinding) -> PracticeFinding:
     """Return what a rule about classes says of buckets: nothing."""
-    note = "buckets are no classes: quasi-identifiers are published as they are, whatever the size of a bucket"
+    note = (
+        "buckets are no equivalence classes: quasi-identifiers are published unmodified, whatever the size of a bucket"
+    )
     return replace(finding, status="not checkable", value=None, note=note)
 
 
-SINGLING_OUT, SINGLED_OUT = "wp216-singling-out", "can somebody be singled out?"
+SINGLING_OUT, SINGLED_OUT = "wp216-singling-out", "can a person be singled out?"
 
 
 def _singling_out(
@@ -214,7 +216,10 @@ def _singling_out(
         note = f"members who are unique on the unmodified columns with their class: {columns}"
     elif own:
         columns = ", ".join(map(repr, own))
-        found, note = "not checkable", f"nobody is alone in a class, but some on their value of the sensitive {columns}"
+        found, note = (
+            "not checkable",
+            f"no member is unique in its class, but some are by their value of the sensitive {columns}",
+        )
     else:
         found, note = _status(True), "members who are alone in their class"
     value = uniques or (0 if published is None else published.least)
@@ -223,7 +228,7 @@ def _singling_out(
 
 def _in_buckets(alone: int, published: SingledOut | None) -> PracticeFinding:
     """Judge what buckets show as it is: a combination of its own singles somebody out; none does not rule it out."""
-    note = "rows with a combination of quasi-identifiers of their own, which buckets publish as they are"
+    note = "rows with a unique combination of quasi-identifiers, which buckets publish unmodified"
     if alone:
         return PracticeFinding(SINGLING_OUT, SINGLED_OUT, "failed", WP216, float(alone), note)
     if published is not None and published.least:
@@ -238,7 +243,7 @@ def _questions(homogeneous: float | None) -> Iterator[PracticeFinding]:
     yield PracticeFinding(
         "wp216-linkability", "can records of one person be linked?", "not checkable", WP216, note=note
     )
-    rule, asks = "wp216-inference", "can a value be inferred of somebody?"
+    rule, asks = "wp216-inference", "can a value of a person be inferred?"
     if homogeneous is None:
         yield PracticeFinding(rule, asks, "not checkable", WP216, note="no column has the role sensitive")
     else:

@@ -99,8 +99,8 @@ class Public(Profile):
     sources: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
             "highest": "European Medicines Agency, Policy 0070 (2018); Health Canada (2019): 0.09 for public release",
-            "uniques": "Article 29 Working Party, WP216 (2014): nobody is singled out",
-            "published_uniques": "Article 29 Working Party, WP216 (2014): nobody is singled out, by no column",
+            "uniques": "Article 29 Working Party, WP216 (2014): no person is singled out",
+            "published_uniques": "Article 29 Working Party, WP216 (2014): no person is singled out, by any column",
             "homogeneous": "Machanavajjhala et al. 2006: no class has one sensitive value only",
         }
     )
@@ -119,7 +119,7 @@ class Licensed(Profile):
         {
             "average": "El Emam 2013: average risk where recipients are bound by contract; 0.09 as in Policy 0070",
             "highest": "El Emam 2013: strict average risk, no class of fewer than three",
-            "uniques": "Article 29 Working Party, WP216 (2014): nobody is singled out",
+            "uniques": "Article 29 Working Party, WP216 (2014): no person is singled out",
             "published_uniques": "our choice: at most one member in twenty",
         }
     )

@@ -94,7 +94,8 @@ class AttributeAttack(Attack):
         baseline = crowd.tally(attacked, np.logical_or.reduce(list(before.values()))).share
         unit = unit_of(target)
         sentence = (
-            f"Whoever knows their quasi-identifiers {self.claim()} of {share_of(tally, unit)}; {against(outside)}."
+            f"An attacker who knows their quasi-identifiers {self.claim()} of {share_of(tally, unit)}; "
+            f"{against(outside)}."
         )
         details = {
             "unit": unit,

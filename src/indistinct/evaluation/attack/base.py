@@ -318,7 +318,7 @@ class Attack(ABC):
         """Return what the attack achieves; raise `InputError` where tables do not fit each other."""
 
 
-NO_CONTROL = "no control was given, so that nobody knows how often this holds for people outside the release"
+NO_CONTROL = "no control was given, so it is unknown how often this holds for people outside the release"
 
 
 def share_of(tally: Tally, unit: str) -> str:

@@ -59,7 +59,7 @@ class DeFinetti(Attack):
         if buckets is None or missing is not None:
             return missing
         if buckets.form == "multiset":
-            return "its multisets do not show which values of a person stand together"
+            return "its multisets do not show which values belong to one person"
         if not target.schema.sensitive:
             return "it has no sensitive column"
         if self.sensitive is not None and self.sensitive not in target.schema.sensitive:

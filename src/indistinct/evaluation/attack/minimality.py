@@ -76,7 +76,7 @@ class Minimality(Attack):
         if len(looked_at) > 1 or any(len(key) > 1 for key in looked_at):
             return "the algorithm looks at several sensitive columns together, and the attack deals out one"
         if target.original is not None and target.published.main.rows < target.original.rows:
-            return "rows were suppressed, and nobody knows their sensitive values"
+            return "rows were suppressed, and their sensitive values are unknown"
         if not looked_at:
             return None
         if model.needs_population:

@@ -74,7 +74,7 @@ class RecordLinkage(Attack):
         unit = unit_of(target) if target.external is None else "people"
         sentence = (
             f"A register of names leads to one record, the right one, for {share_of(tally, unit)}; "
-            f"{against(control, 'somebody who is not in the release is linked to one record')}."
+            f"{against(control, 'a person who is not in the release is linked to one record')}."
         )
         details = {
             "unit": unit,

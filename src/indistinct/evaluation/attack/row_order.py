@@ -55,7 +55,7 @@ def row_orders(target: Target) -> Iterator[tuple[str, RowOrder]]:
         names = [name for name in target.schema.published if name in shared]
         if names:
             shown = (*_together(published, earlier, names), 0)
-            yield "rows, beside the earlier release", _part_into_blocks(published, shown)
+            yield "rows, compared with the earlier release", _part_into_blocks(published, shown)
     if target.original is None:
         return
     every = list(_kinds(target, published))
@@ -188,8 +188,8 @@ class UnsortedMatching(Attack):
         )
         if not tally.attempts:
             sentence = (
-                "Published columns explain the order of all rows that can be told apart, so that it tells nothing "
-                "more; there is nothing that a control could be compared with."
+                "Published columns explain the order of all rows that differ, so it reveals nothing more; there is "
+                "nothing to compare with a control."
             )
         details = {
             "order": worst,

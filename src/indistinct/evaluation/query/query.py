@@ -121,7 +121,7 @@ def workload_error(
     return errors_of(rows, truth, asked, sanity=float(sanity))
 
 
-NOT_TOLD = "nobody knows how many rows were suppressed: bounds hold for the published rows"
+NOT_TOLD = "how many rows were suppressed is unknown: bounds hold for the published rows"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

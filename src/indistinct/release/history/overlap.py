@@ -1,9 +1,9 @@
-"""A release beside earlier ones: together they must not tell more of somebody than of k people.
+"""A release compared with earlier ones: together they must not reveal more about a person than about k people.
 
-Each release may keep its promise while all together do not: whoever knows who is in which release looks only among the
-people who share all of somebody's classes, and takes releases from each other. So everybody must share the history of
+Each release may keep its promise while all together do not: an attacker who knows the people of each release looks only
+among the people who share all classes of a person, and compares releases. So each person must share the history of
 classes with as many as was ever promised. An earlier release is known by its recoding and its table, or by what a
-ledger remembers of it. People are those whom the schema's role `person` tells apart; nobody's name leaves this module.
+ledger remembers of it. People are those whom the schema's role `person` tells apart; names do not leave this module.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -54,10 +54,10 @@ NOBODY = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class History:
-    """Where earlier releases of the same people are known from, and what may be published beside them.
+    """Where earlier releases of the same people are known from, and what may be published after them.
 
     `previous` is the recoding of one and `previous_input` its table; a private `ledger` remembers all of them. With
-    `accept_overlap` a release is made that lets somebody stand among fewer people than was promised. `fresh` are
+    `accept_overlap` a release is made that leaves a person among fewer people than was promised. `fresh` are
     columns that were measured anew for every release that has them.
     """
 
@@ -106,7 +106,7 @@ def earlier_releases(history: History, *, schema: Schema, suppression: AnyBudget
 
 
 def _check_fresh(fresh: Sequence[str], schema: Schema) -> None:
-    """Raise unless columns that are declared fresh are published as they are."""
+    """Raise unless columns that are declared fresh are published unmodified."""
     if isinstance(fresh, str):
         raise ParameterError("`fresh` must be a list of column names; got one string", hint=f"fresh=[{fresh!r}]")
     others = (*schema.sensitive, *schema.insensitive)
@@ -119,7 +119,7 @@ def _check_fresh(fresh: Sequence[str], schema: Schema) -> None:
 
 
 def _is_fresh(schema: Schema, fresh: Sequence[str]) -> bool:
-    """Return whether every column that is published as it is was measured anew; one at least must be."""
+    """Return whether every unmodified column was re-measured; there must be at least one."""
     return bool(fresh) and {*schema.sensitive, *schema.insensitive} <= set(fresh)
 
 
@@ -177,15 +177,15 @@ def _roles(recoding: Recoding, schema: Schema) -> Schema:
 
 def _require_same(earlier: tuple[str, ...], now: tuple[str, ...], what: str) -> None:
     if earlier != now:
-        told = ", ".join(map(repr, earlier)) or "no column"
+        columns = ", ".join(map(repr, earlier)) or "no column"
         raise SchemaError(
-            f"people are identified by {', '.join(map(repr, now))} now, and by {told} in {what}",
+            f"people are identified by {', '.join(map(repr, now))} now, and by {columns} in {what}",
             hint="use the same person columns in both",
         )
 
 
 def require_whole(recoding: Recoding, what: str) -> None:
-    """Raise for a recoding that sends rows with equal values to several classes: nobody knows who is where."""
+    """Raise for a recoding that sends rows with equal values to several classes: the class of a person is unknown."""
     if not recoding.reusable:
         raise ParameterError(
             f"{what} sends rows with equal values to different classes, so that people cannot be followed",
@@ -201,7 +201,7 @@ def publish_beside(
     destination: Destination = IN_MEMORY,
     counters: Mapping[str, float] | None = None,
 ) -> Release:
-    """Publish a job that is sound beside earlier releases; nobody else compares with the ledger meanwhile."""
+    """Publish a job that is sound with earlier releases, while the ledger is locked."""
     kept = None if destination.save_recoding is None else Path(destination.save_recoding)
     ledger = None if earlier is None else earlier.ledger
     with nullcontext() if ledger is None else reserve(ledger):
@@ -211,7 +211,7 @@ def publish_beside(
 def compared(job: Publication, earlier: Earlier | None, *, accept: bool, kept: Path | None = None) -> Publication:
     """Return a job with what it and earlier releases tell together; raise if that is less than promised.
 
-    With `accept` it is not refused; a warning stands in the certificate instead. Where there is a ledger, the job says
+    With `accept` it is not refused; a warning is in the certificate instead. Where there is a ledger, the job says
     what that is to remember, with the path at which the recoding is `kept`.
     """
     if earlier is None:
@@ -234,8 +234,8 @@ def hold_people_back(
 ) -> tuple[Fit, Publication]:
     """Return a job without the people whom earlier releases would leave among too few.
 
-    `prepare` makes a job of a source from which so many were held back. Where it suppresses more for that, more are
-    held back.
+    `prepare` makes a job of a source from which a number of people were withheld. Where it suppresses more for that,
+    more are held back.
     """
     held = 0
     while more := _people_held_back(job, earlier):
@@ -252,7 +252,7 @@ def hold_people_back(
 
 
 def held_within(held: int, allowed: int, members: int) -> int:
-    """Return how many people may still be suppressed when so many were held back; raise where it is too many."""
+    """Return how many people may still be suppressed after `held` were withheld; raise where it is too many."""
     if held > allowed:
         share = share_above(held, members)
         raise InfeasibleError(
@@ -265,7 +265,7 @@ def held_within(held: int, allowed: int, members: int) -> int:
 
 
 def _people_held_back(job: Publication, earlier: Earlier | None) -> tuple[Source, int] | None:
-    """Return the source of a job without the people who must be held back, and how many; None if nobody must."""
+    """Return the source of a job without the people who must be withheld, and how many; None if there are none."""
     if earlier is None:
         return None
     if not is_table(job.source):

@@ -1,4 +1,4 @@
-"""Which original rows stand behind a published class, for checks that a published table cannot answer: people.
+"""Which original rows a published class may have, for checks that a published table cannot answer: people.
 
 People are counted on the original, by what was published of their rows. That takes the recoding, or labels that leave
 no doubt: every original combination of values lies in one published label, or in none if its rows were suppressed.
@@ -31,9 +31,9 @@ from indistinct.schema import Schema
 from indistinct.view.cover import WORD, Cover
 from indistinct.view.read_back import cover_of_read, output_names, read_back, read_columns
 
-# So many pairs of an original combination and a published class are compared at most, and so many at a time.
+# Most pairs of an original combination and a published class to compare, in all and at a time.
 MOST_PAIRS, BLOCK = 64_000_000_000, 1 << 28
-# So many classes are looked at together: a bit for each of them at every value of a column is no large table.
+# Classes that are looked at together: a bit for each of them at every value of a column is no large table.
 TOGETHER = 1 << 10
 
 
