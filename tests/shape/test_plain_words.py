@@ -60,7 +60,17 @@ WRITTEN = [page for page in (*PAGES, ROOT / "benchmarks" / "README.md") if page 
 
 # The parts of the package whose docstrings, comments and messages use plain words; and what they may say all the same.
 PACKAGE = ROOT / "src" / "indistinct"
-PLAIN_CODE = ("cli", "drawing", "hierarchy", "inspection", "models", "release", "samples", "exploration/compare")
+PLAIN_CODE = (
+    "cli",
+    "drawing",
+    "evaluation",
+    "hierarchy",
+    "inspection",
+    "models",
+    "release",
+    "samples",
+    "exploration/compare",
+)
 PLAIN_MODULES = ("__init__", "accessors", "as_json", "budget", "errors", "exploration/explore", "figures", "schema")
 CODE = sorted(
     [path for part in PLAIN_CODE for path in (PACKAGE / part).rglob("*.py")]

@@ -1,6 +1,6 @@
 """Profiles make an assessment a gate: how a release is given away decides which risk is acceptable.
 
-A profile is a frozen value with its thresholds, spelled like a model: `public`, or `public:highest=0.05`.
+A profile is a frozen value with its thresholds, written like a model: `public`, or `public:highest=0.05`.
 """
 
 import math
@@ -76,7 +76,7 @@ class Profile:
             )
 
     def spec(self) -> str:
-        """Return the profile as it is written on the command line."""
+        """Return the profile as written on the command line."""
         return spell(self)
 
     @property
@@ -91,7 +91,7 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class Public(Profile):
-    """For everybody: nobody is found with a risk above 0.09 or by other columns, and no class gives its value away."""
+    """For the public: no risk is above 0.09, no person is unique by other columns, no class has one sensitive value."""
 
     name: ClassVar[str] = "public"
     refuses_own_values: ClassVar[bool] = True
@@ -239,7 +239,7 @@ def exceeds(value: float, limit: float | Fraction) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class AskedModels:
-    """The models that a profile comes to, and the limits that no model stands for, in words."""
+    """The models that a profile comes to, and the limits that no model covers, in words."""
 
     models: tuple[Model, ...]
     unmet: tuple[str, ...] = ()

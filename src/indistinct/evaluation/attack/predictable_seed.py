@@ -151,7 +151,7 @@ class _BlocksOfRows:
     """Published rows in blocks that can be filled by a guess, and the two halves of what is compared.
 
     `rows` are published rows in such blocks, whose kinds are `kinds`; `chooses` marks those that choose a seed and
-    `judges` those that judge it. `block_of_kind` is -1 for kinds that stand in several blocks, or in none of these.
+    `judges` those that judge it. `block_of_kind` is -1 for kinds that are in several blocks, or in none of these.
     """
 
     order: RowOrder

@@ -419,7 +419,7 @@ _PARTS = ("indptr", "codes", "counts")
 class MergedReadings:
     """A histogram in which values are one that readers of a text file may take for one.
 
-    `spelling` says how the texts that were merged are written now. A merged value may be one of several leaves of a
+    The mapping says how texts that were merged are written now. A merged value may be one of several leaves of a
     hierarchy: there is a histogram for each.
     """
 
