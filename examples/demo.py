@@ -17,7 +17,7 @@ ROWS = 5_000
 SEED = 2026
 """Fixes the generated people, not the release: its rows are shuffled anew in every run."""
 
-# The cost is dropped: to the cent nearly everyone has their own, and whoever knows it would find the row.
+# The cost is dropped: to the cent nearly everyone has their own, and an attacker who knows it would find the row.
 SCHEMA = ind.Schema(identifiers=["name", "cost"], quasi=["age", "sex", "zipcode", "admitted"], sensitive=["disease"])
 MODEL = ind.KAnonymity(k=5) & ind.DistinctLDiversity("disease", l=3)
 HIERARCHIES: dict[str, ind.Hierarchy] = {"zipcode": ind.Hierarchy.masking()}

@@ -119,7 +119,7 @@ def test_a_population_table(run, patients, roles, release, tmp_path):
         (["--population-size", "5"], 1, "fewer than the table"),
         (["--sampling-fraction", "0"], 2, "sampling_fraction"),
         (["--sampling-fraction", "1.01"], 2, "sampling_fraction"),
-        (["--population-size", "900", "--sampling-fraction", "0.5"], 2, "cannot stand together"),
+        (["--population-size", "900", "--sampling-fraction", "0.5"], 2, "cannot be used together"),
         (["--threshold", "0"], 2, "threshold"),
         (["--profile", "secret"], 2, "no profile 'secret'"),
         (["--suda", "0"], 2, "suda"),
@@ -260,7 +260,7 @@ def test_a_column_that_is_published_as_it_is_fails_a_public_release(run, tmp_pat
     out = tmp_path / "open.csv"
     made = run("anonymize", patients, *asked, *models, "--algorithm", "mondrian", "-o", out)
     assert made.code == 0
-    assert "column 'cost' is published as it is" in made.err
+    assert "column 'cost' is published unmodified" in made.err
     told = run("assess", out, *asked, "--profile", "public", "--json")
     assert told.code == 4
     found = json.loads(told.out)

@@ -188,7 +188,11 @@ CASES: dict[str, Case] = {
     "intervals that are no numbers": Case(
         2, lambda f: anonymize(f, table(f), "--hierarchy", "age=intervals:five"), "must be numbers"
     ),
-    "k < 1": Case(2, lambda f: anonymize(f, table(f), model=["--model", "k-anonymity:k=0"]), "at least 1"),
+    "k < 1": Case(
+        2,
+        lambda f: anonymize(f, table(f), model=["--model", "k-anonymity:k=0"]),
+        "`k` of k-anonymity must be at least 1",
+    ),
     "k < 1 in a policy": Case(1, lambda f: policy(f, k=("k=2", "k=0")), "[privacy] models: `k`"),
     "k > rows": Case(3, lambda f: anonymize(f, table(f), model=["--model", "k-anonymity:k=9"]), "has 8 row"),
     "l > distinct values": Case(

@@ -117,3 +117,13 @@ def test_a_recoding_that_cannot_be_read_is_named(run, tmp_path):
     ran = run("apply", tmp_path / "r.json", tmp_path / "a.csv", "-o", tmp_path / "b.csv")
     assert ran.code == 1
     assert "r.json: this is not a recoding" in " ".join(ran.err.split())
+
+
+def test_hints_name_flags_and_no_parameters_of_python(run, tmp_path):
+    table, there = tmp_path / "table.csv", tmp_path / "there.csv"
+    for path in (table, there):
+        path.write_text("age\n1\n2\n", encoding="utf-8")
+    refused = run("anonymize", table, "--quasi", "age", "--model", "k-anonymity:k=2", "-o", there)
+    assert refused.code == 1
+    assert "allow it with --overwrite" in refused.err
+    assert "overwrite=True" not in refused.err

@@ -12,6 +12,17 @@ def data(tmp_path):
     return path
 
 
+def test_one_row_has_no_figures_that_contradict_each_other(tmp_path, run):
+    path = tmp_path / "one.csv"
+    path.write_text("age,city\n34,Oslo\n", encoding="utf-8")
+    ran = run("inspect", path)
+    assert ran.code == 0, ran.err
+    assert "inspect a table with more rows" in ran.out
+    assert "No sets of columns were searched: no column has more than one value." in ran.out
+    assert "up to 0 columns" not in ran.out
+    assert "the same value in every row" not in ran.out
+
+
 def test_the_page_is_written_and_told(data, run):
     page = data.with_name("page.html")
     ran = run("inspect", data, "--html", page, "--json")

@@ -114,7 +114,7 @@ def test_fresh_columns_by_flag_and_by_policy(run, tmp_path: Path) -> None:
     (tmp_path / "policy.toml").write_text(text.replace('"quasi" }', '"quasi", fresh = true }'))
     wrong = run("anonymize", tmp_path / "policy.toml", "--overwrite")
     assert wrong.code == 1
-    assert "[columns] age: a fresh column is published as it is" in wrong.err
+    assert "[columns] age: a fresh column is published unmodified" in wrong.err
 
 
 def test_people_are_held_back(run, tmp_path: Path) -> None:

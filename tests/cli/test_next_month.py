@@ -156,7 +156,7 @@ def test_nobody_in_both_is_said(months, run, tmp_path: Path) -> None:
         strangers,
     )
     assert ran.code == 0, ran.err
-    assert "nobody is both in this table and in the earlier one" in ran.err
+    assert "no person is both in this table and in the earlier one" in ran.err
 
 
 def test_the_earlier_table_is_read_as_it_was(months, run, tmp_path: Path) -> None:

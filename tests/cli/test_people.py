@@ -56,7 +56,7 @@ def test_verify_says_that_it_counted_rows_where_people_were_counted(run, release
     out, _ = released
     ran = run("verify", out, *ROLES[2:], *MODEL)
     assert ran.code == 0
-    assert "rows were counted, while the certificate beside the file speaks of people" in ran.err
+    assert "rows were counted, but the certificate next to the file counts people" in ran.err
 
 
 def test_a_policy_gives_the_role(run, visits, tmp_path):

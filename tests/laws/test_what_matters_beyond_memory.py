@@ -197,7 +197,7 @@ def test_levels_that_leave_too_few_are_infeasible(tmp_path, monkeypatch):
     by_passes(Room(100, 1000, 1000, 0), monkeypatch)
     options = {"model": "k-anonymity:k=20", "algorithm": "mondrian", "hierarchies": HIERARCHIES}
     with pytest.raises(
-        InfeasibleError, match=r"within the levels zipcode=0..1: .* cannot hold: [0-9,]+ rows stand below"
+        InfeasibleError, match=r"within the levels zipcode=0..1: .* cannot hold: [0-9,]+ rows are below"
     ):
         ind.anonymize(survey(), SCHEMA, engine="duckdb", levels={"zipcode": (0, 1)}, **options)
 

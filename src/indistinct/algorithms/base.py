@@ -327,7 +327,7 @@ class Algorithm(CheckedArguments, ABC):
         if apart and not wanted.release_wide and not wanted.column_sets and not wanted.own_promise:
             return "it groups classes by a few columns each, and the search judges classes one by one"
         if model.needs_population and (wanted.splits or wanted.buckets):
-            return "rows with equal values may part, so that nobody knows where the people of a population would be"
+            return "rows with equal values may be in different classes, so those of people of a population are unknown"
         if model.needs_population and not given.partial_population and not wanted.whole_domain:
             return "it also judges people whose values no row has, and the search does not know where they would be"
         if wanted.monotone and not given.monotone:
@@ -397,7 +397,7 @@ def unused_settings(
     told = []
     if hidden:
         why = (
-            "keeps values as they are"
+            "keeps values unmodified"
             if algorithm.traits.buckets
             else "makes ranges of its own, and metrics alone look at them"
         )

@@ -84,7 +84,7 @@ def find_in_parts(algorithm: Algorithm, problem: Problem) -> Recoding:
     lost = whole.members_of(hopeless)
     if lost > problem.suppression or hopeless.all():
         raise InfeasibleError(
-            f"{problem.model.spec()} cannot hold: {lost:,} {problem.unit} stand below {int(hopeless.sum()):,} "
+            f"{problem.model.spec()} cannot hold: {lost:,} {problem.unit} are below {int(hopeless.sum()):,} "
             f"combinations of the coarsest labels that are too small, and {problem.suppression:,} may be suppressed",
             hint="allow more suppression, or coarser labels",
             feasible=Feasible(share=share_above(lost, cells.members)),

@@ -28,6 +28,9 @@ INTERRUPTED = 130
 # Typer has its own copy of Click in newer versions; both end in these two classes.
 UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 ClickError: type[Exception] = UsageError.__bases__[0]
+# A parameter of Python with its flag, and a parameter with the class that has it, as messages of the library name them.
+PARAMETER_AND_FLAG = re.compile(r"`?\b[a-z_]+=[^\s`()]+`? \((--[a-z-]+)\)")
+PARAMETER_OF_CLASS = re.compile(r"(?<=` of )[A-Z]\w+")
 
 
 def run_guarded(run: Callable[[], Any], arguments: Sequence[str]) -> int:
@@ -80,12 +83,28 @@ def _answer(error: Exception | KeyboardInterrupt, arguments: Sequence[str]) -> i
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     if isinstance(error, IndistinctError):
-        hint = error.hint or f"see `indistinct {arguments[0]} --help`"
-        _tell(type(error).__name__, error.message, hint, as_json=as_json)
+        hint = name_flags(error.hint or f"see `indistinct {arguments[0]} --help`")
+        _tell(type(error).__name__, name_flags(error.message), hint, as_json=as_json)
         if "--show-values" in arguments and error.values:
             _tell_values(error.values)
         return error.exit_code
     return _other(error, arguments, as_json=as_json)
+
+
+def name_flags(text: str) -> str:
+    """Return a message with the names of the command line in place of those of Python.
+
+    >>> name_flags("allow it with `overwrite=True` (--overwrite)"), name_flags("`k` of KAnonymity must be at least 1")
+    ('allow it with --overwrite', '`k` of k-anonymity must be at least 1')
+    """
+    return PARAMETER_OF_CLASS.sub(_registered_name, PARAMETER_AND_FLAG.sub(r"\1", text))
+
+
+def _registered_name(match: re.Match[str]) -> str:
+    import indistinct
+
+    found = getattr(indistinct, match[0], None)
+    return str(getattr(found, "name", match[0]))
 
 
 def run_in_process(run: Callable[[], int], arguments: Sequence[str]) -> int:

@@ -63,7 +63,7 @@ class CellFinder:
             if strange:
                 raise UnseenValueError(
                     f"{strange:,} row(s) have a combination of values that was not counted before",
-                    hint="the table has changed since: run it again on a table that nobody writes to",
+                    hint="the table has changed since: run it again on a table that is not being written to",
                 )
         return ranks
 

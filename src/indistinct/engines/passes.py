@@ -339,7 +339,7 @@ class RegionFinder:
             if (ranks[:, index] == len(known)).any():
                 raise UnseenValueError(
                     f"column {column.name!r} holds values beyond those that were counted before",
-                    hint="the table has changed since: run it again on a table that nobody writes to",
+                    hint="the table has changed since: run it again on a table that is not being written to",
                     column=column.name,
                 )
         return self.cuts.locate(ranks)

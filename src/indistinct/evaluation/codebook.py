@@ -1,4 +1,4 @@
-"""What the labels of a release stand for, for those who receive it: a codebook of a release, a file or any table."""
+"""What the labels of a release mean, for its readers: a codebook of a release, a file or any table."""
 
 import io
 import json

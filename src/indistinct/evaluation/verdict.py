@@ -39,9 +39,9 @@ class AttackFigures:
     beyond_chance: float
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> "AttackFigures":
+    def of(cls, verdict: Mapping[str, Any]) -> "AttackFigures":
         """Return the figures of an outcome that was written as JSON."""
-        return cls(str(told["attack"]), bool(told["succeeds"]), float(told["beyond_chance"]))
+        return cls(str(verdict["attack"]), bool(verdict["succeeds"]), float(verdict["beyond_chance"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Verdict(AsJson):
-    """What is said of a table: every line, and each limit of a profile where one was asked for.
+    """The verdict on a table: every line, and each limit of a profile where one was asked for.
 
     While an assessment and attacks follow by themselves, `checks` are what the final verdict rests on (the guarantee,
     each limit, and the attacks), `answered` how many have an answer, and `running` says that more answers will come.
@@ -145,7 +145,7 @@ class Verdict(AsJson):
     def headline(self) -> str:
         """Return the verdict in one sentence."""
         warnings, failed = self.count("warning"), self.count("failed")
-        beside = f", with {plural(warnings, 'warning')}" if warnings else ""
+        warned = f", with {plural(warnings, 'warning')}" if warnings else ""
         if self.gate is None:
             asked = "no profile was asked for"
             problems = f"{plural(failed, 'problem')} and {plural(warnings, 'warning')}" if failed else ""
@@ -155,7 +155,7 @@ class Verdict(AsJson):
             case "passed" if self.needs_decisions:
                 return f"passes the limits of {profile}; {plural(self.to_decide, 'thing')} to decide"
             case "passed":
-                return f"passes {profile}{beside}"
+                return f"passes {profile}{warned}"
             case "failed":
                 return f"FAILS {profile}"
             case "not checked":
@@ -167,8 +167,8 @@ class Verdict(AsJson):
         profile = None if self.gate is None else self.gate.profile.spec()
         if self.unanswered and self.state != "failed":
             return _words_of_progress(self, profile)
-        told = self.headline if self.gate is None else f"the release {self.headline}"
-        return f"{told[:1].upper()}{told[1:]}."
+        sentence = self.headline if self.gate is None else f"the release {self.headline}"
+        return f"{sentence[:1].upper()}{sentence[1:]}."
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -191,11 +191,11 @@ def _words_of_progress(verdict: Verdict, profile: str | None) -> str:
     return f"{start}{verdict.unanswered} of {plural(verdict.checks, 'check')} {have} no answer."
 
 
-def verdict_blocks(told: Mapping[str, Any], *, only_open: bool = False) -> tuple[Block, ...]:
+def verdict_blocks(verdict: Mapping[str, Any], *, only_open: bool = False) -> tuple[Block, ...]:
     """Return a verdict, as JSON values, as its sentence and its lines; those that are open come first."""
-    lines = [line for line in told["lines"] if line["state"] in ("failed", "warning")]
-    sentences = told["sentences"][: len(lines)] if only_open else told["sentences"]
-    return (Notice(str(told["sentence"]), told["tone"]), *listing(map(str, sentences)))
+    lines = [line for line in verdict["lines"] if line["state"] in ("failed", "warning")]
+    sentences = verdict["sentences"][: len(lines)] if only_open else verdict["sentences"]
+    return (Notice(str(verdict["sentence"]), verdict["tone"]), *listing(map(str, sentences)))
 
 
 def verdict_of(
@@ -206,8 +206,8 @@ def verdict_of(
     >>> from indistinct.evaluation.assess.profiles import Public
     >>> good = {"highest": 0.05, "uniques": 0.0, "homogeneous": 0.0}
     >>> cost = SingledOut("rows", 100, ("cost",), 99, 99, {("cost",): 99})
-    >>> told = verdict_of(Figures("rows", 100, 20, 0, {"prosecutor": good}, cost), Public())
-    >>> told.state, told.open[0].columns
+    >>> verdict = verdict_of(Figures("rows", 100, 20, 0, {"prosecutor": good}, cost), Public())
+    >>> verdict.state, verdict.open[0].columns
     ('failed', ('cost',))
     """
     lines = [
@@ -236,7 +236,7 @@ def verdict_of(
 def _broken(limits: Sequence[GateLine], lines: Sequence[Line]) -> list[Line]:
     """Return the limits that are not kept, or not known to be, but for those of which another line says the same."""
     kinds = {"published_uniques": "published-columns", "uniques": "smallest-class"}
-    told = {(line.kind, line.state) for line in lines}
+    judged = {(line.kind, line.state) for line in lines}
     return [
         Line(
             "limit",
@@ -246,7 +246,7 @@ def _broken(limits: Sequence[GateLine], lines: Sequence[Line]) -> list[Line]:
             figure=each.figure,
         )
         for each in limits
-        if not each.passed and (kinds.get(each.figure), each.state) not in told
+        if not each.passed and (kinds.get(each.figure), each.state) not in judged
     ]
 
 
@@ -276,7 +276,7 @@ def figures_of_certificate(certificate: Certificate, schema: Schema) -> Figures:
 
 
 def subsets_promised(spelled: Iterable[str]) -> tuple[SubsetAnonymity, ...]:
-    """Return the promises on sets of quasi-identifiers; none beside a promise on all of them together.
+    """Return the promises on sets of quasi-identifiers; none with a promise on all of them together.
 
     >>> pairs = "subset-anonymity:k=3,size=2"
     >>> len(subsets_promised([pairs])), len(subsets_promised([pairs, "k-anonymity:k=2"]))
@@ -306,7 +306,7 @@ def _judge_subsets(figures: Figures) -> list[Line]:
 
 
 def _judge_smallest(figures: Figures, profile: Profile | None) -> list[Line]:
-    """Judge the smallest class: one of a single member protects nobody, whatever k was asked for.
+    """Judge the smallest class: one of a single member protects no person, whatever k was asked for.
 
     Where sets of quasi-identifiers are promised, all of them together were left open on purpose: that is a warning,
     unless a profile limits how many may be alone.

@@ -121,11 +121,11 @@ def _words_of_limit(line: Line) -> str:
     value, limit = line.numbers.get("value"), line.numbers["limit"]
     if value is None and line.state == "failed":
         return f"the {LIMITS[line.figure or '']} is above {percent(limit)}, which the profile allows"
-    spelled = "not known" if value is None else percent(value)
+    value_text = "not known" if value is None else percent(value)
     allowed = percent(limit)
-    if value is not None and spelled == allowed:
-        spelled, allowed = number(value), number(limit)
-    return f"the {LIMITS[line.figure or '']} is {spelled}, and the profile allows {allowed}"
+    if value is not None and value_text == allowed:
+        value_text, allowed = number(value), number(limit)
+    return f"the {LIMITS[line.figure or '']} is {value_text}, and the profile allows {allowed}"
 
 
 def _words_of_subsets(line: Line) -> str:

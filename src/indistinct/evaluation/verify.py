@@ -18,8 +18,8 @@ from indistinct.release.verification.row_comparison import compare_rows
 from indistinct.schema import Schema
 
 ROWS_COUNTED = (
-    "rows were counted, while the certificate beside the file speaks of people: name the columns that tell people "
-    "apart (role person), and give the original"
+    "rows were counted, but the certificate next to the file counts people: name the columns that identify people "
+    "(role person), and give the original"
 )
 SAMPLE_SHOWN = (
     "the published rows were taken for the whole sample: if others were suppressed, every class needs more rows than "
@@ -110,7 +110,7 @@ def _verify(given: Published, asked: Model) -> Certificate:
         reference = reference_of(given.original, schema, asked, buckets=tables.buckets, hierarchies=declared)
     wanted = asked.sampled(main.rows if reference is None else reference.frequencies.members)
     warnings += [SAMPLE_SHOWN] if reference is None and wanted != asked else []
-    read_as = main if given.raw is None else given.raw  # labels in a text file are text, whatever they stand for
+    read_as = main if given.raw is None else given.raw  # labels in a text file are text, whatever they mean
     with using_population(given.population, wanted, tables.engine, read_as, schema=schema) as others:
         people = Population(tables.engine, others, schema, given.recoding, kept) if others is not None else None
         counted = None if people is None else count_people(people)

@@ -199,7 +199,12 @@ def hierarchy_from_spec(column: str, spec: str) -> Hierarchy:
     key, _, rest = spec.partition(":")
     kind = KINDS.get(key)
     if kind is not None and kind.separators is not None:
-        return hierarchy_from_json(_table_of(column, kind, rest), base=Path())
+        try:
+            return hierarchy_from_json(_table_of(column, kind, rest), base=Path())
+        except HierarchyError as error:
+            raise HierarchyError(
+                f"hierarchy of {column!r}: {error.message}", hint=error.hint, values=error.values, column=column
+            ) from None
     if key == "header" and rest:
         return Hierarchy.read_csv(rest, header=True)
     if key != "file" and not Path(spec).suffix:

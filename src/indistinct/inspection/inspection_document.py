@@ -72,7 +72,10 @@ def _notes(inspection: "Inspection") -> Iterator[Block]:
 
 
 def _reason_blocks(inspection: "Inspection", *, values: bool) -> Iterator[Block]:
-    yield from listing(f"{each.name}: {each.reason}; {each.figure}" for each in inspection.columns)
+    if inspection.rows == 1:
+        yield Paragraph("One row does not show which columns point at people: inspect a table with more rows.")
+    else:
+        yield from listing(f"{each.name}: {each.reason}; {each.figure}" for each in inspection.columns)
     called = inspection.labels_in_words(values=values)
     if called:
         yield Paragraph("What columns are called:")
@@ -100,7 +103,9 @@ def _reason_blocks(inspection: "Inspection", *, values: bool) -> Iterator[Block]
 def _combination_blocks(found: JsonValues, inspection: "Inspection") -> Iterator[Block]:
     together = inspection.combinations
     unit = together.unit
-    if not together.sets:
+    if not together.found.size:
+        yield Paragraph("No sets of columns were searched: no column has more than one value.")
+    elif not together.sets:
         yield Paragraph(f"No set of up to {together.found.size} columns singles out any of the {unit}.")
     else:
         yield _set_grid(found, inspection)

@@ -122,7 +122,7 @@ def _note(column: ColumnProfile, *, rows: int, unused: bool) -> str:
     notes += [f"{percent(each.share)} of {each.judged:,} values are {each.meaning}" for each in column.partly]
     notes += column.findings
     if column.points_at_rows(rows):
-        notes.append("whoever knows it finds the row: round it, or make it identifier or quasi")
+        notes.append("an attacker who knows it finds the row: round it, or make it identifier or quasi")
     if unused and column.hierarchy is not None:
         notes.append(f"for algorithms that publish intervals: hierarchy = {inline(column.hierarchy.to_json())}")
     return "; ".join(notes)

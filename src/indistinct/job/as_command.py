@@ -54,7 +54,7 @@ def command_of(policy: Policy) -> str:
     unsaid = words_of_unsaid(flags)
     if unsaid:
         told = "\n".join(f"#   {each}" for each in unsaid)
-        return f"# Flags cannot say all of it:\n{told}\n# Save policy.toml beside the table, and run\n{BY_POLICY}\n"
+        return f"# Flags cannot say all of it:\n{told}\n# Save policy.toml next to the table, and run\n{BY_POLICY}\n"
     lines = [f"indistinct anonymize {shlex.quote(_source(policy))}", *write_flags(flags)]
     return "".join(f"{line}\n" for line in _left_out(policy)) + " \\\n  ".join(lines) + "\n"
 
@@ -144,7 +144,7 @@ def _same(text: str, parse: Callable[[str], object], value: object, *, what: str
     with suppress(IndistinctError):
         if parse(text) == value:
             return text
-    return Unsaid(f"{what}, as it stands in the policy")
+    return Unsaid(f"{what}, as written in the policy")
 
 
 def _of_column(name: str, spec: str | Unsaid, *, what: str) -> str | Unsaid:

@@ -280,7 +280,7 @@ def _tops_break(error: TopsBreakError, plan: CutTable, beyond: BeyondMemory) -> 
             hint="allow a coarser most level, or more `memory`",
         )
     return InfeasibleError(
-        f"within the levels {plan.search.levels}: {problem.model.spec()} cannot hold: {error.rows:,} rows stand below "
+        f"within the levels {plan.search.levels}: {problem.model.spec()} cannot hold: {error.rows:,} rows are below "
         f"{error.combinations:,} combinations of the coarsest labels that are too small, and {problem.suppression:,} "
         "may be suppressed",
         hint="allow coarser labels",

@@ -299,7 +299,8 @@ def _offsets(
         raise InputError(
             f"{absent:,} of {len(birth):,} people died before the window of table {table.name!r} begins, or were born "
             "after it ends",
-            hint="a reader who knows that excludes whoever has rows there: remove these people, or correct the window",
+            hint="a reader who knows that excludes the people with rows there: remove these people, or correct the "
+            "window",
         )
     wrong = {
         f"before the window of table {table.name!r} begins": days < first,

@@ -103,7 +103,7 @@ class Codebook(Result):
             for each in self.entries
         ]
         headings = ("column", "label", "kind", "low", "high", "values")
-        table = grid("What labels stand for", headings, rows, right=("low", "high"), most=MAX_LABELS_SHOWN)
+        table = grid("What labels mean", headings, rows, right=("low", "high"), most=MAX_LABELS_SHOWN)
         return document(title, *([table] if rows else []))
 
     def __iter__(self) -> Iterator[LabelEntry]:

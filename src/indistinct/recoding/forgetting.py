@@ -104,7 +104,7 @@ def _require_listed(column: RecodedColumn) -> None:
     labels = column.summary.published.outputs[0][1].cast(pa.string()).to_pylist()
     listed = {text for label in labels if label is not None for text in written_members(label) or (label,)}
     if not listed >= {text for text in column.domain.texts() if text is not None}:
-        raise _cannot_forget(f"labels of column {column.domain.column!r} stand for sets that they do not list")
+        raise _cannot_forget(f"labels of column {column.domain.column!r} cover sets that they do not list")
 
 
 def _keep_ends(column: RecodedColumn, borders: Codes) -> _KeptValues:

@@ -76,7 +76,7 @@ class LevelBounds:
             if max(least, most or 0) > heights[name]:
                 raise _error(
                     f"of {name!r} must lie within its hierarchy, 0..{heights[name]}; got {spell_bounds((least, most))}",
-                    hint="level 0 is the column as it is, and the last level its coarsest label",
+                    hint="level 0 is the unmodified column, and the last level its coarsest label",
                 )
 
 

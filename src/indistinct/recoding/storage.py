@@ -91,7 +91,7 @@ def files_of_parts(made: Callable[[], ByPart], path: str | Path) -> dict[Path, C
 def _store_of(recoding: ByPart) -> PartStore:
     if recoding.store is None:
         _refuse(
-            "the parts of this recoding were not kept, because nobody asked for them before the release was made",
+            "the parts of this recoding were not kept, because they were not asked for when the release was made",
             hint="say where the recoding goes (save_recoding, --save-recoding) when the release is made",
         )
     return recoding.store

@@ -66,7 +66,7 @@ class Transformation:
             told = " and ".join(f"`{way}`" for way in self.ways) or "nothing"
             raise ParameterError(
                 f"a column is transformed in one way; got {told}",
-                hint="numbers: round, top and bottom, which may stand together; dates: truncate; level; clear",
+                hint="numbers: round, top and bottom, which may be combined; dates: truncate; level; clear",
             )
 
     @property

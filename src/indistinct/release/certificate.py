@@ -22,9 +22,9 @@ WHOLE = "the whole"
 
 @dataclass(frozen=True, slots=True)
 class ModelVerdict:
-    """What a model found: the promise as it is written on the command line, and what was achieved.
+    """What a model found: the guarantee as written on the command line, and what was achieved.
 
-    `needs_original` says that the published table alone does not show it: whoever checks it needs the original too.
+    `needs_original` says that the published table alone does not show it: a check needs the original too.
     `larger_is_stronger` names the achieved values of which a larger one promises more; of others a smaller one does.
     `compared_with_original` says that what was achieved is measured against the whole original.
     """
@@ -50,7 +50,7 @@ class PeopleCounted:
 
 @dataclass(frozen=True, slots=True)
 class OwnValues:
-    """Columns that are published as they are and point at rows: so many have a value or combination of their own."""
+    """Unmodified columns that point at rows, and the number of rows with a unique value or combination."""
 
     columns: tuple[str, ...]
     rows: int
@@ -60,7 +60,7 @@ class OwnValues:
 class Overlap:
     """What a release and earlier ones tell together of everybody who is in any of them.
 
-    A person's history are the classes that the person stands in, release by release, and none where the person is
+    A person's history are the classes that the person is in, release by release, and none where the person is
     missing. `smallest_history` people share one in the worst case. `people_below` share theirs with fewer than was
     promised to them in any release that they are in: `people_joined` of them are in this release alone, `people_left`
     in earlier ones alone. `k` is the largest promise. `shared_people` are in this release and in an earlier one.
@@ -211,27 +211,27 @@ class Certificate(Result):
         return json.dumps(self.to_json(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def misfit_of(told: Any) -> str | None:
+def misfit_of(stored: Any) -> str | None:
     """Return which field of a JSON document is not as that of a certificate; None where all are.
 
-    Somebody else may have written it: what reads a certificate relies on nothing but this. Fields that are not known
+    It may come from elsewhere: what reads a certificate relies on nothing but this. Fields that are not known
     are no misfit.
 
     >>> whole = Certificate("1", (ModelVerdict("k-anonymity:k=2", True, {"k": 3}, 0, 0),), 9, 3, 3).to_json()
     >>> misfit_of(whole), misfit_of({**whole, "verdicts": [5]})
     (None, 'verdicts')
     """
-    if not isinstance(told, dict):
+    if not isinstance(stored, dict):
         return WHOLE
-    return _misfit(told, Certificate)
+    return _misfit(stored, Certificate)
 
 
-def _misfit(told: Mapping[str, Any], kind: Any) -> str | None:
+def _misfit(stored: Mapping[str, Any], kind: Any) -> str | None:
     """Return the first field that is not as a dataclass has it, or that is missing."""
     hints = get_type_hints(kind)
     needed = (each.name for each in fields(kind) if each.default is MISSING and each.default_factory is MISSING)
-    missing = (name for name in needed if name not in told)
-    strange = (name for name in told if name in hints and not _fits(told[name], hints[name]))
+    missing = (name for name in needed if name not in stored)
+    strange = (name for name in stored if name in hints and not _fits(stored[name], hints[name]))
     return next(chain(missing, strange), None)
 
 
@@ -255,53 +255,53 @@ COUNTED = "Privacy models, counted on the published table"
 COUNTED_PEOPLE = "Privacy models, counted in people, by what is published of their rows"
 
 
-def verdict_grid(told: JsonValues, *, caption: str | None = None) -> Grid:
-    """Return what each model asked for and what was achieved; `told` is a certificate as JSON values."""
-    caption = caption or (COUNTED_PEOPLE if told.at("people") else COUNTED)
-    groups = groups_of(told)
+def verdict_grid(stored: JsonValues, *, caption: str | None = None) -> Grid:
+    """Return what each model asked for and what was achieved; `stored` is a certificate as JSON values."""
+    caption = caption or (COUNTED_PEOPLE if stored.at("people") else COUNTED)
+    groups = groups_of(stored)
     rows: list[tuple[Cell, ...]] = []
-    for index, verdict in enumerate(told.at("verdicts") or ()):
+    for index, verdict in enumerate(stored.at("verdicts") or ()):
         achieved = ", ".join(f"{key} = {_achieved(value)}" for key, value in verdict["achieved"].items())
         rows.append(
             (
                 verdict["model"],
-                told.figure("verdicts", index, "holds", words=yes_or_no),
+                stored.figure("verdicts", index, "holds", words=yes_or_no),
                 achieved or "–",
-                told.figure("verdicts", index, "violating_classes"),
+                stored.figure("verdicts", index, "violating_classes"),
             )
         )
     headings = ("model", "satisfied", "achieved", f"violating {groups}")
     return grid(caption, headings, rows, right=headings[3:])
 
 
-def counted_grid(told: JsonValues) -> Grid:
+def counted_grid(stored: JsonValues) -> Grid:
     """Return how many rows, classes and people were counted."""
-    groups = groups_of(told)
-    smallest = "people in the smallest" if told.at("people") else "rows in the smallest"
+    groups = groups_of(stored)
+    smallest = "people in the smallest" if stored.at("people") else "rows in the smallest"
     rows: list[tuple[Cell, Cell]] = [
-        ("published rows", told.figure("rows")),
-        (groups, told.figure("classes")),
-        (f"{smallest} of the {groups}", told.figure("smallest_class")),
-        ("rows of the original", told.figure("original_rows", absent=_unknown(told, "original_rows"))),
-        ("suppressed rows", told.figure("suppressed_rows", absent=_unknown(told, "suppressed_rows"))),
+        ("published rows", stored.figure("rows")),
+        (groups, stored.figure("classes")),
+        (f"{smallest} of the {groups}", stored.figure("smallest_class")),
+        ("rows of the original", stored.figure("original_rows", absent=_unknown(stored, "original_rows"))),
+        ("suppressed rows", stored.figure("suppressed_rows", absent=_unknown(stored, "suppressed_rows"))),
     ]
-    if told.at("people"):
+    if stored.at("people"):
         for key, words in (("published", "published people"), ("original", "people of the original")):
-            rows.append((words, told.figure("people", key, absent=_unknown(told, f"people.{key}"))))
-        suppressed = told.figure("people", "suppressed", absent=_unknown(told, "people.suppressed"))
+            rows.append((words, stored.figure("people", key, absent=_unknown(stored, f"people.{key}"))))
+        suppressed = stored.figure("people", "suppressed", absent=_unknown(stored, "people.suppressed"))
         rows.append(("people with a suppressed row", suppressed))
-    if told.at("population_size"):
-        rows.append(("people of the population", told.figure("population_size")))
-    if told.at("sample"):
-        rows.append(("share of rows that was drawn at random", told.figure("sample")))
-    if told.at("table_version") is not None:
-        rows.append(("version of the table that was read", str(told.at("table_version"))))
+    if stored.at("population_size"):
+        rows.append(("people of the population", stored.figure("population_size")))
+    if stored.at("sample"):
+        rows.append(("share of rows that was drawn at random", stored.figure("sample")))
+    if stored.at("table_version") is not None:
+        rows.append(("version of the table that was read", str(stored.at("table_version"))))
     return grid("What was counted", ("counted", "number"), rows, right=("number",))
 
 
-def groups_of(told: JsonValues) -> str:
+def groups_of(stored: JsonValues) -> str:
     """Return what rows of a release stand together in."""
-    return "classes" if told.at("form") is None else "buckets"
+    return "classes" if stored.at("form") is None else "buckets"
 
 
 def yes_or_no(value: bool) -> str:
@@ -313,8 +313,8 @@ def _achieved(value: float | None) -> str:
     return "hidden" if value is None else short(value)
 
 
-def _unknown(told: JsonValues, name: str) -> str:
-    return "hidden" if name in (told.at("hidden") or ()) else "not known"
+def _unknown(stored: JsonValues, name: str) -> str:
+    return "hidden" if name in (stored.at("hidden") or ()) else "not known"
 
 
 SMALLEST = 11
@@ -333,9 +333,9 @@ FIGURES = {
     ("overlap", "people_left"): "people",
     ("overlap", "people_before"): "people",
 }
-# Sizes of the smallest group: nobody takes them from anything, so that each stands for itself.
+# Sizes of the smallest group: they are not subtracted from anything, so each is judged on its own.
 SMALLEST_GROUPS = (("overlap", "smallest_history"),)
-# What a model achieves that a reader computes on the file in rows. Where people are counted only k and l are told.
+# What a model achieves that a reader computes on the file in rows. Where people are counted only k and l are given.
 SHOWN_BY_ROWS = frozenset({"k", "l", "alpha", "c", "threshold", "share", "low", "high"})
 ALWAYS_SHOWN = frozenset({"k", "l"})
 SUPPRESSED = "rows_suppressed"
@@ -356,7 +356,7 @@ def check_smallest(smallest: int) -> int:
 
 
 def text_for_others(certificate: Certificate, *, smallest: int = SMALLEST) -> str:
-    """Return the certificate that lies beside a release, as a JSON document."""
+    """Return the certificate next to a release, as a JSON document."""
     document = for_others(certificate, smallest=smallest)
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
@@ -425,7 +425,7 @@ def _counts(certificate: Certificate, document: dict[str, Any], unit: str) -> It
 
 
 def _rest(certificate: Certificate, unit: str) -> Iterator[int]:
-    """Yield what follows from several counts: whoever adds up knows it.
+    """Yield what follows from several counts by adding them up.
 
     Rows that were suppressed for no reason that a warning gives, people who lost some of their rows only, and rows
     beyond the first of each person, in the original and of those suppressed.

@@ -31,7 +31,7 @@ class Fit:
     """A table in the codes of a recoding that covers its values as far as it can, and what the recoding makes of it.
 
     `without` marks the cells that nothing covers. `uncovered` has, by column, the rows with a value of which no
-    published one is true, and `combinations` the rows whose values are known, but not beside each other. `values` are
+    published one is true, and `combinations` the rows whose values are known, but not in this combination. `values` are
     those that are not covered. `fresh` has, by column, the rows with a value that is new and covered.
     """
 
@@ -70,7 +70,7 @@ class Fit:
         return 0 if self.without is None else self.counted.frequencies.classes.members_of(self.without)
 
     def describe(self) -> str:
-        """Return how many rows of which columns are not covered; no value is told."""
+        """Return how many rows of which columns are not covered, without values."""
         template, counts = self.described()
         return Sentence(template, **counts)
 
@@ -195,14 +195,14 @@ def suppressed_within(found: Fit, model: Model, *, budget: int) -> tuple[Assignm
     warnings: list[str] = []
     if found.fresh:
         template, counts = _by_column(found.fresh)
-        told = "values that the first table did not have were published by what covers them: "
-        warnings.append(Sentence(told + template, **counts))
+        prefix = "values that the first table did not have were published by what covers them: "
+        warnings.append(Sentence(prefix + template, **counts))
     if found.uncovered_rows:
         if found.uncovered_members > budget:
             raise _not_covered(found, model, budget=budget)
         template, counts = found.described()
-        told = "{rows_suppressed} row(s) that the recoding does not cover are suppressed: "
-        warnings.append(Sentence(told + template, rows_suppressed=found.uncovered_rows, **counts))
+        prefix = "{rows_suppressed} row(s) that the recoding does not cover are suppressed: "
+        warnings.append(Sentence(prefix + template, rows_suppressed=found.uncovered_rows, **counts))
     assignment = found.assignment
     if budget and found.recoding.reusable:
         repaired = repair(found, model)
@@ -255,7 +255,7 @@ def within_budget(error: InfeasibleError, found: Fit, model: Model) -> Infeasibl
 def explain_failure(error: VerificationError, found: Fit, model: Model) -> VerificationError:
     """Return the error of a release that breaks its promise with what fails and what would repair it.
 
-    One that fails only beside earlier releases says so already.
+    One that fails only together with earlier releases says so already.
     """
     if "overlap" in error.details:
         return error

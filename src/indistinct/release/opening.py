@@ -1,4 +1,4 @@
-"""A published release opened from anywhere: classes, buckets, or a file beside its certificate."""
+"""A published release opened from anywhere: classes, buckets, or a file with its certificate."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -70,7 +70,7 @@ class OpenedTables:
     def in_buckets(
         self, schema: Schema, *, reference: Counted | None = None, light: bool | None = None
     ) -> BucketEvidence:
-        """Count a release in buckets, beside what was counted on its original where that is known."""
+        """Count a release in buckets, with what was counted on its original where that is known."""
         if self.buckets is None:
             raise AssertionError("only a release in buckets is counted by them")
 
@@ -178,7 +178,7 @@ def _as_text(published: Any, schema: Schema) -> tuple[Any, Reading | None]:
 
 
 def read_certificate(path: Path) -> dict[str, Any] | None:
-    """Return the certificate that lies beside a release, None if there is none."""
+    """Return the certificate next to a release, None if there is none."""
     place = certificate_path(Path(origin) if (origin := origin_of(path)) and is_elsewhere(origin) else path)
     try:
         (beside,) = fetch_files(place) or (place,)
@@ -191,7 +191,7 @@ def read_certificate(path: Path) -> dict[str, Any] | None:
 
 
 def _checked(told: Any, name: str) -> dict[str, Any]:
-    """Return a certificate that somebody may have changed; raise `InputError` where a field cannot be one's."""
+    """Return a certificate that may have been changed; raise `InputError` where a field cannot be one's."""
     misfit = misfit_of(told)
     if misfit is not None:
         what = "" if misfit == WHOLE else f": its field {misfit!r} is missing, or of another type"
@@ -204,7 +204,7 @@ def _checked(told: Any, name: str) -> dict[str, Any]:
 
 
 def certificate_of(published: OpenedTables) -> dict[str, Any] | None:
-    """Return the certificate that came with a release: beside its file, or as the comment of its table."""
+    """Return the certificate that came with a release: next to its file, or as the comment of its table."""
     if published.path is not None:
         return read_certificate(published.path)
     return certificate_in_comment(published.sources[MAIN])
@@ -215,12 +215,12 @@ def certificate_in_comment(source: Source) -> dict[str, Any] | None:
     try:
         found = json.loads(source.comment or "")
     except (ValueError, RecursionError):
-        return None  # a comment of somebody else
+        return None  # a comment from elsewhere
     return _checked(found, "of the table") if isinstance(found, dict) and "verdicts" in found else None
 
 
 def belongs_to(certificate: Mapping[str, Any] | None, path: Path, *, apart: Path | None = None) -> bool:
-    """Return whether a certificate speaks of the files that it lies beside; where there is none, nothing is wrong."""
+    """Return whether a certificate speaks of the files next to it; where there is none, nothing is wrong."""
     if certificate is None:
         return True
     others = certificate.get("other_digests")

@@ -102,7 +102,7 @@ GROUPED = Notation(decimal=",", thousands=".")
 
 
 def check_notations(source: Source, columns: Iterable[str], *, hierarchies: Mapping[str, Hierarchy]) -> None:
-    """Raise if a column is probably dates or numbers in a notation that nobody declared.
+    """Raise if a column is probably dates or numbers in a notation that was not declared.
 
     A column that was declared to be text may look as it likes, and so may one with a hierarchy of names.
     """
@@ -180,7 +180,7 @@ def reading_again(recoding: Recoding) -> Reading:
 
 
 def _check_points(name: str, texts: pa.Array) -> None:
-    """Raise if numbers with a decimal point stand in a file whose decimal mark is another."""
+    """Raise if numbers with a decimal point are in a file whose decimal mark is another."""
     if plain_numbers(texts, None, None).null_count == 0 and pc.any(pc.match_substring(texts, ".")).as_py():
         raise InputError(
             f"column {name!r} looks like numbers with a decimal point, but another decimal mark was declared",
@@ -248,7 +248,7 @@ def _undeclared(name: str, likely: Notation) -> InputError:
 
 
 def check_kinds(counted: Counted, model: Model, *, known: Collection[str]) -> tuple[str, ...]:
-    """Return what is to be said of columns that a model orders; raise if a column is not what a search takes it for.
+    """Return warnings of columns that a model orders; raise if a column is not what a search takes it for.
 
     A quasi-identifier that is mostly numbers or dates, but not only, is refused unless it is `known` to be text.
     """
@@ -280,11 +280,11 @@ def _blanks(strangers: Sequence[str]) -> str:
 
 
 def check_orders(counted: Counted, model: Model) -> tuple[str, ...]:
-    """Return a warning for each column of text that a model orders by its spelling.
+    """Return a warning for each column of text that a model orders as text.
 
-    Raises where most of the texts begin with a digit: 9 would stand behind 10, and the promise would not be true.
+    Raises where most of the texts begin with a digit: 9 would come after 10, and the promise would not be true.
     """
-    told = []
+    notes = []
     for (name,) in model.ordered:
         domain = counted.known[name]
         if domain.kind is not Kind.TEXT or domain.declared:
@@ -292,10 +292,10 @@ def check_orders(counted: Counted, model: Model) -> tuple[str, ...]:
         digits = pc.sum(pc.match_substring_regex(domain.values.cast(pa.string()), "^[^A-Za-z]?[0-9]")).as_py() or 0
         if 2 * digits > len(domain.values):
             raise InputError(
-                f"{model.spec()} looks at the order of column {name!r}, which is text: 9 would stand behind 10",
+                f"{model.spec()} looks at the order of column {name!r}, which is text: 9 would come after 10",
                 hint="let it be read as numbers or dates (correct the cells, or declare marks for missing), declare "
                 "its order as its hierarchy (order), or use distance=equal",
                 column=name,
             )
-        told.append(f"the texts of {name!r} were ordered by their spelling, because no order was declared")
-    return tuple(told)
+        notes.append(f"the texts of {name!r} were ordered as text, because no order was declared")
+    return tuple(notes)

@@ -1,7 +1,8 @@
-"""What is known of a release: its tables, and everything beside them that somebody told.
+"""What is known of a release: its tables, and everything else that the caller gave.
 
 A `Published` is what every question about a release begins with. It opens tables, transforms the original as the
-release was and counts each thing once, on any engine; models, attacks and metrics judge. Nobody else opens originals.
+release was and counts each thing once, on any engine; models, attacks and metrics judge. No other module opens
+originals.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -257,13 +258,13 @@ def describe_release(
     """Return a release, from here or from anywhere, with what is known of it.
 
     `release` is a `Release`, a path, a table, a `BucketTable`, or a `Published`, to which `known` is added. The
-    certificate beside a file is trusted with whether the file is in buckets, but for a verifier, who is not `trusting`:
-    somebody may have written it to have raw rows judged by their buckets.
+    certificate next to a file is trusted with whether the file is in buckets, but for a verifier, who is not
+    `trusting`: it may have been forged to have raw rows judged by their buckets.
     """
     if isinstance(release, Published):
         if release.form_by_certificate and not trusting:
             raise ParameterError(
-                "only the certificate beside the file says that it is in buckets, which a check does not trust",
+                "only the certificate next to the file says that the file is in buckets, and a check does not trust it",
                 hint="name the algorithm that made it: algorithm=… (--algorithm)",
             )
         return _add(release, known)
@@ -292,7 +293,7 @@ def describe_release(
 
 
 def _require_release(value: Any) -> None:
-    """Raise for what nobody could open, before anybody is asked for its roles."""
+    """Raise for what cannot be opened, before its roles are asked for."""
     several = isinstance(value, list | tuple) and bool(value) and all(isinstance(each, str | Path) for each in value)
     named = isinstance(value, str | Path | DatabaseTable | BucketTable) or several
     if not named and not is_frame(value) and not hasattr(value, "columns"):
@@ -365,7 +366,7 @@ def _add(published: Published, known: Knowledge) -> Published:
 
 
 def is_given(value: Any) -> bool:
-    """Return whether somebody gave a value: None and an empty collection say nothing."""
+    """Return whether a value was given: None and an empty collection say nothing."""
     return value is not None and not (isinstance(value, tuple | list | dict) and not value)
 
 
@@ -377,7 +378,7 @@ def _read_certificate(tables: OpenedTables) -> tuple[Mapping[str, Any], bool]:
 
 
 def _named_algorithm(known: Knowledge) -> Algorithm | None:
-    """Return the algorithm that somebody names; one that chooses among others does not say which it was."""
+    """Return the algorithm that is named; one that chooses among others does not say which it was."""
     named = _parse(known.get("algorithm"), parse_algorithm)
     return None if named is not None and named.chooses else named
 

@@ -218,7 +218,7 @@ class Release(Result):
         """Write every table and, with it, the certificate: all whole, or nothing. Return the final certificate.
 
         The files are verified as they were written. A further table of `release.csv` is `release.sensitive.csv`. The
-        file that was read is never replaced. The certificate beside it has no counts below `smallest_count` that
+        file that was read is never replaced. The certificate next to it has no counts below `smallest_count` that
         readers cannot count themselves. A `DatabaseTable` is a place as well. `writing` is how text files look: their
         delimiter, decimal mark, encoding. With `partition_by`, `release.parquet` is a folder with one partition for
         each combination of values of these columns.
@@ -284,7 +284,7 @@ class Publication:
     """A table that was counted, a recoding for it, and what its release must satisfy: all that publishing needs.
 
     `budget` is the number of rows, or people, that may be dropped. `warnings` are what readers must know. `assignment`
-    is what the recoding makes of the table, where that is known already, and `overlap` what was found beside earlier
+    is what the recoding makes of the table, where that is known already, and `overlap` what was found with earlier
     releases; `record` is what a ledger is to remember of it. `population` is whom the model compares with,
     and `sample` the share of rows that was drawn before.
     `pseudonyms` are published in place of the identifiers that they name.
@@ -432,7 +432,7 @@ def with_columns(
 
 
 def labels_of(source: Source, schema: Schema) -> dict[str, ColumnLabels]:
-    """Return what is said of the columns of a source; one that is recoded is no category any more."""
+    """Return the warnings about columns of a source; one that is recoded is no category any more."""
     return {
         name: replace(each, category=None) if name in schema.quasi else each for name, each in source.labels.items()
     }

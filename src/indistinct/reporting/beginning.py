@@ -301,7 +301,7 @@ def columns(facts: Facts, *, internal: bool) -> Section:
         blocks.append(Notice(facts.reasons.get("before", "The values of the original were not counted.")))
     unknown = [name for name in facts.subject.published.main.columns if name not in _roles(facts)]
     if facts.subject.in_buckets:
-        blocks.append(Paragraph("The column `bucket` was added: rows with the same number stand in one bucket."))
+        blocks.append(Paragraph("The column `bucket` was added: rows with the same number are in one bucket."))
         unknown = [name for name in unknown if name not in ADDED]
     unknown = [name for name in unknown if name not in facts.subject.pseudonyms]
     if unknown:

@@ -118,7 +118,7 @@ def _limits(facts: Facts) -> Iterator[str]:
     yield "An attack that fails here shows that this attack fails, not that none succeeds."
     yield "This is no differential privacy: the guarantee depends on what others know."
     if facts.reasons.get("why"):
-        yield "What compares the release with its original is told to those who answer for it, and not here."
+        yield "Comparisons of the release with its original are in the internal report only."
 
 
 def glossary(_facts: Facts) -> Section:

@@ -30,7 +30,7 @@ MOST_CLASSES, MOST_LABELS = 20, 5_000
 """Labels without overlap that a column is published in, which are its bars, and labels that are looked at for them."""
 MISSING = "missing"
 AS_IT_IS = "unmodified"
-UNKNOWN = "cannot be told without the original"
+UNKNOWN = "is not known without the original"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

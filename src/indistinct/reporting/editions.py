@@ -28,7 +28,7 @@ from indistinct.schema import did_you_mean
 
 Edition = Literal["internal", "external"]
 EDITIONS: tuple[Edition, ...] = ("internal", "external")
-WITHHELD = "This compares the release with its original, or with people: readers are not told it."
+WITHHELD = "This compares the release with its original, or with people: it is in the internal report only."
 """Why something is not there for readers. Nothing is said of it where it would stand, and once for all at the end."""
 NOT_TRIED = "No attack was tried for this edition: guesses are judged by the original, which was not at hand."
 STEP = 0.01

@@ -27,8 +27,8 @@ from indistinct.reporting.column_sets import column_set_facts
 from indistinct.reporting.columns import ColumnShares, column_facts, shares_of, suppression_facts
 from indistinct.reporting.subject import Subject
 
-NO_ORIGINAL = "The original was not given, so this cannot be told: give it with original=… (--original)."
-NO_POPULATION = "No population was given: every look-alike is taken to be in the table itself (--population)."
+NO_ORIGINAL = "The original was not given, so this is not known: give it with original=… (--original)."
+NO_POPULATION = "No population was given: all population matches are assumed to be in the table itself (--population)."
 OF_BUCKETS = (
     "The population was not used: buckets show quasi-identifiers unmodified, and population matches hide no row."
 )

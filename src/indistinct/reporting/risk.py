@@ -43,8 +43,8 @@ TERMS = (
 
 
 STRICT_AND_ROUNDED = (
-    "A threshold of 0.09 appears twice: strictly, where a class of 11 with its 1/11 = 0.0909 is above it, and rounded, "
-    "as it is used in practice, where classes of 11 are enough."
+    "A threshold of 0.09 appears twice: strictly, where a class of 11 with its 1/11 = 0.0909 is above it, and "
+    "rounded, as in practice, where classes of 11 are enough."
 )
 RISKS = (
     "A risk is the probability with which an attacker who knows the quasi-identifiers of a person picks the right one. "

@@ -178,7 +178,7 @@ def subject_of(
     given = describe_release(release, **known) if described else published(release, schema, policy=policy, **known)
     if given.foreign_certificate:
         raise InputError(
-            f"the certificate beside {given.path} is that of another file",
+            f"the certificate next to {given.path} is that of another file",
             hint="give the release as it was written, with its own certificate, or move the certificate away",
         )
     certified = given.certificate.get("pseudonyms")

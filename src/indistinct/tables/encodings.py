@@ -77,7 +77,7 @@ def doubt_of(encoding: str, sample: bytes) -> str | None:
         return f"whole words are of letters beyond ASCII, as in {ALPHABETS}"
     signs = sum(SIGN_INSIDE.search(word) is not None for word in words)
     if encoding == "latin-1" or signs > DOUBTFUL_SHARE * len(words):
-        return f"signs stand inside words, as in {LETTERS}"
+        return f"signs are inside words, as in {LETTERS}"
     return None
 
 

@@ -161,13 +161,13 @@ def check_title(path: Path, text: str, marks: Sequence[str], reading: Reading) -
         return
     above = max(found, key=lambda each: each.width)
     total = reading.skip_rows + above.lines
-    several = f"{above.lines:,} lines of {path} stand" if above.lines > 1 else f"the first line of {path} stands"
+    several = f"{above.lines:,} lines of {path} are" if above.lines > 1 else f"the first line of {path} is"
     comment = f'they begin with a mark, leave out all such lines: --comment "{above.comment}"; else ' * bool(
         above.comment
     )
     raise InputError(
         f"{several} above a line with {above.width:,} fields: a title or comment, and no names",
-        hint=f"{comment}leave out what stands above the names: {DECLARE.format(total)}; if it does hold the names, say "
+        hint=f"{comment}leave out what is above the names: {DECLARE.format(total)}; if it does hold the names, say "
         "so: --header, header=True; if there is one column, name a delimiter that it does not hold: --delimiter",
         skip_rows=total,
     )

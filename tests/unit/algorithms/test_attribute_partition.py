@@ -72,7 +72,7 @@ def test_no_sensitive_attribute():
 def test_one_column_is_no_slicing(columns):
     with pytest.raises(ParameterError, match=f"at least 2; got {columns}") as raised:
         sliced(columns=columns)
-    assert raised.value.hint == "slicing into one column publishes the table as it is"
+    assert raised.value.hint == "slicing into one column publishes the table unmodified"
 
 
 def test_more_columns_than_attributes():

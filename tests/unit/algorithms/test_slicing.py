@@ -235,7 +235,7 @@ REFUSED = [
     ("slicing:l=2,generalize=0", ParameterError, "`generalize` of Slicing"),
     ("slicing:l=2,alpha=0", ParameterError, "`alpha` of Slicing"),
     ("slicing:l=2,bins=1", ParameterError, "`bins` of Slicing"),
-    ("slicing:l=2,alpha=2,clustered=true", ParameterError, "cannot stand together"),
+    ("slicing:l=2,alpha=2,clustered=true", ParameterError, "cannot be used together"),
     ("slicing:l=2,generalize=2,generalizer=kaca", ParameterError, "`generalizer` of Slicing must be one of"),
     ("slicing", ParameterError, "needs l"),
     ("slicing:size=4", ParameterError, "needs l"),

@@ -243,7 +243,7 @@ def test_a_population_may_be_a_size_or_a_fraction(patients, release):
         ({"sampling_fraction": 0}, ParameterError, "above 0 and at most 1"),
         ({"sampling_fraction": 1.5}, ParameterError, "above 0 and at most 1"),
         ({"sampling_fraction": float("nan")}, ParameterError, "above 0 and at most 1"),
-        ({"population_size": 999, "sampling_fraction": 0.5}, ParameterError, "cannot stand together"),
+        ({"population_size": 999, "sampling_fraction": 0.5}, ParameterError, "cannot be used together"),
         ({"threshold": 0}, ParameterError, "threshold"),
         ({"threshold": "high"}, ParameterError, "threshold"),
         ({"profile": "pubic"}, ParameterError, "no profile"),

@@ -112,7 +112,7 @@ def test_an_order_that_two_releases_share_is_noticed() -> None:
         "unsorted-matching", first, original=original, earlier=ind.apply(first.recoding, original, seed=1)
     )
     assert same.succeeds
-    assert same.details["order"] == "rows, beside the earlier release"
+    assert same.details["order"] == "rows, compared with the earlier release"
     assert not ind.attack("unsorted-matching", first, earlier=second).succeeds
     with pytest.raises(ParameterError, match=r"needs the original table .* or an earlier release"):
         ind.attack("unsorted-matching", first)
@@ -120,7 +120,7 @@ def test_an_order_that_two_releases_share_is_noticed() -> None:
 
 @pytest.mark.parametrize("algorithm", ["mondrian:relaxed=true", "slicing:l=2,size=6"])
 def test_an_order_that_cannot_be_compared_is_refused(algorithm: str) -> None:
-    """Rows with equal values stand in several classes or buckets, so that no place is theirs."""
+    """Rows with equal values are in several classes or buckets, so that no place is theirs."""
     original = ordered()
     release = ind.anonymize(
         original, SCHEMA, model="k-anonymity:k=5" if "mondrian" in algorithm else None, algorithm=algorithm

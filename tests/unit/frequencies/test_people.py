@@ -123,7 +123,7 @@ def test_a_certificate_says_how_people_were_counted():
     told = " / ".join(certificate.warnings)
     assert "people were counted on the original" in told
     assert "in 1 of 2 classes one person has more than half of the rows" in told
-    assert "1 of 4 people stand in several classes, somebody in 2" in told
+    assert "1 of 4 people are in several classes, one of them in 2" in told
     assert json.loads(certificate.to_text())["people"] == {"published": 4, "original": 4, "suppressed": 0}
 
 

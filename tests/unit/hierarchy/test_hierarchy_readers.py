@@ -235,6 +235,7 @@ class TestPolicy:
             ("dates:quater", "did you mean 'quarter'"),
             ("suppression:no", "must be true"),
             ("maks", "neither a file nor one of"),
+            ("intervals:5,7", "hierarchy of 'x': broken nesting: width 7"),
         ],
     )
     def test_impossible_flags(self, spec: str, message: str) -> None:

@@ -374,7 +374,7 @@ def test_people_are_held_back_within_the_budget(tmp_path: Path) -> None:
     mixed = pa.table({"patient": list("adx"), "age": [60] * 3, "disease": list("xxx")})
     with pytest.raises(ind.VerificationError, match="share their history") as nobody:
         ind.apply(first.recoding, mixed, hold_back=True, suppression=1.0, ledger=tmp_path / "releases.ledger")
-    assert "of this release nobody would be left" in nobody.value.hint
+    assert "no person of this release would be left" in nobody.value.hint
 
 
 def test_people_are_held_back_beside_one_earlier_release(tmp_path: Path) -> None:

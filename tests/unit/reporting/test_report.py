@@ -164,7 +164,7 @@ def test_what_is_missing_is_said(reports, released):
     assert "Not stated: purpose" in text
     readers = Page(reports["classes", "external", True].html).text
     assert "internal edition" not in readers
-    assert readers.count("compares the release with its original") == 1
+    assert readers.count("Comparisons of the release with its original") == 1
     assert Page(ind.report(released["classes"]).html).text.count("The original was not given") >= 3
 
 

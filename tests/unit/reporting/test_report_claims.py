@@ -112,8 +112,8 @@ def test_an_untouched_column_is_not_called_generalized_where_rows_were_suppresse
 def test_what_nobody_can_know_is_not_claimed(written):
     path, _ = written["mondrian"]
     alone = done_to(ind.report(path, ROLES, model="k-anonymity:k=15", seconds=0.2))
-    assert alone["sex"].endswith("cannot be told without the original")
-    assert alone["disease"].endswith("cannot be told without the original")
+    assert alone["sex"].endswith("is not known without the original")
+    assert alone["disease"].endswith("is not known without the original")
     assert alone["name"] == "dropped"
 
 
@@ -255,7 +255,7 @@ def test_buckets_are_not_judged_as_classes(in_buckets, algorithm):
     sizes = [rule for rule in rules if rule.startswith(("ema", "health", "ontario", "cms"))]
     assert {rules[rule] for rule in sizes} == {"not checkable"}
     text = text_of(report)
-    assert "Classes are buckets: what is told is how many rows a person may be among" in text
+    assert "Classes are buckets: figures count the rows that a person may be among" in text
     assert "Columns that were added or have no role" not in text
 
 

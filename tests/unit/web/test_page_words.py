@@ -87,7 +87,7 @@ def test_what_is_wrong_with_a_number_is_said_without_the_name_of_a_class(text: s
 
 
 def test_what_the_library_notes_is_a_sentence_here() -> None:
-    assert as_sentence("column 'cost' is published as it is") == "Column 'cost' is published as it is."
-    assert as_sentence("1,106 of 2,236 people stand in several classes") == (
-        "1,106 of 2,236 people stand in several classes."
+    assert as_sentence("column 'cost' is published unmodified") == "Column 'cost' is published unmodified."
+    assert as_sentence("1,106 of 2,236 people are in several classes") == (
+        "1,106 of 2,236 people are in several classes."
     )

@@ -9,7 +9,7 @@ from indistinct.machine.arrays import Codes
 from indistinct.schema import did_you_mean
 
 Columns = tuple[tuple[str, ...], ...]
-_ONE_COLUMN = "slicing into one column publishes the table as it is"
+_ONE_COLUMN = "slicing into one column publishes the table unmodified"
 # Costs that differ by less are equal: rounding must neither decide a tie nor let two swaps undo each other for ever.
 _TOLERANCE = 1e-12
 

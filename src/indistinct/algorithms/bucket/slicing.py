@@ -127,7 +127,7 @@ class Slicing(Algorithm):
         check_parameters(self)
         if self.clustered and self.alpha is not None:
             raise ParameterError(
-                "`alpha` and `clustered` of Slicing cannot stand together",
+                "`alpha` and `clustered` of Slicing cannot be used together",
                 parameter="alpha",
                 hint="alpha builds the column of a sensitive attribute, clustered leaves it to the clustering",
             )
@@ -278,7 +278,7 @@ def _check_whole(links: TupleLinks, l: int) -> None:
     largest = largest_diversity(links)
     if largest is not None and largest < l:
         alone = all(int(part.max()) == 0 for part in links.parts)
-        more = "" if alone else "; fewer attributes beside the sensitive one allow more"
+        more = "" if alone else "; fewer attributes next to the sensitive one allow more"
         where = "this table allows" if alone else "these columns allow"
         little = ", which promises nothing" if largest == 1 else ""
         raise InfeasibleError(

@@ -69,7 +69,7 @@ class MDAV(Algorithm):
 
     name: ClassVar[str] = "mdav"
     words: ClassVar[AlgorithmWords] = AlgorithmWords(
-        "Near people around those who stand out",
+        "Groups around outlying rows",
         "Groups the row farthest from the mean with the rows nearest to it, again and again.",
     )
     spelled: ClassVar[tuple[str, ...]] = ("importance", "numeric")

@@ -44,7 +44,7 @@ class ValueSuppression(Algorithm):
 
     name: ClassVar[str] = "value-suppression"
     words: ClassVar[AlgorithmWords] = AlgorithmWords(
-        "Rare values hidden", "Hides single rare values, and leaves all others as they are."
+        "Rare values hidden", "Suppresses single rare values, and leaves all others unmodified."
     )
     traits: ClassVar[AlgorithmTraits] = AlgorithmTraits(
         hierarchies=True, suppresses=True, release_wide=True, whole_domain=True

@@ -37,7 +37,7 @@ REFUSALS = (
     ("timeout expired", "it does not answer", "check the host, the port and the network"),
     ("does not exist", "there is no such database or user", "check the end of the address, and the user"),
     ("definition of service", "there is no such service", "check the service file"),
-    ("pg_hba.conf", "it admits nobody from here under this name", "ask who runs the server"),
+    ("pg_hba.conf", "it admits no connection from here under this name", "ask who runs the server"),
     ("too many", "it has too many sessions", "try again later"),
 )
 # What a server answers, by the state of SQL or its class: what is wrong, and what to do.

@@ -1,6 +1,6 @@
 """Formulas of regressions, as R and statsmodels write them, and what they may contain.
 
-A formula may come from a policy that somebody else wrote, and the package that reads formulas evaluates Python in them.
+A formula may come from a policy from elsewhere, and the package that reads formulas evaluates Python in them.
 So only names of columns, numbers, operators and a few functions are let through.
 """
 

@@ -344,7 +344,7 @@ def _fit_linear(
     from statsmodels.regression.linear_model import OLS, WLS
 
     if weights is not None:
-        # Weights of a survey say how many people a row stands for; errors are those of their number in the sample.
+        # Weights of a survey say how many people a row represents; errors are those of their number in the sample.
         weights = weights / weights.mean()
     if formula.family == "linear":
         if weights is None:

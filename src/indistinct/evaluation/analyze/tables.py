@@ -40,7 +40,7 @@ class Question:
 
     @property
     def text(self) -> str:
-        """The question as it is written."""
+        """The question as written."""
         return ", ".join(self.columns) + (f" by {', '.join(self.by)}" if self.by else "")
 
     @property

@@ -69,14 +69,14 @@ from indistinct.tables.frames import is_frame
 from indistinct.tables.value import Reading
 
 IN_BUCKETS = (
-    "classes are buckets: what is told is how many rows a person may be among. Quasi-identifiers stand in a release in "
-    "buckets as they are, so look-alikes in a population and the part of single columns do not apply"
+    "classes are buckets: figures count the rows that a person may be among. Buckets publish quasi-identifiers "
+    "unmodified, so population matches and the part of single columns do not apply"
 )
 NOT_KEPT = (
-    "of sensitive columns that the model does not look at the release has not kept the original: give it to have both "
-    "side by side"
+    "the release keeps no original of sensitive columns that the model does not look at: give the original to compare "
+    "both"
 )
-ONCE = "whoever stands in several classes counts once, with the highest risk of these"
+ONCE = "a person in several classes counts once, with the highest risk of these"
 ROWS_OF = "the sensitive values of {} were counted in rows: which people have them is known with the original alone"
 
 
@@ -84,9 +84,9 @@ ROWS_OF = "the sensitive values of {} were counted in rows: which people have th
 class Wanted:
     """What is asked of every table.
 
-    Somebody is at risk above `threshold`. `show_values` names classes of any table by their values, and not only those
+    A person is at risk above `threshold`. `show_values` names classes of any table by their values, and not only those
     of published ones. `weights` is a column of survey weights. Special uniques and minimal unique column sets are
-    looked for in sets of up to so many columns, where that is asked for.
+    looked for in sets of up to that number of columns, if given.
     """
 
     threshold: Fraction
@@ -220,7 +220,7 @@ def assess(
 
 
 def _is_release(table: Any, known: Knowledge) -> bool:
-    """Return whether a table is a release: as it is, by the original that is given, or by a certificate beside it."""
+    """Return whether a table is a release: by its type, a given original, or a certificate next to it."""
     if is_release(table) or known.get("original") is not None:
         return True
     if is_frame(table):
@@ -293,10 +293,10 @@ def _figures(
 
 
 def _subsets(release: Published) -> tuple[SubsetAnonymity, ...]:
-    """Return the promises on sets of quasi-identifiers: as the certificate says, else as it is known."""
-    told = [str(each["model"]) for each in release.certificate.get("verdicts") or ()]
+    """Return the promises on sets of quasi-identifiers: as the certificate says, else as far as known."""
+    promised = [str(each["model"]) for each in release.certificate.get("verdicts") or ()]
     known = () if release.promise is None else (part.spec() for part in release.promise.parts())
-    return subsets_promised(told or known)
+    return subsets_promised(promised or known)
 
 
 def _holds(release: Published) -> bool | None:
@@ -330,7 +330,7 @@ def _count_release(release: Published, wanted: Wanted) -> tuple[AssessedTable, A
 
 
 def _plain(table: Any, schema: Schema | None, wanted: Wanted, known: Knowledge) -> AssessedTable:
-    """Return what was counted on a table that nobody calls a release."""
+    """Return what was counted on a table that is not called a release."""
     if schema is None:
         raise ParameterError(NO_SCHEMA, hint="pass schema=…")
     require_schema(schema)
@@ -351,7 +351,7 @@ def _require_weights(column: str | None, *sources: Source | None) -> None:
     if column is not None and column not in present:
         raise SchemaError(
             f"the table has no column {column!r}, which is named for survey weights",
-            hint=did_you_mean(column, present) or "a weight says for how many people of the population a row stands",
+            hint=did_you_mean(column, present) or "a weight says how many people of the population a row represents",
         )
 
 
@@ -373,19 +373,19 @@ def _share(threshold: Any) -> Fraction:
 def _notes(
     after: AssessedTable, before: TableRisk | None, *, weights: str | None, pseudonyms: Sequence[str]
 ) -> tuple[str, ...]:
-    """Return what a reader must know beside the figures."""
-    told = list(after.notes)
-    told += appearance_notes(after, weights=weights, pseudonyms=pseudonyms)
+    """Return what a reader must know to understand the figures."""
+    notes = list(after.notes)
+    notes += appearance_notes(after, weights=weights, pseudonyms=pseudonyms)
     if after.in_buckets:
-        told.append(IN_BUCKETS)
+        notes.append(IN_BUCKETS)
     if after.people:
-        told.append(ONCE)
+        notes.append(ONCE)
         in_rows = [name for name in after.schema.sensitive if not after.counts_people_of(name)]
-        told += [ROWS_OF.format(", ".join(map(repr, in_rows)))] if in_rows else []
+        notes += [ROWS_OF.format(", ".join(map(repr, in_rows)))] if in_rows else []
     if before is not None and len(before.sensitive) < len(after.schema.sensitive):
-        told.append(NOT_KEPT)
+        notes.append(NOT_KEPT)
     hidden = after.evidence.hidden_warnings((name,) for name in after.schema.sensitive)
-    return tuple(dict.fromkeys((*told, *hidden)))
+    return tuple(dict.fromkeys((*notes, *hidden)))
 
 
 def risk_of(

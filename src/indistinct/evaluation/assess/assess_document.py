@@ -217,7 +217,7 @@ def sensitive_grid(found: JsonValues, *, side: str | None = None) -> Grid:
         cells = [_sensitive_figure(found, (*start, "sensitive", name), path, form) for name in columns]
         if any(cell.value is not None or path in UNBOUNDED for cell in cells):
             rows.append((called.format(**words), *cells))
-    caption = f"What a {words['group']} tells of sensitive columns" + (" in the original" if side else "")
+    caption = f"What a {words['group']} reveals about sensitive columns" + (" in the original" if side else "")
     return grid(caption, ("figure", *columns), rows, right=tuple(columns))
 
 

@@ -1,6 +1,6 @@
 """Tables to be assessed, as what was counted on them: an original, a release in memory, or a published file.
 
-A release is counted as it is published, and trusts no recoding; people, whom it does not show, come from its assignment
+A release is counted as published, and trusts no recoding; people, whom it does not show, come from its assignment
 or are counted on the original.
 """
 
@@ -45,7 +45,7 @@ from indistinct.schema import Schema
 from indistinct.tables.domain import Kind
 from indistinct.view.bucket_evidence import require_in_original
 
-# So many pairs of an original combination and a published class are compared; of more, some classes are.
+# Most pairs of an original combination and a published class to compare; of more, some classes are compared.
 MOST_COMPARED = 4_000_000_000
 
 
@@ -91,7 +91,7 @@ class AssessedTable:
 
     @property
     def columns(self) -> dict[str, list[str]]:
-        """Return the table's own columns for each quasi-identifier: one, a mean beside it, or two bounds."""
+        """Return the table's own columns for each quasi-identifier: one, one with a mean, or two bounds."""
         return {name: list(own) for name, own in columns_by_quasi(self.schema, self.shows.quasi).items()}
 
     @property
@@ -226,7 +226,7 @@ def published_table(
     hierarchies: Mapping[str, Hierarchy],
     weights: str | None = None,
 ) -> AssessedTable:
-    """Return a published file, beside its original where that is given; raise if it is no release of that.
+    """Return a published file, with its original where that is given; raise if it is no release of that.
 
     `recoding` and what it promised say where people went if labels do not.
     """

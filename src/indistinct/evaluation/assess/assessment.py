@@ -1,4 +1,4 @@
-"""What an assessment tells: figures of risk for a table and, where it is a release, for the original beside it."""
+"""Figures of risk for a table and, where it is a release, for its original."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -24,7 +24,7 @@ from indistinct.inspection.patterns.base import PatternShare
 from indistinct.inspection.unique_sets import MinimalUniques
 from indistinct.models.uniqueness_estimators import UniquenessEstimates
 
-NO_POPULATION = "no population is known: every look-alike is in the table itself"
+NO_POPULATION = "no population is known: all population matches are in the table itself"
 ESTIMATED = "estimated: the table is taken for a random sample of the population"
 COUNTED = "counted in the population table"
 

@@ -1,7 +1,7 @@
-"""Attribute disclosure: what a class tells of the sensitive values of its members, without finding anybody's row.
+"""Attribute disclosure: what a class reveals about sensitive values of its members, without finding a row.
 
 The figures are those that models promise: the largest share of a value, l in three forms, t under three distances, beta
-and delta. They are told for the release as it is, whatever model it was made for.
+and delta. They are given for the release, whatever model it was made for.
 """
 
 import math
@@ -27,7 +27,7 @@ from indistinct.models.base import Model, SensitiveModel
 from indistinct.models.of_people import OfPeople
 
 WORST = 5
-"""So many of the worst classes are named."""
+"""Number of the worst classes that are named."""
 
 ClassesFor = Callable[[Model], Classes]
 
@@ -94,7 +94,7 @@ def disclosure_of(
     """Return what classes tell of a sensitive column.
 
     `classes_for` gives the classes with the histograms that a model needs. `ordered` says that the column's order means
-    something. `name_class` gives the published values of a class, where these may be told.
+    something. `name_class` gives the published values of a class, where these may be shown.
     """
 
     def judged(model: SensitiveModel) -> Mapping[str, float]:

@@ -8,13 +8,13 @@ from indistinct.as_json import AsJson
 from indistinct.frequencies.value import Classes, ClassLabels
 from indistinct.models.subset_anonymity import SubsetAnonymity
 
-# Sets of up to so many columns are counted, as long as classes times sets are no more than this.
+# Largest sets of columns that are counted, and the most classes times sets.
 LARGEST, WORK = 3, 1_200_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class SmallestCombination(AsJson):
-    """How many members share a combination of values at least, over all sets of so many quasi-identifiers."""
+    """How many members share a combination of values at least, over all sets of a number of quasi-identifiers."""
 
     size: int
     sets: int

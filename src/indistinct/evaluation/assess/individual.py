@@ -1,4 +1,4 @@
-"""Individual risk with survey weights: how likely somebody in a class of a sample is found in the population.
+"""Individual risk with survey weights: how likely a person in a class of a sample is found in the population.
 
 The population's number F of people of a class is unknown; its posterior, given the number f in the sample and the sum
 of their weights, is a negative binomial distribution, and the risk is the expectation of 1/F (Benedetti and Franconi
@@ -24,7 +24,7 @@ SMALL, TERMS = 0.1, 20
 class IndividualRisk(AsJson):
     """The risk of each class, and of all people in the sample together.
 
-    `expected` is the number of re-identifications to be expected: the sum of everybody's risk. Somebody in several
+    `expected` is the number of re-identifications to be expected: the sum of all risks. A person in several
     classes has the highest risk of them.
     """
 
@@ -45,7 +45,7 @@ class IndividualRisk(AsJson):
 
 
 def individual_risk(classes: Classes, weights: Codes) -> IndividualRisk:
-    """Return the risk of each class, whose people stand for `weights` people of the population, and of all together.
+    """Return the risk of each class, whose people represent `weights` people of the population, and of all together.
 
     >>> found = individual_risk(Classes(np.array([2, 1])), np.array([360.0, 215.0]))
     >>> found.risks.round(4).tolist(), round(found.expected, 4)
@@ -108,7 +108,7 @@ def household_risks(classes: Classes, risks: Codes, *, key: Key) -> Codes:
     """Return the risk that anybody of a household is found: 1 - Π(1 - r) over its people, in the order of households.
 
     `key` is a column that tells households apart, counted inside each class; where people are counted, the key of
-    people and that column. Somebody in several classes has the highest risk of them.
+    people and that column. A person in several classes has the highest risk of them.
 
         >>> from indistinct.frequencies.value import Histogram
         >>> homes = Histogram(np.array([0, 2, 3]), np.array([0, 1, 1]), np.array([1, 1, 1]), np.array([1, 2]))
@@ -164,7 +164,7 @@ def sums_of_weights(classes: Classes, domain: Domain) -> Codes:
         if count:
             raise InputError(
                 f"a weight of {domain.column!r} must be at least 0; it is {what} for {count:,} {classes.unit}",
-                hint="a weight says for how many people of the population a row stands: correct it or name another",
+                hint="a weight says how many people of the population a row represents: correct it or name another",
                 column=domain.column,
             )
     return np.bincount(histogram.owners(), times * weights[values], minlength=len(classes))

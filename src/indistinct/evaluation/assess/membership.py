@@ -1,7 +1,7 @@
 """Membership disclosure: how well a release hides which full tuples an algorithm was given.
 
 A tuple *matches* a bucket if every column of the bucket holds the tuple's value of that column. All tuples that match
-some bucket are candidates: the distinct tuples of the original table among them, and the *fake* tuples, which nobody
+some bucket are candidates: the distinct tuples of the original table among them, and the *fake* tuples, which no person
 is behind. Many fake tuples, and as many matching buckets for fake as for original ones, protect membership
 (Li, Li, Zhang and Molloy 2012). A class is a bucket with a column for each quasi-identifier.
 """
@@ -39,12 +39,12 @@ if TYPE_CHECKING:
 # A group's last number of matching buckets and its label, as the paper groups them.
 GROUPS = ((10, "1 to 10"), (20, "11 to 20"), (math.inf, "over 20"))
 WORDS = 1 << 64
-# The buckets of each value are listed for one column, whose lists have at most so many entries together if that can be.
+# The buckets of each value are listed for one column, whose lists have at most these entries together if possible.
 MOST_LISTED = 1 << 22
-# A normal estimate lies within so many deviations in 95 % of cases; what n draws never met has a share below 3 / n.
+# Deviations within which a normal estimate lies in 95 % of cases; what n draws never met has a share below 3 / n.
 DEVIATIONS = 1.96
 UNMET = 3.0
-# Of the memory that is allowed, candidates that are enumerated may take so much, and each so many bytes.
+# Share of the allowed memory for enumerated candidates, and bytes for each.
 FOR_TUPLES, TUPLE = 0.2, 24
 # What a class and a combination of the original take for each column while they are matched, about, in bytes.
 CLASS, CELL = 150, 50
@@ -365,7 +365,7 @@ def membership_of(
 
 
 def membership_by_kind(opened: Published) -> dict[str, Membership]:
-    """Return how well a release hides who is in it for each kind of tuples that somebody may know."""
+    """Return how well a release hides who is in it for each kind of tuples that an attacker may know."""
     if opened.buckets is None:
         return {"quasi-identifiers": membership_of(opened)}
     kinds = {"all attributes": False, "without sensitive ones": True}

@@ -1,7 +1,7 @@
 """The population that a table was drawn from: a table of it, its size, or a sampling fraction.
 
 Where it is a table, it says how many people look like each class: those whom the published values cover. Labels may
-overlap, and then somebody looks like several classes.
+overlap, and then a person matches several classes.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -35,7 +35,7 @@ class KnownPopulation:
     def look_alikes(self, table: AssessedTable, hierarchies: Mapping[str, Hierarchy]) -> Codes | None:
         """Return how many of the population look like each class of a table, None where it is no table itself.
 
-        Raises `InputError` if a class has more members than the population has look-alikes.
+        Raises `InputError` if a class has more members than the population has matches.
         """
         if self.counted is None or table.in_buckets or not table.evidence.rows:
             return None
@@ -56,7 +56,7 @@ def check_known(population: Any, size: Any, fraction: Any) -> None:
     named = [name for name, value in given.items() if value is not None]
     if len(named) > 1:
         raise ParameterError(
-            f"{' and '.join(f'`{name}`' for name in named)} cannot stand together",
+            f"{' and '.join(f'`{name}`' for name in named)} cannot be used together",
             hint="each of them says how large the population is; give one",
         )
     if fraction is not None and (

@@ -86,7 +86,7 @@ def findings(
     value of a sensitive column; None where there is no sensitive column. `published` counts the members who are unique
     on unmodified columns, `own_values` those who are unique on each sensitive column, and `identifying` has the columns
     whose values look like free text, names or numbers of people. Of a release in buckets `alone` is how many rows show
-    a combination of quasi-identifiers that no other row shows: its values stand as they are, so that no rule about the
+    a combination of quasi-identifiers that no other row shows: its values are unmodified, so that no rule about the
     size of classes can be checked on it.
     """
     return (
@@ -130,16 +130,18 @@ def _identifiers(shown: ShownTable, identifying: Mapping[str, PatternShare]) -> 
     words = {word: kind for kind, several in NAMES.items() for word in several.split()}
     others = [name for name in shown.kinds if name not in leaked]
     kinds = {name: words[word] for name in others for word in _WORDS.findall(name.lower()) if word in words}
-    told = [f"{name!r} has the role identifier or person" for name in leaked]
-    told += [f"{name!r} is named like {kind}" for name, kind in kinds.items()]
+    leaks = [f"{name!r} has the role identifier or person" for name in leaked]
+    leaks += [f"{name!r} is named like {kind}" for name, kind in kinds.items()]
     sure = {name: each for name, each in identifying.items() if each.certain and each.name != "free-text"}
-    told += [f"{name!r} holds {each.meaning}" for name, each in sure.items() if name not in kinds]
+    leaks += [f"{name!r} holds {each.meaning}" for name, each in sure.items() if name not in kinds]
     doubtful = [f"{name!r} holds {each.meaning}" for name, each in identifying.items() if name not in sure]
-    note = "; ".join((*told, *doubtful)) or "columns were judged by role, name and values; pictures were not looked at"
-    asks, status = "none of the 18 kinds of identifiers", _status(not told)
-    if doubtful and not told:
+    note = "; ".join((*leaks, *doubtful)) or "columns were judged by role, name and values; pictures were not looked at"
+    asks, status = "none of the 18 kinds of identifiers", _status(not leaks)
+    if doubtful and not leaks:
         status = "not checkable"
-    return PracticeFinding("safe-harbor-identifiers", asks, status, SAFE_HARBOR, float(len(told) + len(doubtful)), note)
+    return PracticeFinding(
+        "safe-harbor-identifiers", asks, status, SAFE_HARBOR, float(len(leaks) + len(doubtful)), note
+    )
 
 
 def _ages(shown: ShownTable) -> PracticeFinding:
@@ -159,7 +161,7 @@ def _ages(shown: ShownTable) -> PracticeFinding:
 
 
 def _areas(shown: ShownTable) -> PracticeFinding:
-    """Look whether postal codes show more than three digits; whether their areas are populous nobody can see here."""
+    """Look whether postal codes show more than three digits; whether their areas are populous is not known here."""
     rule, asks = "safe-harbor-areas", "at most three digits of a zip code, of areas with more than 20,000 people"
     words = {"zip", "zipcode", "postal", "postcode", "plz"}
     known = [name for name in shown.domains if words & set(_WORDS.findall(name.lower()))]
@@ -190,11 +192,13 @@ def _dates(shown: ShownTable) -> PracticeFinding:
 
 def _no_classes(finding: PracticeFinding) -> PracticeFinding:
     """Return what a rule about classes says of buckets: nothing."""
-    note = "buckets are no classes: quasi-identifiers are published as they are, whatever the size of a bucket"
+    note = (
+        "buckets are no equivalence classes: quasi-identifiers are published unmodified, whatever the size of a bucket"
+    )
     return replace(finding, status="not checkable", value=None, note=note)
 
 
-SINGLING_OUT, SINGLED_OUT = "wp216-singling-out", "can somebody be singled out?"
+SINGLING_OUT, SINGLED_OUT = "wp216-singling-out", "can a person be singled out?"
 
 
 def _singling_out(
@@ -214,7 +218,10 @@ def _singling_out(
         note = f"members who are unique on the unmodified columns with their class: {columns}"
     elif own:
         columns = ", ".join(map(repr, own))
-        found, note = "not checkable", f"nobody is alone in a class, but some on their value of the sensitive {columns}"
+        found, note = (
+            "not checkable",
+            f"no member is unique in its class, but some are by their value of the sensitive {columns}",
+        )
     else:
         found, note = _status(True), "members who are alone in their class"
     value = uniques or (0 if published is None else published.least)
@@ -222,8 +229,8 @@ def _singling_out(
 
 
 def _in_buckets(alone: int, published: SingledOut | None) -> PracticeFinding:
-    """Judge what buckets show as it is: a combination of its own singles somebody out; none does not rule it out."""
-    note = "rows with a combination of quasi-identifiers of their own, which buckets publish as they are"
+    """Judge what buckets show unmodified: a unique combination singles a person out; none does not rule it out."""
+    note = "rows with a unique combination of quasi-identifiers, which buckets publish unmodified"
     if alone:
         return PracticeFinding(SINGLING_OUT, SINGLED_OUT, "failed", WP216, float(alone), note)
     if published is not None and published.least:
@@ -238,7 +245,7 @@ def _questions(homogeneous: float | None) -> Iterator[PracticeFinding]:
     yield PracticeFinding(
         "wp216-linkability", "can records of one person be linked?", "not checkable", WP216, note=note
     )
-    rule, asks = "wp216-inference", "can a value be inferred of somebody?"
+    rule, asks = "wp216-inference", "can a value of a person be inferred?"
     if homogeneous is None:
         yield PracticeFinding(rule, asks, "not checkable", WP216, note="no column has the role sensitive")
     else:

@@ -1,6 +1,6 @@
 """Profiles make an assessment a gate: how a release is given away decides which risk is acceptable.
 
-A profile is a frozen value with its thresholds, spelled like a model: `public`, or `public:highest=0.05`.
+A profile is a frozen value with its thresholds, written like a model: `public`, or `public:highest=0.05`.
 """
 
 import math
@@ -76,7 +76,7 @@ class Profile:
             )
 
     def spec(self) -> str:
-        """Return the profile as it is written on the command line."""
+        """Return the profile as written on the command line."""
         return spell(self)
 
     @property
@@ -91,7 +91,7 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class Public(Profile):
-    """For everybody: nobody is found with a risk above 0.09 or by other columns, and no class gives its value away."""
+    """For the public: no risk is above 0.09, no person is unique by other columns, no class has one sensitive value."""
 
     name: ClassVar[str] = "public"
     refuses_own_values: ClassVar[bool] = True
@@ -99,8 +99,8 @@ class Public(Profile):
     sources: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
             "highest": "European Medicines Agency, Policy 0070 (2018); Health Canada (2019): 0.09 for public release",
-            "uniques": "Article 29 Working Party, WP216 (2014): nobody is singled out",
-            "published_uniques": "Article 29 Working Party, WP216 (2014): nobody is singled out, by no column",
+            "uniques": "Article 29 Working Party, WP216 (2014): no person is singled out",
+            "published_uniques": "Article 29 Working Party, WP216 (2014): no person is singled out, by any column",
             "homogeneous": "Machanavajjhala et al. 2006: no class has one sensitive value only",
         }
     )
@@ -119,7 +119,7 @@ class Licensed(Profile):
         {
             "average": "El Emam 2013: average risk where recipients are bound by contract; 0.09 as in Policy 0070",
             "highest": "El Emam 2013: strict average risk, no class of fewer than three",
-            "uniques": "Article 29 Working Party, WP216 (2014): nobody is singled out",
+            "uniques": "Article 29 Working Party, WP216 (2014): no person is singled out",
             "published_uniques": "our choice: at most one member in twenty",
         }
     )
@@ -239,7 +239,7 @@ def exceeds(value: float, limit: float | Fraction) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class AskedModels:
-    """The models that a profile comes to, and the limits that no model stands for, in words."""
+    """The models that a profile comes to, and the limits that no model covers, in words."""
 
     models: tuple[Model, ...]
     unmet: tuple[str, ...] = ()

@@ -1,6 +1,6 @@
 """Re-identification risk: how likely an attacker who knows quasi-identifiers finds the row of a person.
 
-Three attackers are told apart (El Emam 2013). A *prosecutor* knows that the person is in the release and sees a class
+There are three attackers (El Emam 2013). A *prosecutor* knows that the person is in the release and sees a class
 of f members. A *journalist* does not, and must reckon with the F members of the population that look like the class. A
 *marketer* wants to find many people, and not all of them need be right.
 """
@@ -17,12 +17,12 @@ from indistinct.frequencies.value import PERSON, Classes
 from indistinct.machine.arrays import Codes
 
 SIZES = (1, 2, 3, 4, 5, 10, 11, 20)
-"""The class sizes up to which the share of members is told."""
+"""The class sizes up to which the share of members is given."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reidentification(AsJson):
-    """The risk that one kind of attacker finds somebody: the highest, the mean, and how many are above a threshold."""
+    """The risk that one kind of attacker finds a person: the highest, the mean, and how many are above a threshold."""
 
     highest: float
     average: float
@@ -56,7 +56,7 @@ def prosecutor(classes: Classes, *, threshold: Fraction) -> Reidentification:
 
 
 def journalist(classes: Classes, population: Codes, *, threshold: Fraction) -> Reidentification:
-    """Return the risk of people of whom nobody knows whether they are in the table: 1/F of each class.
+    """Return the risk of people who may or may not be in the table: 1/F of each class.
 
     `population` has the members of the population that look like each class.
     """
@@ -86,7 +86,7 @@ def expected_journalist(
 
 
 def marketer(classes: Classes, population: Codes) -> float:
-    """Return the expected share of members that somebody finds who links the whole table: the mean of 1/F."""
+    """Return the expected share of members found by linking the whole table: the mean of 1/F."""
     return mean_over_members(classes, 1 / population)
 
 
@@ -104,7 +104,7 @@ def average_risk(classes: Classes) -> float:
 
 
 def class_sizes(classes: Classes) -> ClassSizes:
-    """Return how many classes have each size, and how many members stand in a class of at most some sizes."""
+    """Return how many classes have each size, and how many members are in a class of at most some sizes."""
     numbers = np.bincount(classes.members)
     sizes = np.flatnonzero(numbers)
     histogram = dict(zip(sizes.tolist(), numbers[sizes].tolist(), strict=True))
@@ -124,7 +124,7 @@ def uniques(classes: Classes) -> int:
 
 
 def share_of_members(classes: Classes, chosen: Codes) -> float:
-    """Return the share of members that stand in one of the classes that a mask chooses."""
+    """Return the share of members in one of the classes that a mask chooses."""
     if (PERSON,) not in classes.histograms:
         return int(np.dot(classes.sizes, chosen)) / max(classes.rows, 1)
     everybody = classes.members_of(np.ones(len(classes), dtype=bool))
@@ -132,7 +132,7 @@ def share_of_members(classes: Classes, chosen: Codes) -> float:
 
 
 def mean_over_members(classes: Classes, risks: Codes) -> float:
-    """Return the mean risk of a member; whoever stands in several classes has the highest risk of these."""
+    """Return the mean risk of a member; a person in several classes has the highest risk of these."""
     persons = classes.histograms.get((PERSON,))
     if persons is None:
         return float((classes.sizes * risks).sum() / max(classes.rows, 1))

@@ -53,7 +53,7 @@ class SpecialUniques:
         }
 
     def to_json(self) -> Mapping[str, Any]:
-        """Return the figures of the whole file as plain JSON values; nothing is said of single cells.
+        """Return the figures of the whole file as plain JSON values, without single cells.
 
         `mean_score` is the mean over special uniques, and not over all cells.
         """
@@ -75,7 +75,7 @@ def special_uniques(
     """Return the special uniques of a frequency set, by all minimal uniques of up to `size` columns.
 
     Cells are unique if one row has them, or one person where people are counted. `fraction` is the sampling fraction,
-    for DIS-SUDA alone. `progress` is told the share of the work that is done; what it raises ends it.
+    for DIS-SUDA alone. `progress` is called with the share of the work that is done; what it raises ends it.
 
         >>> from indistinct.frequencies.value import Classes
         >>> cells = np.array([[1, 0, 0], [1, 3, 6], [2, 0, 0]])

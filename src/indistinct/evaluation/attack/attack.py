@@ -20,7 +20,7 @@ from indistinct.release.verification.evidence import require_columns, require_ro
 from indistinct.schema import Schema
 
 EVERY = "all"
-"""The name that stands for every attack that applies."""
+"""The name of all attacks that apply."""
 SECONDS = 60.0
 """How long all attacks together may take, unless it is said."""
 
@@ -53,7 +53,7 @@ class Outcomes(Result):
 
 
 class OthersKnowledge(Knowledge, total=False):
-    """What may be known of a release, and what an attacker or a judge has beside it, as `target_of` takes it."""
+    """What may be known of a release, and what an attacker or a judge has in addition, as `target_of` takes it."""
 
     external: Any
     control: Any
@@ -303,12 +303,12 @@ def target_of(
     progress: Progress | None = None,
     **known: Unpack[Knowledge],
 ) -> Target:
-    """Return a release and everything that an attacker or a judge has beside it, opened.
+    """Return a release and everything that an attacker or a judge has in addition, opened.
 
     `known` is what `published` takes: the `original` above all. `external` is what the attacker knows of people,
     `control` has people who are not in the release, and `earlier` is another release about some of the same people,
-    made from `earlier_original`. Of a large original a `sample` of about so many rows may be attacked: then intervals
-    are wider. It is not used where people have several rows, or with `external` or `earlier`.
+    made from `earlier_original`. Of a large original a `sample` of about this number of rows may be attacked: then
+    intervals are wider. It is not used where people have several rows, or with `external` or `earlier`.
     """
     if sample is not None and sample < 1:
         raise ParameterError.of(

@@ -45,7 +45,7 @@ class SensitiveColumn:
 class AttributeAttack(Attack):
     """An attack that learns sensitive values; everybody in the original whom a label covers is attacked.
 
-    The baseline is the share of people of whom the distribution of the whole release tells as much. Somebody with
+    The baseline is the share of people of whom the distribution of the whole release tells as much. A person with
     several rows is found out by any of them.
     """
 
@@ -63,7 +63,7 @@ class AttributeAttack(Attack):
 
     @abstractmethod
     def claim(self) -> str:
-        """Return what is learnt, as in `whoever knows their quasi-identifiers … of 3 people`."""
+        """Return what is learnt, as in `an attacker who knows their quasi-identifiers … of 3 people`."""
 
     @property
     @abstractmethod
@@ -94,7 +94,8 @@ class AttributeAttack(Attack):
         baseline = crowd.tally(attacked, np.logical_or.reduce(list(before.values()))).share
         unit = unit_of(target)
         sentence = (
-            f"Whoever knows their quasi-identifiers {self.claim()} of {share_of(tally, unit)}; {against(outside)}."
+            f"An attacker who knows their quasi-identifiers {self.claim()} of {share_of(tally, unit)}; "
+            f"{against(outside)}."
         )
         details = {
             "unit": unit,

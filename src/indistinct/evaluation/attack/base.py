@@ -1,6 +1,6 @@
 """What every attack is given and what it reports: a target, tallies with their intervals, an outcome in words.
 
-An attack is a frozen value with its parameters, like an algorithm. It sees a release as its readers do, beside what it
+An attack is a frozen value with its parameters, like an algorithm. It sees a release as its readers do, and what it
 declares that the attacker has; the original only decides which guesses were right. No text holds a value of the table.
 """
 
@@ -36,7 +36,7 @@ from indistinct.release.opening import OpenedTables
 from indistinct.release.sources import Source
 from indistinct.schema import Schema
 
-# A normal estimate lies within so many deviations in 95 % of cases.
+# Deviations within which a normal estimate lies in 95 % of cases.
 DEVIATIONS = 1.959963984540054
 
 Interval = tuple[float, float]
@@ -75,19 +75,19 @@ Value = TypeVar("Value")
 
 
 def _silent(_share: float) -> None:
-    """Report progress to nobody."""
+    """Discard progress."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Target:
-    """A release under attack, and what an attacker or a judge may have beside it.
+    """A release under attack, and what an attacker or a judge may have in addition.
 
     `schema` gives the roles in the original and `hierarchies` those that the published labels come from. `original` is
-    the table that the release was made from: it judges guesses, and stands in for what a well-informed attacker knows.
-    `external` is a table of people with quasi-identifiers, and names or other columns; `control` has people who are not
-    in the release. `model` and `algorithm` are how the release was made, where that is known, and `earlier` is another
-    release about some of the same people. `seed` fixes what an attack draws at random; nothing published depends on it.
-    Where there is a `sample`, about so many rows of the original are attacked, drawn by chance.
+    the table that the release was made from: it judges guesses, and serves as the knowledge of a well-informed
+    attacker. `external` is a table of people with quasi-identifiers, and names or other columns; `control` has people
+    who are not in the release. `model` and `algorithm` are how the release was made, where that is known, and `earlier`
+    is another release about some of the same people. `seed` fixes what an attack draws at random; nothing published
+    depends on it. Where there is a `sample`, about this number of rows of the original are attacked, drawn by chance.
     `learned` keeps what several attacks look at, such as the classes of the release.
     """
 
@@ -318,7 +318,7 @@ class Attack(ABC):
         """Return what the attack achieves; raise `InputError` where tables do not fit each other."""
 
 
-NO_CONTROL = "no control was given, so that nobody knows how often this holds for people outside the release"
+NO_CONTROL = "no control was given, so it is unknown how often this holds for people outside the release"
 
 
 def share_of(tally: Tally, unit: str) -> str:

@@ -27,7 +27,7 @@ from indistinct.tables.domain import Domain
 
 # Bytes of a cell in memory, about.
 CELL = 8
-# So many rows are attacked at most; of more, some are drawn by chance.
+# Most rows to attack; of more, some are drawn by chance.
 MOST_ROWS = 50_000
 
 
@@ -88,7 +88,7 @@ def _column(target: Target, name: str) -> QuasiColumn:
                     hint="read both tables with the same types",
                 )
             if pa.types.is_date32(wide.values.type) and pa.types.is_timestamp(other.values.type):
-                wide = replace(wide, values=wide.values.cast(other.values.type))  # hours beside days
+                wide = replace(wide, values=wide.values.cast(other.values.type))  # hours with days
             wide = wide.union(other, order=order)
     known = {} if hierarchy is None else {name: hierarchy}
     try:
@@ -156,7 +156,7 @@ def not_contained(reason: str) -> OriginalError:
 
 
 def control_crowd(target: Target) -> Crowd | None:
-    """Return people who are not in the release, None where nobody named any.
+    """Return people who are not in the release, None where none were given.
 
     They must be known by every quasi-identifier: else they would be harder to find than others.
     """
@@ -193,7 +193,7 @@ def crowd_of(target: Target, source: Source | None, what: str) -> Crowd:
 
 
 def domain_of(target: Target, name: str) -> Domain:
-    """Return the values of a column of the original that is published as it is."""
+    """Return the values of a column of the original that is published unmodified."""
     return target.once(("domain", name), lambda: _domain_of_original(target, name))
 
 
@@ -246,8 +246,8 @@ def unit_of(target: Target) -> str:
 class Register:
     """People whom an attacker knows, and who they are in the original.
 
-    Somebody may have several entries; `people` tells. `entries` and `originals` number people in the same way; -1 is
-    somebody who is not in the original. `by` says how they were compared: by names, by quasi-identifiers, or not at all
+    A person may have several entries; `people` tells. `entries` and `originals` number people in the same way; -1 is a
+    person who is not in the original. `by` says how they were compared: by names, by quasi-identifiers, or not at all
     since the register was made from the original.
     """
 
@@ -284,7 +284,7 @@ def with_errors(crowd: Crowd, target: Target, errors: float) -> Crowd:
 
 
 def identities(target: Target, people: Crowd, original: Crowd) -> tuple[Codes, Codes, str]:
-    """Number the people of the external table and of the original alike, and say by what; -1 is nobody there."""
+    """Number the people of the external table and of the original alike, and say by what; -1 is absent."""
     mine, theirs = table_of(target.external, "the external table"), table_of(target.original, "the original")
     names = [name for name in target.schema.hidden if name in mine.column_names and name in theirs.column_names]
     if names:

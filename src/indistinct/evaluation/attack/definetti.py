@@ -25,11 +25,11 @@ from indistinct.parameters import Number, Parameter, Whole
 from indistinct.release.sources import Source, count_source
 from indistinct.tables.domain import Domain
 
-# So many pairs of a person and a sensitive value of the same bucket are weighed at most.
+# Most pairs of a person and a sensitive value of the same bucket to weigh.
 MOST_PAIRS = 30_000_000
 # Rounds in which the values of a bucket are made to fit people and counts in turn.
 FITTING = 6
-# So many people outside the release are guessed at a time.
+# People outside the release to guess at a time.
 BLOCK = 1 << 14
 
 
@@ -59,7 +59,7 @@ class DeFinetti(Attack):
         if buckets is None or missing is not None:
             return missing
         if buckets.form == "multiset":
-            return "its multisets do not show which values of a person stand together"
+            return "its multisets do not show which values belong to one person"
         if not target.schema.sensitive:
             return "it has no sensitive column"
         if self.sensitive is not None and self.sensitive not in target.schema.sensitive:
@@ -94,7 +94,7 @@ class DeFinetti(Attack):
         low, high = wilson(successes, rows)
         gain = tally.share - baseline
         better = low > baseline
-        told = (
+        comparison = (
             f"{100 * gain:.1f} points more than the {percent(baseline)} of a guess by bucket or majority"
             if better
             else f"no more than the {percent(baseline)} of a guess by bucket or majority"
@@ -103,7 +103,7 @@ class DeFinetti(Attack):
             self.name,
             tally,
             baseline,
-            f"The buckets alone tell {share_of(tally, 'sensitive values')}, {told}; "
+            f"The buckets alone tell {share_of(tally, 'sensitive values')}, {comparison}; "
             f"{against(control, 'what was learned guesses those of people outside')}.",
             control,
             defence="generalized quasi-identifiers under t-closeness (mondrian or optimal), or a larger l",
@@ -128,7 +128,7 @@ def _widest(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dealt:
-    """Who may have what: `weights[i]` people with equal values `features[i]` stand in a bucket, each beside its values.
+    """Who may have what: `weights[i]` people with equal values `features[i]` are in a bucket, each with its values.
 
     Pair `p` says that the people `people[p]` may have the sensitive value `values[p]`, which is entry `entries[p]` of
     their bucket and occurs there `counts[entries[p]]` times; pairs stand together by people, from `starts` on.
@@ -254,7 +254,7 @@ def _guess_control(
 def _right(dealt: Dealt, shown: Slice, target: Target, *, column: str, known: Mapping[str, Domain]) -> Codes:
     """Return the share of the people of each pair who have its value, as far as the original tells it.
 
-    The original does not know buckets. Where people with equal quasi-identifiers stand in several, each may be any of
+    The original does not know buckets. Where people with equal quasi-identifiers are in several, each may be any of
     those whose sensitive value the bucket shows.
     """
     domains = {name: known[name] for name in (*shown.names, column)}

@@ -1,6 +1,6 @@
 """Downcoding (Cohen 2022): finer values than published, from a release alone that generalizes no more than it must.
 
-Whoever publishes as little loss as possible tells more than the labels say:
+A release of the least possible loss reveals more than its labels say:
 
 - A range that is as tight as its class is attained: some row has its lowest value, some row its highest. A set of
   values lists only values that occur.

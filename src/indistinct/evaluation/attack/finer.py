@@ -1,7 +1,7 @@
 """Finer values than a release in classes publishes: what an attacker claims of its classes, and what of it is true.
 
 The attacker reads the release, and knows the hierarchies and which values a column can have, as a data dictionary tells
-them. A *claim* says that at least so many rows of a class have a value below some part of what is published for it.
+them. A *claim* says that at least a number of rows of a class have a value below some part of what is published for it.
 """
 
 from dataclasses import dataclass
@@ -22,15 +22,15 @@ from indistinct.view.cover import Cover, pairs_of_cells
 from indistinct.view.meanings import Node, covered_by, node_of
 from indistinct.view.read_back import ReadClasses, read_classes
 
-# So many pairs of an original cell and a published class are compared at most.
+# Most pairs of an original cell and a published class to compare.
 MOST_PAIRS = 4_000_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShownClasses:
-    """A release in classes as it is read, and the cells of the original that judge what is claimed of it.
+    """A release in classes as read, and the cells of the original that judge what is claimed of it.
 
-    `covers[j]` says what each published value of column `j` stands for.
+    `covers[j]` says what each published value of column `j` may be.
     """
 
     columns: tuple[QuasiColumn, ...]
@@ -48,7 +48,7 @@ class ShownClasses:
 
 
 def shown_classes(target: Target) -> ShownClasses:
-    """Read the classes of a release beside its original, once for all attacks that look at them."""
+    """Read the classes of a release with its original, once for all attacks that look at them."""
     return target.once("shown classes", lambda: _read(target))
 
 
@@ -67,7 +67,7 @@ def _read(target: Target) -> ShownClasses:
 
 
 def stays_whole(target: Target) -> bool:
-    """Return whether rows with equal values certainly stand in one class of a release."""
+    """Return whether rows with equal values are certainly in one class of a release."""
     return target.algorithm is not None and not target.algorithm.traits.splits
 
 
@@ -97,7 +97,7 @@ def settle(shown: ShownClasses, *, whole: bool, progress: Progress | None = None
 
 
 def _fitting(shown: ShownClasses, progress: Progress | None) -> tuple[Codes, Codes]:
-    """Return all pairs of an original cell and a class whose published values stand for it."""
+    """Return all pairs of an original cell and a class whose published values cover it."""
     values, vectors = shown.classes.values, shown.cells.vectors
     if len(vectors) * len(values) > MOST_PAIRS:
         raise InputError(
@@ -194,7 +194,7 @@ class Judged:
     def outcome(self, attack: str, *, why: str, defence: str) -> Outcome:
         """Return the outcome of an attack; `why` says from what the claims follow."""
         tally, wrong = self.tally, sum(self.claimed) - sum(self.right)
-        told = f"{share_of(tally, 'generalized cells')} come back finer than they are published"
+        achieved = f"{share_of(tally, 'generalized cells')} come back finer than they are published"
         because = f": {why}" if sum(self.right) else ""
         mistakes = f"; {wrong:,} further claims were wrong" if wrong else ""
         unsure = f"; {self.unjudged:,} more cells could not be judged" if self.unjudged else ""
@@ -202,7 +202,7 @@ class Judged:
             attack,
             tally,
             self.baseline,
-            f"{told}{because}{mistakes}{unsure}. It speaks of classes, so that a control does not apply.",
+            f"{achieved}{because}{mistakes}{unsure}. It speaks of classes, so that a control does not apply.",
             defence=defence,
             details=self.details,
         )

@@ -109,9 +109,9 @@ def _in_both(target: Target) -> Crowd:
     crowd = original_crowd(target)
     assert target.earlier is not None  # noqa: S101
     if target.earlier.original is not None:
-        beside = replace(target, external=target.earlier.original, learned={})
-        others = crowd_of(beside, beside.external, "the earlier table")
-        entries, originals, _ = identities(beside, others, original_crowd(beside))
+        target_then = replace(target, external=target.earlier.original, learned={})
+        others = crowd_of(target_then, target_then.external, "the earlier table")
+        entries, originals, _ = identities(target_then, others, original_crowd(target_then))
         crowd = crowd.take(np.flatnonzero(np.isin(originals, entries)))
     return crowd
 
@@ -159,7 +159,7 @@ def _belief(target: Target, crowd: Crowd, name: str) -> Belief:
 
 
 def _intersections(persons: Codes, inside: list[Codes], asked: list[Codes]) -> Codes:
-    """Return how many people stand in both classes of each row that is asked for; 0 where its classes are not clear.
+    """Return how many people are in both classes of each row that is asked for; 0 where its classes are not clear.
 
     `inside` are the classes of the rows of these people in both releases, and `asked` those of the rows; -1 is unclear.
     """

@@ -44,9 +44,9 @@ class ShownValues:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Groups:
-    """The groups of a release: how many rows each has, what it may stand for, and the sensitive values it shows.
+    """The groups of a release: how many rows each has, what it covers, and the sensitive values it shows.
 
-    Of classes, `covers` has the values of each column that a group may stand for, and `class_of_row` the group of every
+    Of classes, `covers` has the values of each column that a group covers, and `class_of_row` the group of every
     published row. Of buckets, `slices` have what groups show, in the codes by which people are known; their units are
     groups, which differ in what slice `own` shows. `whole` is the number of rows in a group's bucket; it is the group's
     own for classes.
@@ -138,7 +138,7 @@ def _of_buckets(target: Target, sensitive: str | None) -> Groups:
 
 
 def _translate_slice(target: Target, evidence: BucketEvidence, each: Slice) -> dict[str, Codes]:
-    """Return the quasi-identifiers of a slice that are published as they are, in the codes of people."""
+    """Return the quasi-identifiers of a slice that are published unmodified, in the codes of people."""
     generalized = set(evidence.buckets.generalized)
     domains = {column.name: column.domain for column in columns_known(target)}
     return {
@@ -167,9 +167,9 @@ def one_code(mine: Sequence[Codes], theirs: Sequence[Codes]) -> tuple[Codes, Cod
     return np.where(lost, -1, ids), others
 
 
-# Whether a group covers a value is looked up in a table of up to so many cells, above among sorted keys.
+# Whether a group covers a value is looked up in a table of at most this number of cells, else among sorted keys.
 MOST_CELLS = 1 << 27
-# So many pairs of a person and a group, or of a person and a value, are looked at together.
+# Pairs of a person and a group, or of a person and a value, that are looked at together.
 BLOCK = 1 << 23
 
 
@@ -413,7 +413,7 @@ class Belief:
 
 
 def belief(groups: Groups, matches: Matches, *, size: int) -> Belief:
-    """Return what a release tells of a sensitive column, whose domain has `size` values."""
+    """Return what a release reveals about a sensitive column, whose domain has `size` values."""
     shown = groups.shown
     assert shown is not None  # noqa: S101  (groups were asked for with the column)
     owners, codes, shares = [], [], []

@@ -1,4 +1,4 @@
-"""Membership: whoever is covered by a published label was in the table, and others were not (Nergiz et al. 2007)."""
+"""Membership: people covered by a published label were in the table, and others were not (Nergiz et al. 2007)."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -57,7 +57,7 @@ class MembershipAttack(Attack):
 
     @staticmethod
     def _strangers(inside: Crowd, outside: Crowd) -> int:
-        """Return how many rows of the control have quasi-identifiers that nobody in the table has."""
+        """Return how many rows of the control have quasi-identifiers that no person in the table has."""
         names = list(outside.known)
         columns = [np.concatenate([inside.known[name], outside.known[name]]) + 1 for name in names]
         ids = group_rows(columns, [int(codes.max(initial=0)) + 1 for codes in columns]).group_ids()

@@ -3,7 +3,7 @@
 The attacker knows everybody's quasi-identifiers, the release, and the algorithm with its model and hierarchies. The
 sensitive values of a class may be dealt out to its people in many ways. Each way is a table, a *world*; the attacker
 runs the algorithm on it and keeps the worlds that give this very release. If the algorithm looks at sensitive values,
-fewer are left, and somebody's value may be surer than the class shows.
+fewer are left, and the value of a person may be surer than the class shows.
 """
 
 from collections.abc import Iterator, Mapping
@@ -76,7 +76,7 @@ class Minimality(Attack):
         if len(looked_at) > 1 or any(len(key) > 1 for key in looked_at):
             return "the algorithm looks at several sensitive columns together, and the attack deals out one"
         if target.original is not None and target.published.main.rows < target.original.rows:
-            return "rows were suppressed, and nobody knows their sensitive values"
+            return "rows were suppressed, and their sensitive values are unknown"
         if not looked_at:
             return None
         if model.needs_population:
@@ -120,12 +120,12 @@ class Minimality(Attack):
         named = sure > prior + ROUNDING
         right = np.where(named, truth[every, guess], 0).sum()
         breached = named & (sure > share.max(axis=1) + ROUNDING)
-        people, told = int(rows.sum()), int(rows[named].sum())
+        people, surer = int(rows.sum()), int(rows[named].sum())
         certain = int(rows[named & (sure > 1 - ROUNDING)].sum())
         sentence = (
-            f"Knowing the algorithm, an attacker is surer than the classes show of the sensitive values of {told:,} of "
-            f"{people:,} people, and right about {int(right):,}; {certain:,} are certain."
-            if told
+            f"Knowing the algorithm, an attacker is surer than the classes show of the sensitive values of {surer:,} "
+            f"of {people:,} people, and right about {int(right):,}; {certain:,} are certain."
+            if surer
             else f"What is known of the algorithm makes no sensitive value of {people:,} people surer than it was."
         )
         return Outcome(
@@ -137,7 +137,7 @@ class Minimality(Attack):
             details={
                 "worlds": known.number(self.worlds),
                 "possible": kept,
-                "named": told,
+                "named": surer,
                 "breached": int(rows[breached].sum()),
                 "certain": certain,
                 "largest_chance": float(chances.max(initial=0.0)),
@@ -152,7 +152,7 @@ def _model_and_algorithm(target: Target) -> tuple[Model, Algorithm]:
 
 
 def _sensitive_keys(model: Model, algorithm: Algorithm) -> list[Key]:
-    """Return the columns that the search looks at beside quasi-identifiers; a population is none."""
+    """Return the columns that the search looks at in addition to quasi-identifiers; a population is none."""
     return list(dict.fromkeys([*model.table_keys, *algorithm.keys]))
 
 
@@ -252,7 +252,7 @@ def deal(rows: tuple[int, ...], values: tuple[int, ...]) -> Iterator[Table]:
 
 
 def _takings(size: int, values: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    """Yield every way to take so many of some values."""
+    """Yield every way to take a number of some values."""
     if len(values) == 1:
         if size <= values[0]:
             yield (size,)

@@ -67,7 +67,7 @@ class PredictableSeed(Attack):
             return missing
         return (
             "no order can be compared: it has no blocks whose rows differ and are all known by what they show, as "
-            "where rows with equal values stand in several classes or buckets"
+            "where rows with equal values are in several classes or buckets"
         )
 
     def run(self, target: Target) -> Outcome:
@@ -93,7 +93,7 @@ class PredictableSeed(Attack):
             f"The best of {most} seeds of each generator puts {share_of(tally, 'rows')} where they are published; "
             f"a shuffle of its own does so with {percent(baseline)}, which is the control."
         )
-        defence = "publish without a seed: the operating system then decides the order, and nobody can repeat it"
+        defence = "publish without a seed: the operating system then decides the order, which cannot be repeated"
         return Outcome(self.name, tally, baseline, sentence, shuffled, defence, details)
 
     def _guesses(self, target: Target, trials: "list[_BlocksOfRows]") -> Iterator["_Guess"]:
@@ -151,7 +151,7 @@ class _BlocksOfRows:
     """Published rows in blocks that can be filled by a guess, and the two halves of what is compared.
 
     `rows` are published rows in such blocks, whose kinds are `kinds`; `chooses` marks those that choose a seed and
-    `judges` those that judge it. `block_of_kind` is -1 for kinds that stand in several blocks, or in none of these.
+    `judges` those that judge it. `block_of_kind` is -1 for kinds that are in several blocks, or in none of these.
     """
 
     order: RowOrder

@@ -27,9 +27,9 @@ from indistinct.machine.ordering import distinct, distinct_with_places
 from indistinct.models.arithmetic import per_class
 from indistinct.parameters import Number, Parameter
 
-# So many pairs of an entry of the register and a group are looked at; where there are more, people are drawn by chance.
+# Most pairs of an entry of the register and a group; where there are more, people are drawn by chance.
 MOST_PAIRS = 1 << 22
-# So many pairs of a row of the original and a group are counted by people.
+# Most pairs of a row of the original and a group that are counted by people.
 MOST_JUDGED = 1 << 26
 
 
@@ -55,7 +55,7 @@ class RecordLinkage(Attack):
     ] = 0.0
 
     def run(self, target: Target) -> Outcome:
-        """Look for everybody in the register; whoever was not published is a control."""
+        """Look for every person of the register; people who were not published are a control."""
         register = register_of(target, errors=self.errors)
         groups = groups_of(target, next(iter(target.schema.sensitive), None))
         original = original_crowd(target)
@@ -74,7 +74,7 @@ class RecordLinkage(Attack):
         unit = unit_of(target) if target.external is None else "people"
         sentence = (
             f"A register of names leads to one record, the right one, for {share_of(tally, unit)}; "
-            f"{against(control, 'somebody who is not in the release is linked to one record')}."
+            f"{against(control, 'a person who is not in the release is linked to one record')}."
         )
         details = {
             "unit": unit,
@@ -92,7 +92,7 @@ class RecordLinkage(Attack):
     def _control(
         self, target: Target, groups: Groups, register: Register, single: Codes, inside: Codes
     ) -> Tally | None:
-        """Return how often somebody is linked who is not in the release."""
+        """Return how often a person is linked who is not in the release."""
         control = control_crowd(target)
         if control is not None:
             matches = match(groups, with_errors(control, target, self.errors))
@@ -174,7 +174,7 @@ def _reaches(matches: Matches, truth: Matches, register: Register, size: int) ->
 def _right(
     target: Target, groups: Groups, matches: Matches, truth: Matches, register: Register, *, rows: Codes
 ) -> Codes:
-    """Return which entries with one candidate are right: it stands for their values, and shows what they have."""
+    """Return which entries with one candidate are right: it covers their values, and shows what they have."""
     right = np.zeros(len(register.entries), dtype=bool)
     if target.schema.person:
         right[rows] = True
@@ -190,7 +190,7 @@ def _right(
 
 
 def _plain(target: Target, groups: Groups) -> tuple[Codes, Codes]:
-    """Return what one row of each group shows beside its labels, and what each original row has there, in codes."""
+    """Return what one row of each group shows apart from its labels, and what each original row has there, in codes."""
     original = table_of(target.original, "the original")
     if groups.class_of_row is None:
         return _of_bucket(target, groups, len(original))

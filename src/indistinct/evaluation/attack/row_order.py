@@ -1,4 +1,4 @@
-"""Unsorted matching: published rows still stand in the order of the original (Sweeney 2002).
+"""Unsorted matching: published rows are still in the order of the original (Sweeney 2002).
 
 Rows that are sorted by what they show tell nothing by their order. So a release is parted into *blocks*, as far as its
 columns explain the order, and only the order inside blocks is compared.
@@ -27,8 +27,8 @@ MOST_DISTINCT = 0.5
 class RowOrder:
     """Published rows in their order, and the rows of the original that look alike.
 
-    `blocks` ascend; `kinds` number what rows look like: their class and what is published as it is. `originals` has the
-    kind of each row of the original, -1 where that is not clear. `slice` counts the slices of a release in buckets.
+    `blocks` ascend; `kinds` number what rows look like: their class and what is published unmodified. `originals` has
+    the kind of each row of the original, -1 where that is not clear. `slice` counts the slices of a release in buckets.
     """
 
     blocks: Codes
@@ -55,7 +55,7 @@ def row_orders(target: Target) -> Iterator[tuple[str, RowOrder]]:
         names = [name for name in target.schema.published if name in shared]
         if names:
             shown = (*_together(published, earlier, names), 0)
-            yield "rows, beside the earlier release", _part_into_blocks(published, shown)
+            yield "rows, compared with the earlier release", _part_into_blocks(published, shown)
     if target.original is None:
         return
     every = list(_kinds(target, published))
@@ -188,8 +188,8 @@ class UnsortedMatching(Attack):
         )
         if not tally.attempts:
             sentence = (
-                "Published columns explain the order of all rows that can be told apart, so that it tells nothing "
-                "more; there is nothing that a control could be compared with."
+                "Published columns explain the order of all rows that differ, so it reveals nothing more; there is "
+                "nothing to compare with a control."
             )
         details = {
             "order": worst,

@@ -1,6 +1,6 @@
-"""What a release tells of distributions: every column and every two of them, before and after.
+"""What a release keeps of distributions: every column and every two of them, before and after.
 
-A published label is spread evenly over the values that it covers. Inside a bucket, what stands in different slices is
+A published label is spread evenly over the values that it covers. Inside a bucket, values of different slices are
 taken for independent. Suppressed rows are not there: shares are of published rows.
 """
 
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 
 
 GROUPS = 100
-"""Of a column with more values, pairs are compared by so many groups of them."""
-# So many entries are multiplied at a time.
+"""Groups by which pairs are compared in a column with more values."""
+# Entries to multiply at a time.
 BLOCK = 1 << 14
-# Up to so many pairs of published values are counted in a table; more are sorted.
+# Most pairs of published values to count in a table; more are sorted.
 COUNTED_DIRECTLY = 1 << 22
 
 BeforeAfter = tuple[float | None, float | None]
@@ -336,7 +336,7 @@ def _apart(
     parts: tuple[_Averages, _Averages],
     sizes: Codes,
 ) -> Codes:
-    """Return the sum over rows of the products of two columns that stand in different slices of a bucket."""
+    """Return the sum over rows of the products of two columns in different slices of a bucket."""
     total = np.zeros((parts[0].width, parts[1].width))
     for start in range(0, len(sizes), BLOCK):
         end = min(start + BLOCK, len(sizes))

@@ -181,7 +181,7 @@ def _in_values_of_original(published: Published, release: Release) -> Assignment
     """Return the assignment of a release, measured over the values that its original has.
 
     A population, or the table that a recoding was found on, may have further values. They are no detail that this
-    release could lose: it costs what its file costs beside its original.
+    release could lose: it costs what its file costs compared with its original.
     """
     made = release.assignment
     domains, cells = drop_absent_values(made.domains, made.frequencies)

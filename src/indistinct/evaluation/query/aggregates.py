@@ -49,7 +49,7 @@ class Numbers:
         here = self.high[self.units] > 0
         units, least, largest = self.units[here], self.least[here], self.largest[here]
         every = np.bincount(self.units, self.counts, minlength=len(self.high)) == self.high
-        # Of a bucket some entries may have been chosen, nobody knows which: then all must be the same.
+        # Of a bucket some entries may have been chosen, it is unknown which: then all must be the same.
         first = np.full(len(self.high), np.inf)
         np.minimum.at(first, units, least)
         return bool(((least == largest) & (every[units] | (largest == first[units]))).all())
@@ -157,7 +157,7 @@ def _least_mean(numbers: Numbers) -> float:
 
 
 def _in_order(numbers: Numbers) -> tuple[Codes, Codes]:
-    """Return the entries of each unit with the least first, and how many rows stand before each in its unit."""
+    """Return the entries of each unit with the least first, and how many rows are before each in its unit."""
     order = np.lexsort((numbers.least, numbers.units))
     counts = numbers.counts[order]
     running = starts_of(counts)[:-1]

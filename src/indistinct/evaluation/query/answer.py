@@ -51,9 +51,9 @@ class Answer(Result):
 
     def document(self) -> Document:
         """Return the estimate and its bounds, for the whole or for each group."""
-        told = f"{_words(self.value)}, between {_words(self.low)} and {_words(self.high)}"
+        text = f"{_words(self.value)}, between {_words(self.low)} and {_words(self.high)}"
         exact = ", exact" if self.exact else ""
-        title = f"Answer {told}{exact}" + (f"; {plural(len(self.groups), 'group')}" if self.groups else "")
+        title = f"Answer {text}{exact}" + (f"; {plural(len(self.groups), 'group')}" if self.groups else "")
         names = tuple(self.query.groups)
         rows = [each._row(names) for each in self.groups or (self,)]
         headings = (*names, "estimate", "at least", "at most", "expected error")
@@ -72,12 +72,12 @@ class Answer(Result):
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values; a bound that is not finite becomes None, and `bounded` false."""
-        told: dict[str, Any] = {"query": str(self.query)} if not self.group else {"group": dict(self.group)}
-        told |= {"value": _plain(self.value), "low": _plain(self.low), "high": _plain(self.high)}
-        told |= {"exact": self.exact, "bounded": self.bounded, "error": _plain(self.error)}
+        plain: dict[str, Any] = {"query": str(self.query)} if not self.group else {"group": dict(self.group)}
+        plain |= {"value": _plain(self.value), "low": _plain(self.low), "high": _plain(self.high)}
+        plain |= {"exact": self.exact, "bounded": self.bounded, "error": _plain(self.error)}
         if not self.group:
-            told |= {"suppressed": self.suppressed, "notes": list(self.notes)}
-        return told | ({"groups": [each.to_json() for each in self.groups]} if self.groups else {})
+            plain |= {"suppressed": self.suppressed, "notes": list(self.notes)}
+        return plain | ({"groups": [each.to_json() for each in self.groups]} if self.groups else {})
 
 
 def _words(value: Number | None) -> str:
@@ -159,7 +159,7 @@ def _count(value: float) -> float:
 
 
 def _numbers(rows: PublishedRows, target: str, boxes: Sequence[Box], *, by_mean: bool) -> Numbers:
-    """Return the numbers of a column that boxes may have chosen; published means may stand for them in sums."""
+    """Return the numbers of a column that boxes may have chosen; published means may replace them in sums."""
     pool = rows.pool(boxes, target)
     home, labels = rows.view.home(target), rows.view.columns[target]
     values = home.codes[target][pool.entries]
@@ -198,7 +198,7 @@ def _numbers(rows: PublishedRows, target: str, boxes: Sequence[Box], *, by_mean:
 
 
 def _attained_ends(rows: PublishedRows, pool: Pool, target: str) -> Codes | None:
-    """Return which entries of a pool have rows with both ends of their range, for sure; None where nobody knows it.
+    """Return which entries of a pool have rows with both ends of their range, for sure; None where it is unknown.
 
     All rows among which the ends occur must have been chosen: of a class that was chosen in part, the others may have
     them.

@@ -121,7 +121,7 @@ def workload_error(
     return errors_of(rows, truth, asked, sanity=float(sanity))
 
 
-NOT_TOLD = "nobody knows how many rows were suppressed: bounds hold for the published rows"
+UNKNOWN_SUPPRESSION = "how many rows were suppressed is unknown: bounds hold for the published rows"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -180,7 +180,7 @@ def _domains(published: Published, recoding: Recoding) -> Sequence[Domain]:
 
 
 def rows_of_original(table: Any, schema: Schema, queries: Sequence[Query], *, orders: Any = None) -> PublishedRows:
-    """Return the rows of a table that nobody recoded: every answer is exact."""
+    """Return the rows of a table that was not recoded: every answer is exact."""
     source = open_table(table)
     names = _columns_asked_about(queries, [name for name in schema.published if name in source.columns], schema)
     hierarchies = orders or {}
@@ -192,7 +192,7 @@ def published_rows(
     published: OpenedTables, schema: Schema, queries: Sequence[Query], *, about: QueryContext
 ) -> PublishedRows:
     """Return the rows of opened tables, in classes or in buckets."""
-    notes = (NOT_TOLD,) if about.suppressed is None else ()
+    notes = (UNKNOWN_SUPPRESSION,) if about.suppressed is None else ()
     known = {name: _limits(column.domain) for name, column in about.columns.items()}
     limits = {**about.limits, **{name: ends for name, ends in known.items() if ends is not None}}
     if published.buckets is not None:
@@ -289,7 +289,7 @@ def _in_buckets(
 def _bucket_column(
     name: str, domain: Domain, codes: Codes, buckets: Buckets, schema: Schema, about: QueryContext
 ) -> tuple[ShownColumn, Codes]:
-    """Return the values of an attribute in buckets: as they are, or labels where it was recoded before."""
+    """Return the values of an attribute in buckets: unchanged, or labels where it was recoded before."""
     if name in buckets.generalized:
         table = pa.table({name: pa.array(domain.texts(), pa.string())})
         roles = Schema(quasi=[name])

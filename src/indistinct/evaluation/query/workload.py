@@ -1,4 +1,4 @@
-"""How far the answers of a published table are off, over all queries of a workload and beside the original."""
+"""How far the answers of a published table are off, over all queries of a workload, compared with the original."""
 
 import math
 from collections.abc import Mapping

@@ -143,9 +143,9 @@ def _find_unique_columns(subject: ScannedFile) -> Iterator[Finding]:
         yield suspicion(
             called,
             alone,
-            f"in {called}, {rows_of_all(alone, rows)} have a value of their own"
+            f"in {called}, {rows_of_all(alone, rows)} have a unique value"
             + (", and rows are sorted by it" if sorted_ else "")
-            + ": whoever knows it finds the row",
+            + ": an attacker who knows it finds the row",
             "drop the column, make its values coarser, or treat it as a quasi-identifier",
         )
 
@@ -218,7 +218,5 @@ CHECKS = (
     ),
     ScanCheck("identifiers", "columns that point at people", _find_identifiers, ("table",)),
     ScanCheck("row-numbers", "columns of consecutive numbers", _find_row_numbers, ("table",)),
-    ScanCheck(
-        "unique-columns", "columns in which most rows have a value of their own", _find_unique_columns, ("table",)
-    ),
+    ScanCheck("unique-columns", "columns in which most rows have a unique value", _find_unique_columns, ("table",)),
 )

@@ -251,7 +251,7 @@ def parse_algorithm_of(given: Mapping[str, Any]) -> Algorithm:
     """Return the algorithm that is spelled, or the node that is chosen in place of one."""
     if "use" in given and "node" in given:
         raise PolicyError(
-            "[algorithm]: `use` and `node` cannot stand together", hint="a chosen node takes the place of a search"
+            "[algorithm]: `use` and `node` cannot be used together", hint="a chosen node takes the place of a search"
         )
     if "node" in given:
         with at_place("[algorithm] node"):
@@ -331,7 +331,7 @@ def _fresh(columns: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
     for name in found:
         if columns[name]["role"] not in (Role.SENSITIVE, Role.INSENSITIVE):
             raise PolicyError(
-                f"[columns] {name}: a fresh column is published as it is; this one has the role "
+                f"[columns] {name}: a fresh column is published unmodified; this one has the role "
                 f"{columns[name]['role']}",
                 hint="leave `fresh` out: it is for columns that are sensitive or insensitive",
             )

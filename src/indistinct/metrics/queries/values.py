@@ -163,7 +163,7 @@ class ColumnValues:
             known = {text: place for place, text in enumerate(self.order)}
             if any(text not in known for text in constants):
                 raise InputError(
-                    f"column {self.name!r} has a declared order, in which a constant of the query does not stand",
+                    f"column {self.name!r} has a declared order that does not contain a constant of the query",
                     hint="compare it with values of that order",
                     values=[text for text in constants if text not in known],
                 )

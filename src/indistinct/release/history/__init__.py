@@ -1,1 +1,1 @@
-"""A release beside earlier ones: a ledger, and what all of them tell together."""
+"""A release compared with earlier ones: a ledger, and what all of them reveal together."""

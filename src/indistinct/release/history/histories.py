@@ -25,10 +25,10 @@ from indistinct.tables.value import Table
 
 @dataclass(frozen=True, slots=True, eq=False)
 class History:
-    """Where earlier releases of the same people are known from, and what may be published beside them.
+    """Where earlier releases of the same people are known from, and what may be published after them.
 
     `previous` is the recoding of one and `previous_input` its table; a private `ledger` remembers all of them. With
-    `accept_overlap` a release is made that lets somebody stand among fewer people than was promised. `fresh` are
+    `accept_overlap` a release is made that leaves a person among fewer people than was promised. `fresh` are
     columns that were measured anew for every release that has them.
     """
 
@@ -43,9 +43,9 @@ class History:
 class Standing:
     """The people of a release and the classes in which each stands.
 
-    Person `i` stands in `classes[indptr[i]:indptr[i + 1]]`. `people` are pseudonyms and ascend; `person` has the
+    Person `i` is in `classes[indptr[i]:indptr[i + 1]]`. `people` are pseudonyms and ascend; `person` has the
     columns that tell people apart, with their types. `k` is the smallest class that was promised. A release is `fresh`
-    where every column that is published as it is was measured anew for it.
+    where every unmodified column was re-measured for it.
     """
 
     person: Mapping[str, str]
@@ -69,14 +69,14 @@ class Standing:
 def standing_of(
     engine: Engine, source: Source, assignment: Assignment, *, schema: Schema, key: bytes, k: int, fresh: bool = False
 ) -> Standing:
-    """Return who stands in which class of what an assignment publishes, under a key."""
+    """Return which people are in which class of what an assignment publishes, under a key."""
     names, person = assignment.frequencies.names, tuple(schema.person)
     known = {domain.column: domain for domain in assignment.domains}
     counted = engine.count(source, Request((*names, *person), domains=known, published=True))
     cells, domains = counted.frequencies, counted.known
     projected, places = project(cells, names)
     if not np.array_equal(projected.vectors, assignment.frequencies.vectors):
-        raise AssertionError("the cells of a table do not depend on who stands in them")
+        raise AssertionError("the cells of a table do not depend on which people have them")
     class_ids = assignment.class_ids[places].astype(np.int64)
     kept = class_ids >= 0
     people, ranks = _people(key, [domains[name] for name in person], cells.vectors[kept, len(names) :])
@@ -105,19 +105,18 @@ def _people(key: bytes, domains: Sequence[Domain], who: Codes) -> tuple[Codes, C
     return words[order], ranks[grouping.group_ids()]
 
 
-# How many entries of histories are compared where releases are fresh; whoever is left stands among fewer, as if none
-# were fresh.
+# Most entries of histories to compare where releases are fresh; the other people are counted as if none were fresh.
 MOST_COMPARED = 1 << 28
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Histories:
-    """Everybody who is in a new release or in an earlier one, and among how many each stands.
+    """Everybody who is in a new release or in an earlier one, and the number of people each is among.
 
-    `index` is where a person is in the new release, -1 for nobody. `before` and `now` number histories without and
+    `index` is where a person is in the new release, -1 where absent. `before` and `now` number histories without and
     with the new release. `k` is the largest that was promised to a person, `k_before` without the new release, 0 where
-    there was none. `company` is among how many people somebody stands. `untouched` marks people of whom the new release
-    says nothing, neither by their presence nor by their absence. `fresh` says that the new release is.
+    there was none. `company` is the number of people who share a person's history. `untouched` marks people of whom the
+    new release says nothing, neither by their presence nor by their absence. `fresh` says that the new release is.
     """
 
     index: Codes
@@ -232,8 +231,8 @@ def _grouped(columns: Sequence[Codes], people: int) -> Grouping:
 def _candidates(columns: Sequence[Codes], fresh: Sequence[bool], people: int) -> Codes:
     """Return among how many everybody stands where it does not matter who is missing in the last, fresh releases.
 
-    These are the people of the same history in all other releases who stand in the same classes of every one of these
-    that the person is in. They are counted for each set of these that somebody is in.
+    These are the people of the same history in all other releases who are in the same classes of every one of these
+    that the person is in. They are counted for each set of these that a person is in.
     """
     fresh = _without_earlier_values(fresh)
     grouping = _grouped(columns, people)
@@ -261,7 +260,7 @@ def _candidates(columns: Sequence[Codes], fresh: Sequence[bool], people: int) ->
 def people_to_hold_back(new: Standing, earlier: Sequence[Standing], found: Histories | None = None) -> Codes:
     """Return people of a new release, by their index in it, without whom it is accepted; they are few, not the fewest.
 
-    Whoever stands among too few is held back. Where then too few of a history are missing, others of it are held back
+    A person among too few is withheld. Where then too few of a history are missing, others of it are held back
     too, from its largest groups. Which of them is decided by their pseudonyms, and so by nothing that is published.
     """
     found = found or histories_of(new, earlier)

@@ -454,7 +454,7 @@ def unpacked_of_format_1(content: bytes, *, k: int) -> Standing:
 
 
 def head_of(content: bytes) -> dict[str, Any]:
-    """Return what stands before the arrays: the columns that tell people apart, `k`, and whether it was `fresh`."""
+    """Return what precedes the arrays: the columns that tell people apart, `k`, and whether it was `fresh`."""
     head: dict[str, Any] = json.loads(content[4 : 4 + int.from_bytes(content[:4], "big")])
     return head
 

@@ -1,9 +1,9 @@
-"""A release beside earlier ones: together they must not tell more of somebody than of k people.
+"""A release compared with earlier ones: together they must not reveal more about a person than about k people.
 
-Each release may keep its promise while all together do not: whoever knows who is in which release looks only among the
-people who share all of somebody's classes, and takes releases from each other. So everybody must share the history of
+Each release may keep its promise while all together do not: an attacker who knows the people of each release looks only
+among the people who share all classes of a person, and compares releases. So each person must share the history of
 classes with as many as was ever promised. An earlier release is known by its recoding and its table, or by what a
-ledger remembers of it. People are those whom the schema's role `person` tells apart; nobody's name leaves this module.
+ledger remembers of it. People are those whom the schema's role `person` tells apart; names do not leave this module.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -45,16 +45,16 @@ from indistinct.tables.value import is_table
 
 NO_SIZE = "no release promised a k, so that nothing was asked of the histories of people in earlier releases"
 ONLY_SIZES = (
-    "beside earlier releases sizes were compared, and no values: what models promise of sensitive values holds for the "
-    "people of this release alone"
+    "earlier releases were compared by class sizes only: guarantees about sensitive values hold for the people of "
+    "this release alone"
 )
 FRESH = (
-    "what is published as it is was declared to be measured anew for this release: who is missing from this one or "
-    "from other fresh ones was not compared"
+    "all unmodified columns were declared re-measured for this release: people missing from this or from other "
+    "re-measured releases were not compared"
 )
 NOBODY = (
-    "nobody is both in this table and in the earlier one: if that is strange, the earlier table is another one, or "
-    "people are written in another way there"
+    "no person is both in this table and in the earlier one: if that is unexpected, check that it is the right table "
+    "and that person IDs are written the same way"
 )
 
 
@@ -96,20 +96,20 @@ def earlier_releases(history: History, *, schema: Schema, suppression: AnyBudget
 
 
 def _check_fresh(fresh: Sequence[str], schema: Schema) -> None:
-    """Raise unless columns that are declared fresh are published as they are."""
+    """Raise unless columns that are declared fresh are published unmodified."""
     if isinstance(fresh, str):
         raise ParameterError("`fresh` must be a list of column names; got one string", hint=f"fresh=[{fresh!r}]")
     others = (*schema.sensitive, *schema.insensitive)
     for name in fresh:
         if name not in others:
             raise SchemaError(
-                f"{name!r} is declared fresh, and is no column that is published as it is",
+                f"{name!r} is declared fresh, but is not a column that is published unmodified",
                 hint=did_you_mean(name, others) or f"these are: {', '.join(others) or 'none'}",
             )
 
 
 def _is_fresh(schema: Schema, fresh: Sequence[str]) -> bool:
-    """Return whether every column that is published as it is was measured anew; one at least must be."""
+    """Return whether every unmodified column was re-measured; there must be at least one."""
     return bool(fresh) and {*schema.sensitive, *schema.insensitive} <= set(fresh)
 
 
@@ -167,15 +167,15 @@ def _roles(recoding: Recoding, schema: Schema) -> Schema:
 
 def _require_same(earlier: tuple[str, ...], now: tuple[str, ...], what: str) -> None:
     if earlier != now:
-        told = ", ".join(map(repr, earlier)) or "no column"
+        columns = ", ".join(map(repr, earlier)) or "no column"
         raise SchemaError(
-            f"people are told apart by {', '.join(map(repr, now))} now, and by {told} in {what}",
-            hint="the same columns must tell people apart in both",
+            f"people are identified by {', '.join(map(repr, now))} now, and by {columns} in {what}",
+            hint="use the same person columns in both",
         )
 
 
 def require_whole(recoding: Recoding, what: str) -> None:
-    """Raise for a recoding that sends rows with equal values to several classes: nobody knows who is where."""
+    """Raise for a recoding that sends rows with equal values to several classes: the class of a person is unknown."""
     if not recoding.reusable:
         raise ParameterError(
             f"{what} sends rows with equal values to different classes, so that people cannot be followed",
@@ -191,7 +191,7 @@ def publish_beside(
     destination: Destination = IN_MEMORY,
     counters: Mapping[str, float] | None = None,
 ) -> Release:
-    """Publish a job that is sound beside earlier releases; nobody else compares with the ledger meanwhile."""
+    """Publish a job that is sound with earlier releases, while the ledger is locked."""
     kept = None if destination.save_recoding is None else Path(destination.save_recoding)
     ledger = None if earlier is None else earlier.ledger
     with nullcontext() if ledger is None else reserve(ledger):
@@ -201,7 +201,7 @@ def publish_beside(
 def compared(job: Publication, earlier: Earlier | None, *, accept: bool, kept: Path | None = None) -> Publication:
     """Return a job with what it and earlier releases tell together; raise if that is less than promised.
 
-    With `accept` it is not refused; a warning stands in the certificate instead. Where there is a ledger, the job says
+    With `accept` it is not refused; a warning is in the certificate instead. Where there is a ledger, the job says
     what that is to remember, with the path at which the recoding is `kept`.
     """
     if earlier is None:
@@ -224,8 +224,8 @@ def hold_people_back(
 ) -> tuple[Fit, Publication]:
     """Return a job without the people whom earlier releases would leave among too few.
 
-    `prepare` makes a job of a source from which so many were held back. Where it suppresses more for that, more are
-    held back.
+    `prepare` makes a job of a source from which a number of people were withheld. Where it suppresses more for that,
+    more are held back.
     """
     held = 0
     while more := _people_held_back(job, earlier):
@@ -234,15 +234,15 @@ def hold_people_back(
     if not held:
         return found, job
     warning = Sentence(
-        "{people_held:person was|people were} held back: beside earlier releases they would have stood among too few, "
-        "or others without them; they count as if they were not in the original",
+        "{people_held:person was|people were} withheld: compared with earlier releases, they or the people without "
+        "them would have been among too few; they count as if they were not in the original",
         people_held=held,
     )
     return found, replace(job, warnings=(*job.warnings, warning))
 
 
 def held_within(held: int, allowed: int, members: int) -> int:
-    """Return how many people may still be suppressed when so many were held back; raise where it is too many."""
+    """Return how many people may still be suppressed after `held` were withheld; raise where it is too many."""
     if held > allowed:
         share = share_above(held, members)
         raise InfeasibleError(
@@ -255,7 +255,7 @@ def held_within(held: int, allowed: int, members: int) -> int:
 
 
 def _people_held_back(job: Publication, earlier: Earlier | None) -> tuple[Source, int] | None:
-    """Return the source of a job without the people who must be held back, and how many; None if nobody must."""
+    """Return the source of a job without the people who must be withheld, and how many; None if there are none."""
     if earlier is None:
         return None
     if not is_table(job.source):
@@ -350,7 +350,7 @@ def _refusal(broken: Sequence[str], found: Overlap, new: Standing, before: Seque
     held = len(people_to_hold_back(new, before))
     would_do = f"leaving out {plural(held, 'person', 'people')} of {len(new):,} would do "
     would_do += "(`hold_back`, or --hold-back, of `apply`)"
-    would_do = would_do if held < len(new) else "of this release nobody would be left"
+    would_do = would_do if held < len(new) else "no person of this release would be left"
     return VerificationError(
         "; ".join(broken),
         hint=f"publish by the recoding of the earlier releases (`apply`), in coarser classes; hold people back until "

@@ -1,9 +1,9 @@
-"""What pseudonyms link: the rows of a person in several classes, which makes people stand out by their set of classes.
+"""What pseudonyms link: the rows of a person in several classes, which makes people distinct by their set of classes.
 
-Whoever knows all rows of a person looks for the pseudonyms with as many rows in each of these classes. So every class
-is parted by the multisets of classes of its people, as if these were one more quasi-identifier, and a model judges the
-parts. Where numbers of rows are declared not to be known, sets take the place of multisets.
-It knows no recoding and no engine: it is counted on the published table alone.
+An attacker who knows all rows of a person looks for the pseudonyms with as many rows in each of these classes. So every
+class is parted by the multisets of classes of its people, as if these were one more quasi-identifier, and a model
+judges the parts. Where numbers of rows are declared not to be known, sets take the place of multisets. It knows no
+recoding and no engine: it is counted on the published table alone.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from indistinct.schema import Schema
 class Linked:
     """What pseudonyms of a release link.
 
-    `problem` says why they link what nobody can judge. `people` have a pseudonym, `several` of them have several linked
+    `problem` says why they link what cannot be judged. `people` have a pseudonym, `several` of them have several linked
     rows, and `shared` has, for each of them, how many people share the classes of their rows. `counted` has classes
     parted by these, where anybody has several rows.
     """
@@ -35,11 +35,11 @@ class Linked:
 
     @property
     def smallest(self) -> int:
-        """Return the smallest number of people who share a set of classes, 0 where nobody's rows are linked."""
+        """Return the smallest number of people who share a set of classes, 0 where no rows are linked."""
         return 0 if self.shared is None or not len(self.shared) else int(self.shared.min())
 
     def below(self, k: int) -> int:
-        """Return how many people stand in a set of classes that fewer than `k` share."""
+        """Return how many people have a set of classes that fewer than `k` share."""
         return 0 if self.shared is None else int((self.shared < k).sum())
 
 
@@ -53,7 +53,7 @@ def linked_rows(
 ) -> Linked:
     """Return what the pseudonyms of a release link, counted by its quasi-identifiers and pseudonyms together.
 
-    A pseudonym that stands in one row links nothing. Where all columns that tell people apart are published as
+    A pseudonym in one row only links nothing. Where all columns that tell people apart are published as
     pseudonyms, any other may link rows of one person, which are linked already. Anything else has a `problem`. With
     `rows_unknown` people share sets of classes, else also the number of rows in each.
     """
@@ -98,7 +98,7 @@ def _rows_in_classes(persons: Codes, classes: Codes, counts: Codes) -> Codes:
 
 
 def _problem(name: str, codes: Codes, counts: Codes, persons: Codes | None, *, missing: bool) -> str | None:
-    """Return why a column links rows that nobody can judge, None if it does not."""
+    """Return why a column links rows that cannot be judged, None if it does not."""
     rows = np.bincount(codes, weights=counts)
     if not (rows[int(missing) :] > 1).any():
         return None
@@ -136,7 +136,7 @@ def set_numbers(indptr: Codes, members: Codes) -> Codes:
     [4, 1, 4]
     """
     lengths, width = np.diff(indptr), int(members.max(initial=0)) + 1
-    # The empty list is 0, and a list of one member is known by it: hardly anybody stands in several classes.
+    # The empty list is 0, and a list of one member is known by it: few people are in several classes.
     numbers, known = np.zeros(len(lengths), dtype=np.int64), 1 + width
     alone = np.flatnonzero(lengths == 1)
     numbers[alone] = 1 + members[indptr[alone]]

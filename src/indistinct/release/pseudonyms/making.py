@@ -41,10 +41,11 @@ FEWEST_BYTES = 5
 """Different bytes of a key; that one drawn at random has fewer does not happen."""
 LOOKS = r"\A[0-9a-f]{32,}\z"
 """What a pseudonym looks like: at least 128 bits, in hexadecimal digits."""
-MAKE_ONE = "make a key with `(umask 077; openssl rand -hex 32 > FILE)`, and keep it: without it nobody links months"
+MAKE_ONE = "make a key with `(umask 077; openssl rand -hex 32 > FILE)`, and keep it: without it months cannot be linked"
 EXAMPLE = "for example --pseudonym patient=key:FILE, patient=environment:NAME or patient=random"
 NO_KEY = (
-    "a pseudonym needs a key: whoever hashes all possible values without one, as with SHA-256 alone, finds every person"
+    "a pseudonym needs a key: without one, as with SHA-256 alone, an attacker who hashes all possible values finds "
+    "every person"
 )
 
 
@@ -197,7 +198,7 @@ def _from_environment(name: str) -> bytes:
 
 
 def _long_enough(content: bytes, what: str) -> bytes:
-    """Return a key of at least 128 bits: bytes as they are, hexadecimal digits as the bytes that they spell."""
+    """Return a key of at least 128 bits: bytes unchanged, hexadecimal digits as the bytes that they encode."""
     try:
         key = bytes.fromhex(content.decode("ascii"))
     except ValueError:
@@ -269,7 +270,7 @@ def _pseudonyms(name: str, column: pa.ChunkedArray, key: bytes) -> pa.ChunkedArr
 
 
 def with_declared_knowledge(pseudonyms: Mapping[str, Pseudonym], knows: str | None) -> dict[str, Pseudonym]:
-    """Return pseudonyms of a release whose steward states what attackers know; None leaves each as it is."""
+    """Return pseudonyms of a release whose steward states what attackers know; None leaves each unchanged."""
     return {name: each if knows is None else replace(each, knows=knows) for name, each in pseudonyms.items()}
 
 
@@ -283,7 +284,7 @@ def rows_are_unknown(kinds: Mapping[str, str], person: Sequence[str]) -> bool:
 
 
 def are_pseudonyms(values: pa.Array) -> bool:
-    """Return whether all values look like pseudonyms, and not like what they stand for."""
+    """Return whether all values look like pseudonyms, and not like what they replace."""
     texts = values.cast(pa.string())
     return bool(pc.all(pc.match_substring_regex(texts, LOOKS), min_count=0).as_py())
 
@@ -362,7 +363,7 @@ def canonical(values: pa.Array) -> list[tuple[str, str]]:
 
     A column of whole numbers of which one is missing often comes as floating-point numbers, and a date as the midnight
     that it begins with. So a number is an integer or a fraction, however its column stores it, and a moment without a
-    time of day is a date. Beyond 2^53 a floating-point number stands for several integers, and is none of them.
+    time of day is a date. Beyond 2^53 a floating-point number may be one of several integers, and is taken for none.
 
     >>> canonical(pa.array([12.0, 12.5])), canonical(pa.array([12])), canonical(pa.array(["12"]))
     ([('integer', '12'), ('fraction', '12.5')], [('integer', '12')], [('text', '12')])

@@ -1,4 +1,4 @@
-"""Hashes without a key, which a release may show in place of pseudonyms: whoever hashes every identifier finds people.
+"""Hashes without a key, which a release may show in place of pseudonyms: hashing every identifier finds people.
 
 Only the original tells them from pseudonyms. Its identifiers are hashed in the usual ways and compared with the
 beginnings and the ends of what is published, because hashes are cut short as well.
@@ -19,9 +19,9 @@ from indistinct.frequencies.count import Request
 from indistinct.release.pseudonyms.making import canonical
 
 HASHES = "holds hashes without a key, which anybody can compute"
-# Of every value, plainly spelled.
+# Of every value, as written.
 COMMON = ("md5", "sha1", "sha256", "sha512")
-# Of some values, in other spellings as well: whoever hashes one in a strange way hashes all.
+# Of some values, in other notations as well: a program that hashes one in a strange way hashes all.
 OTHERS = ("sha224", "sha384", "sha3_224", "sha3_256", "sha3_384", "sha3_512", "blake2b", "blake2s")
 NAMESPACES = (uuid.NAMESPACE_DNS, uuid.NAMESPACE_URL, uuid.NAMESPACE_OID, uuid.NAMESPACE_X500)
 MOST_TRIED = 2_000
@@ -46,9 +46,9 @@ def holds_unkeyed(shown: Sequence[str], known: Sequence[str]) -> bool:
 def without_hashes(
     kinds: Mapping[str, str], published: Source, original: Source | None, *, hidden: Sequence[str]
 ) -> tuple[dict[str, str], list[str]]:
-    """Return the pseudonyms of a release without columns that hold hashes without a key, and what is said of these.
+    """Return the pseudonyms of a release without columns that hold hashes without a key, and warnings of these.
 
-    They may be hashes of any `hidden` column of the original; where there is none, nobody can tell.
+    They may be hashes of any `hidden` column of the original; where there is none, this is unknown.
     """
     columns = () if original is None else original.columns
     known = [_texts(original, name) for name in hidden if name in columns] if kinds else []
@@ -107,7 +107,7 @@ MAKERS = (
 
 
 def _digits(text: str) -> Iterator[str]:
-    """Yield the hexadecimal digits that a published text may stand for: written so, or in base 64."""
+    """Yield the hexadecimal digits that a published text may encode: written so, or in base 64."""
     plain = HEX.fullmatch(text.strip().lower())
     if plain:
         yield plain[1].replace("-", "")

@@ -1,4 +1,4 @@
-"""Which original rows stand behind a published class, for checks that a published table cannot answer: people.
+"""Which original rows a published class may have, for checks that a published table cannot answer: people.
 
 People are counted on the original, by what was published of their rows. That takes the recoding, or labels that leave
 no doubt: every original combination of values lies in one published label, or in none if its rows were suppressed.
@@ -41,7 +41,8 @@ def classes_by_recoding(
     if not recoding.reusable:
         raise InputError(
             "this recoding parts rows with equal values, so that people were verified at publication only",
-            hint="the certificate beside the release says what held; strict partitioning can be verified again",
+            hint="the certificate next to the release says which guarantees were satisfied; strict partitioning can "
+            "be verified again",
         )
     engine, source = open_source(original, reading_again(recoding))
     _require(schema, source)

@@ -59,7 +59,7 @@ UNLINK = (
 )
 
 LOG = logging.getLogger("indistinct.verify")
-# From so many rows on, the classes of a file that lists them in order are judged some at a time.
+# Rows from which on the classes of a file that lists them in order are judged some at a time.
 MANY_ROWS = 1 << 20
 
 
@@ -286,7 +286,7 @@ class Check:
         )
 
     def _alone(self, schema: Schema, main: Source) -> dict[Key, int]:
-        """Return how many rows have a value of their own in what is published as it is."""
+        """Return how many rows have a unique value in unmodified columns."""
         names = [name for name in main.columns if name not in (*schema.quasi, *self.schema.hidden)]
         counted = self.engine.count(main, Request((), alone=names, published=True))
         return {(name,): alone for name, alone in counted.alone.items()}
@@ -310,7 +310,7 @@ class Check:
 
 
 def _judge_some(reference: Counted | None, model: Model, coarse: bool, counted: Counted) -> JudgedClasses:
-    """Return what a model says of some classes of a release, beside its original."""
+    """Judge some classes of a release by a model, with its original."""
     return judge_classes(Evidence(counted, counted.frequencies.rows, reference, coarse=coarse), model)
 
 

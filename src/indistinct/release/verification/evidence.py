@@ -29,7 +29,7 @@ BOUNDS = (*(end for pair in ENDS for end in pair), "_missing")
 
 
 def published_schema(schema: Schema, columns: Sequence[str]) -> Schema:
-    """Return the roles of a release's columns: a range may be two ends, a mean may stand beside it.
+    """Return the roles of a release's columns: a range may be two ends, with a mean.
 
     >>> published_schema(Schema(identifiers=["name"], quasi=["age"]), ["age_from", "age_to"]).quasi
     ('age_from', 'age_to')
@@ -48,7 +48,7 @@ def published_schema(schema: Schema, columns: Sequence[str]) -> Schema:
 
 
 def columns_by_quasi(schema: Schema, shown: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Return the published columns of each quasi-identifier: one, a mean beside it, or two bounds.
+    """Return the published columns of each quasi-identifier: one, one with a mean, or two bounds.
 
     >>> columns_by_quasi(Schema(quasi=["age", "sex"]), ["age_min", "age_max", "sex"])
     {'age': ('age_min', 'age_max'), 'sex': ('sex',)}
@@ -73,15 +73,15 @@ class Appearance:
     @property
     def warnings(self) -> tuple[str, ...]:
         """Return what a reader must know about the columns."""
-        told = []
+        problems = []
         if self.identifiers:
-            told.append(f"the release shows {_list(self.identifiers)}, role identifier or person: drop it")
+            problems.append(f"the release shows {_list(self.identifiers)}, role identifier or person: drop it")
         if self.unknown:
             which = f"{len(self.unknown)} columns" if self.strange else _list(self.unknown)
-            told.append(f"no role is given to {which}, which no check looks at: give it a role, or drop it")
+            problems.append(f"no role is given to {which}, which no check looks at: give it a role, or drop it")
         if self.foreign_certificate:
-            told.append("the file was changed after it was certified, or its certificate belongs to another file")
-        return tuple(told)
+            problems.append("the file was changed after it was certified, or its certificate belongs to another file")
+        return tuple(problems)
 
 
 def appearance_of(
@@ -100,7 +100,7 @@ def appearance_of(
     leaked = tuple(name for name in hidden if name not in pseudonyms)
     unknown = tuple(name for name in dict.fromkeys(columns) if name not in roles and name not in hidden)
     expected = published_schema(schema, columns).columns
-    # Where few expected columns are there, the first line may be somebody's data, which is not told.
+    # Where few expected columns are there, the first line may be a person's data, which is not shown.
     return Appearance(leaked, unknown, strange=2 * sum(name in columns for name in expected) < len(expected))
 
 
@@ -189,7 +189,7 @@ class RowComparison:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JudgedClasses:
-    """What was said of classes that were judged some at a time: how many, the smallest, and each part of a model.
+    """Judgements of classes that were judged some at a time: how many, the smallest, and each part of a model.
 
     `parts` has for each part of the model its judgement and what makes it weaker than the classes alone.
     """
@@ -206,8 +206,8 @@ class Evidence:
     `assignment` is what was meant to be published, where that is known: what a release does not show, such as people,
     is taken from it once the classes agree. `coarse` says that the release is a text file, whose readers may take
     different sensitive values for one. `population` is who of a population matches each class. `alone` says for columns
-    that are published as they are how many rows have a value of their own, and `linked` what pseudonyms link. Where
-    columns were to be `transformed`, those that were `not_transformed` so are told. `compared` says how rows differ
+    that are unmodified how many rows have a unique value, and `linked` what pseudonyms link. Where
+    columns were to be `transformed`, `not_transformed` names those that were not. `compared` says how rows differ
     from those of the original, where these were compared. `judged` is there where classes were judged some at a time,
     and are not all `counted`. `columns` has the published columns of each quasi-identifier.
     """
@@ -306,15 +306,15 @@ class Evidence:
         return ClassLabels(tuple(self.columns), np.stack(codes, axis=1))
 
     def _with_population(self, classes: Classes, model: Model) -> Classes:
-        """Return classes beside those of the population, the last of which has who matches no published class."""
+        """Return classes with those of the population; people who match no published class are in the last."""
         others = self.population
         if others is None:
             raise no_population(model)
-        # Where more people only help, it does no harm that somebody matches several classes.
+        # Where more people only help, it does no harm that a person matches several classes.
         if others.several and not model.traits.absorbing:
             raise InputError(
-                f"the people of the population cannot be told apart by class: {others.several:,} combination(s) of "
-                "their values match several published classes",
+                f"the people of the population cannot be assigned to one class each: {others.several:,} "
+                "combination(s) of their values match several published classes",
                 hint="labels of a full-domain or strict recoding do not overlap; or give the recoding of the release",
             )
         same = np.arange(len(classes), dtype=np.int32)
@@ -419,8 +419,8 @@ _PARTS = ("indptr", "codes", "counts")
 class MergedReadings:
     """A histogram in which values are one that readers of a text file may take for one.
 
-    `spelling` says how the texts that were merged are spelled now. Which leaf of a hierarchy a merged value is nobody
-    knows, so that there is a histogram for each that it may be.
+    The mapping says how texts that were merged are written now. A merged value may be one of several leaves of a
+    hierarchy: there is a histogram for each.
     """
 
     histograms: tuple[Histogram, ...]

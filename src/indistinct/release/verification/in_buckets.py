@@ -84,7 +84,7 @@ class EvidenceInBuckets(Evidence):
             return []
         changed = self.by_slice.preserved()
         verdicts = [_beside_original(PRESERVED, holds=changed == 0, rows=changed)]
-        # Only one table has rows: those of two tables, or of multisets, stand beside each other by our own choice.
+        # Only one table has rows: those of two tables, or of multisets, are paired by our own choice.
         permuted = self.by_slice.permuted() if self.form == "sliced" and not self.generalized else None
         return verdicts if permuted is None else [*verdicts, _beside_original(BROKEN, holds=permuted, rows=0)]
 

@@ -49,7 +49,7 @@ class Population:
 
     @property
     def keys(self) -> tuple[Key, ...]:
-        """People, where they are told apart; a population without such a column has a row a person."""
+        """People, where they are identified; a population without such a column has a row a person."""
         told_apart = self.schema.person and all(name in self.source.columns for name in self.schema.person)
         return ((PERSON,),) if told_apart else ()
 
@@ -58,7 +58,7 @@ class Population:
 class CountedPopulation:
     """The people of a population as they were counted: what a check compares with once the population is closed.
 
-    `assignment` is where a recoding sends them. Without one they stand in every class whose labels, read by
+    `assignment` is where a recoding sends them. Without one they are in every class whose labels, read by
     `hierarchies`, cover their values.
     """
 
@@ -89,7 +89,7 @@ def population_by_class(population: CountedPopulation, published: Counted) -> Po
 
 
 def count_population(population: Population, domains: Mapping[str, Domain] | None = None) -> Counted:
-    """Return the cells of a population, with its people where they are told apart; `domains` fix what codes mean."""
+    """Return the cells of a population, with its people where they are identified; `domains` fix what codes mean."""
     quasi = {n: h for n, h in population.hierarchies.items() if n in population.schema.quasi}
     return population.engine.count(
         population.source,
@@ -167,7 +167,7 @@ def unused(population: Any, model: Model) -> tuple[str, ...]:
 
 
 def count_beside(others: Source | None, engine: Engine, source: Source, *, request: Request, schema: Schema) -> Counted:
-    """Return what was counted beside a population, where there is one."""
+    """Return what was counted with a population, where there is one."""
     counted = engine.count(source, replace(request, population=others))
     return beside_population(counted, others, engine, schema)
 
@@ -182,7 +182,7 @@ def _require_columns(population: Source | None, schema: Schema) -> None:
 
 
 def beside_population(counted: Counted, others: Source | None, engine: Engine, schema: Schema) -> Counted:
-    """Return what was counted with the people of a population beside every cell; raise if it has too few."""
+    """Return what was counted with the people of a population for every cell; raise if it has too few."""
     if others is None or counted.population is None:
         return counted
     known = Population(engine, others, schema)
@@ -199,7 +199,7 @@ def beside_population(counted: Counted, others: Source | None, engine: Engine, s
 def fit_beside(found: Fit, population: Population) -> Fit:
     """Return a fit whose classes know the people of a population whom the recoding would send there.
 
-    Somebody whose values no row has is counted at one of the cells that share their class.
+    A person whose values no row has is counted at one of the cells that share their class.
     """
     if population.recoding is None:
         raise AssertionError("people are sent to classes by a recoding")

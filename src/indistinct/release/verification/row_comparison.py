@@ -1,7 +1,7 @@
 """Whether the rows of a release in classes are rows of its original: multisets of rows, compared class by class.
 
-A row is what it shows beside its class: every published column that is no quasi-identifier. Rows come in batches from
-whichever engine has them, a keyed hash stands for each, and hashes are compared in parts that fit in memory.
+A row is what it shows in addition to its class: every published column that is no quasi-identifier. Rows come in
+batches from whichever engine has them, each is hashed with a key, and hashes are compared in parts that fit in memory.
 """
 
 import hashlib
@@ -32,9 +32,9 @@ from indistinct.tables.domain import Domain, Kind, kind_of, plain_column, read_a
 from indistinct.view.cover import pairs_of_cells
 from indistinct.view.read_back import covered_classes
 
-# Rows that are looked at together, and so many hashes of a table are held at a time.
+# Rows that are looked at together, and hashes of a table that are held at a time.
 BATCH, MOST_HASHES = 1 << 17, 1 << 22
-# A table of which value lies in which class may take so many bits.
+# Most bits of a table of which value lies in which class.
 MOST_BITS = 1 << 31
 MISSING, STRANGE = np.uint64(0x6D697373), np.uint64(0x73747267)
 
@@ -218,7 +218,7 @@ def _compared(sides: _Sides, hashing: "_Hashing") -> RowComparison:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Hashes:
-    """The hashes of some rows, the class of each, and how many rows it stands for."""
+    """The hashes of some rows, the class of each, and the number of rows that have it."""
 
     words: Codes
     classes: Codes
@@ -227,7 +227,7 @@ class _Hashes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Hashing:
-    """Hashes rows under a key that nobody knows; `forms` say in which form the cells of each column are compared."""
+    """Hashes rows under a secret random key; `forms` say in which form the cells of each column are compared."""
 
     key: bytes
     forms: Mapping[str, "_CommonType"]

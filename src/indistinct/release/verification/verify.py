@@ -1,6 +1,7 @@
 """Verification: models judge what was counted on the published tables of a release.
 
-It trusts nobody upstream: it knows no algorithm, no engine and no kind of recoding, and works for tables from anywhere.
+It trusts nothing upstream: it knows no algorithm, no engine and no kind of recoding, and works for tables from
+anywhere.
 """
 
 from collections.abc import Sequence
@@ -30,10 +31,10 @@ LINKED = "linked"
 AMBIGUOUS = "ambiguous"
 """The kinds of warnings that make a release fail: of pseudonyms that link rows, and of values that readers merge."""
 PUBLISHED = (
-    "whoever knows how many rows somebody has in each class may find the pseudonym, and keyed ones link this release "
-    "with all others under the same key"
+    "an attacker who knows how many rows a person has in each class may find the pseudonym, and keyed ones link this "
+    "release with all others under the same key"
 )
-SEEDED = "a fixed seed was used: whoever knows it can link every row again; use none for a real release"
+SEEDED = "a fixed seed was used: an attacker who knows it can link every row again; use none for a real release"
 
 
 def verify(
@@ -45,7 +46,7 @@ def verify(
     about: About | None = None,
 ) -> Certificate:
     """Return what a release achieves under a model; `schema` gives the roles of its own columns."""
-    told, shows = about or About(), appearance or Appearance()
+    about, shows = about or About(), appearance or Appearance()
     judged = evidence.judged or judge_classes(evidence, model)
     verdicts = [_verdict(part, evidence, each) for part, (each, _) in zip(model.parts(), judged.parts, strict=True)]
     verdicts += [*evidence.verdicts_beside_original(), *_sets_shared(evidence, model)]
@@ -66,7 +67,7 @@ def verify(
     pointing = {names: rows for names, rows in evidence.alone.items() if is_nearly_unique(rows, evidence.rows)}
     warnings += tuple(each.warning for each in evidence.not_transformed)
     warnings += () if evidence.compared is None else evidence.compared.warnings
-    warnings += (*_linked_warnings(evidence, model, told), *told.warnings, *([SEEDED] if told.seeded else []))
+    warnings += (*_linked_warnings(evidence, model, about), *about.warnings, *([SEEDED] if about.seeded else []))
     return Certificate(
         version=indistinct.__version__,
         verdicts=tuple(verdicts),
@@ -76,20 +77,20 @@ def verify(
         original_rows=original,
         suppressed_rows=None if original is None else original - evidence.rows,
         quasi_identifiers=tuple(schema.quasi),
-        algorithm=told.algorithm,
-        recoding_digest=told.recoding_digest,
-        output_digest=told.output_digest,
-        other_digests=told.other_digests,
+        algorithm=about.algorithm,
+        recoding_digest=about.recoding_digest,
+        output_digest=about.output_digest,
+        other_digests=about.other_digests,
         form=evidence.form,
         columns=evidence.slice_columns,
         generalized=evidence.generalized,
-        seeded=told.seeded,
+        seeded=about.seeded,
         warnings=tuple(dict.fromkeys(warnings)),
         people=people,
-        overlap=told.overlap,
-        pseudonyms=told.pseudonyms,
-        sample=told.sample,
-        table_version=told.table_version,
+        overlap=about.overlap,
+        pseudonyms=about.pseudonyms,
+        sample=about.sample,
+        table_version=about.table_version,
         population_size=None if evidence.population is None else evidence.population.size,
         own_values=tuple(OwnValues(names, rows) for names, rows in pointing.items()),
     )
@@ -105,8 +106,8 @@ def judge_classes(evidence: Evidence, model: Model) -> JudgedClasses:
 def add_judged(model: Model, one: JudgedClasses, two: JudgedClasses) -> JudgedClasses:
     """Return what a model that judges every class by itself says of some classes and of others together."""
     both = [
-        (_added(part, mine, theirs), tuple(dict.fromkeys([*told, *more])))
-        for part, (mine, told), (theirs, more) in zip(model.parts(), one.parts, two.parts, strict=True)
+        (_added(part, mine, theirs), tuple(dict.fromkeys([*cautions, *more])))
+        for part, (mine, cautions), (theirs, more) in zip(model.parts(), one.parts, two.parts, strict=True)
     ]
     return JudgedClasses(one.classes + two.classes, min(one.smallest, two.smallest), tuple(both))
 
@@ -206,12 +207,12 @@ def _matched(evidence: Evidence) -> list[ModelVerdict]:
     return [ModelVerdict(MATCHES, compared.matches, {}, compared.classes, rows, needs_original=True)]
 
 
-def _linked_warnings(evidence: Evidence, model: Model, told: About) -> list[str]:
+def _linked_warnings(evidence: Evidence, model: Model, about: About) -> list[str]:
     """Return what readers must know of pseudonyms; what makes a release fail is of the kind `LINKED`."""
     warnings: list[str] = []
     linked, k = evidence.linked, model.smallest
-    if told.pseudonyms:
-        kinds = " and ".join(f"{', '.join(map(repr, names))} ({kind})" for kind, names in _by_kind(told).items())
+    if about.pseudonyms:
+        kinds = " and ".join(f"{', '.join(map(repr, names))} ({kind})" for kind, names in _by_kind(about).items())
         warnings.append(f"pseudonyms are published in {kinds}: {PUBLISHED}")
     if linked is not None and linked.problem is not None:
         warnings.append(Sentence(literal(f"pseudonyms link rows: {linked.problem}"), LINKED))
@@ -227,9 +228,9 @@ def _linked_warnings(evidence: Evidence, model: Model, told: About) -> list[str]
     return warnings
 
 
-def _by_kind(told: About) -> dict[str, list[str]]:
+def _by_kind(about: About) -> dict[str, list[str]]:
     kinds: dict[str, list[str]] = {}
-    for name, kind in told.pseudonyms.items():
+    for name, kind in about.pseudonyms.items():
         kinds.setdefault(kind, []).append(name)
     return kinds
 
@@ -265,32 +266,32 @@ def _ambiguous(names: Sequence[str]) -> Sentence:
 
 
 def nearly_unique(names: Sequence[str], alone: int, rows: int) -> str:
-    """Return the warning of columns that are published as they are and point at single rows.
+    """Return the warning of unmodified columns that point at single rows.
 
     >>> nearly_unique(["cost"], 3871, 4000).partition(": ")[0]
-    "column 'cost' is published as it is, and 3,871 of 4,000 rows (96.8 %) have a value of their own"
+    "column 'cost' is published unmodified, and 3,871 of 4,000 rows (96.8 %) have a unique value"
     """
     columns = ", ".join(map(repr, names))
     if len(names) == 1:
-        what, value = f"column {columns} is published as it is", "value"
+        what, value = f"column {columns} is published unmodified", "value"
     else:
-        what, value = f"columns {columns} are published together as they are", "combination"
-    return f"{what}, and {rows_of_all(alone, rows)} have a {value} of their own: whoever knows it finds the row"
+        what, value = f"columns {columns} are published together unmodified", "combination"
+    return f"{what}, and {rows_of_all(alone, rows)} have a unique {value}: an attacker who knows it finds the row"
 
 
 def _warnings(evidence: Evidence, model: Model, verdicts: list[ModelVerdict]) -> list[str]:
-    told = [part.caution for part in model.parts() if part.caution is not None]
-    told += [
+    warnings = [part.caution for part in model.parts() if part.caution is not None]
+    warnings += [
         nearly_unique(names, alone, evidence.rows)
         for names, alone in evidence.alone.items()
         if is_nearly_unique(alone, evidence.rows)
     ]
-    return told + evidence.warnings_on_links(verdicts)
+    return warnings + evidence.warnings_on_links(verdicts)
 
 
 COUNTED = (
-    "people were counted on the original, by what was published of their rows: the release does not show who they are, "
-    "so that nobody can count them without the original"
+    "people were counted on the original, by what was published of their rows: the release does not show who they "
+    "are, so they cannot be counted without the original"
 )
 
 SHOWN = "people can be counted on the release, by the pseudonyms that it shows"
@@ -310,10 +311,10 @@ def people_warnings(persons: Histogram, *, original: Counted | None, shown: bool
 
     A release that has them as pseudonyms has `shown` them.
     """
-    told: list[str] = [SHOWN if shown else COUNTED]
+    warnings: list[str] = [SHOWN if shown else COUNTED]
     whole = 0 if original is None else original.frequencies.members
     if original is not None and original.alike is not None and original.alike < whole:
-        told.append(
+        warnings.append(
             Sentence(
                 "{people} people were counted, of whom some differ by upper and lower case or spaces alone; without "
                 "that there would be {people_alike}: write everybody in one way",
@@ -324,7 +325,7 @@ def people_warnings(persons: Histogram, *, original: Counted | None, shown: bool
     rows, most = (per_class(reduction, persons.counts, indptr=persons.indptr) for reduction in (np.add, np.maximum))
     led = int((2 * most > rows).sum())
     if led:
-        told.append(
+        warnings.append(
             Sentence(
                 f"in {{classes}} of {len(rows):,} classes one person has more than half of the rows: who matches such "
                 "a class mostly sees that person",
@@ -334,13 +335,13 @@ def people_warnings(persons: Histogram, *, original: Counted | None, shown: bool
     classes = np.bincount(persons.codes, minlength=1)
     several, people = int((classes > 1).sum()), int((classes > 0).sum())
     if several:
-        told.append(
+        warnings.append(
             Sentence(
-                "{people_several} of {people} people stand in several classes, somebody in {classes}: who knows "
-                "several of their rows can look for the people that these classes share",
+                "{people_several} of {people} people are in several classes, one of them in {classes}: an attacker "
+                "who knows several of their rows can look for the people that these classes share",
                 people_several=several,
                 people=people,
                 classes=int(classes.max()),
             )
         )
-    return tuple(told)
+    return tuple(warnings)

@@ -26,7 +26,7 @@ from indistinct.tables.domain import Kind, kind_of
 from indistinct.tables.value import ColumnLabels
 
 MARK = "'"
-"""What stands before a text that a spreadsheet would change."""
+"""What precedes a text that a spreadsheet would change."""
 
 # What a cell begins with that is a formula, also in full width; what follows may be a number, a range or a telephone.
 FORMULA = "^[=+\\-@\uff1d\uff0b\uff0d\uff20\t\r]"
@@ -208,7 +208,7 @@ class Fields:
 
 @dataclass(frozen=True, slots=True)
 class LineFormat:
-    """How a field is spelled: what ends it, how many fields a line has, and what the whole file looks like."""
+    """How a field is written: what ends it, how many fields a line has, and what the whole file looks like."""
 
     end: str
     width: int
@@ -295,7 +295,7 @@ def _own_fields(name: str, column: pa.ChunkedArray, line: LineFormat) -> tuple[C
 
 
 def _safe(texts: pa.Array, line: LineFormat, *, kind: pa.DataType = pa.string()) -> pa.Array:  # noqa: B008 (a value)
-    """Return spelled values with the decimal mark of the file, and texts so that a spreadsheet leaves them alone."""
+    """Return written values with the decimal mark of the file, and texts so that a spreadsheet leaves them alone."""
     if is_text(kind):
         return marked(texts, line.writing)
     if line.whole and pa.types.is_floating(kind):
@@ -337,7 +337,7 @@ def spell_values(values: pa.Array) -> pa.Array:
 
 
 def _fields(texts: pa.Array, line: LineFormat, *, numbers: bool = False) -> Fields:
-    """Return fields with their quotes; numbers beside other fields need them only where they hold the delimiter."""
+    """Return fields with their quotes; numbers in a line of several need them only where they hold the delimiter."""
     bare = numbers and line.width > 1
     marks = re.escape(line.delimiter) if bare else QUOTED.format(re.escape(line.delimiter))
     risky = pc.match_substring_regex(texts, marks)

@@ -92,7 +92,7 @@ def _move(found: Remote, name: str, target: str) -> None:
 
 
 def _compare(found: Remote, file: Path) -> None:
-    """Raise `OutputError` unless a file arrived as it is here."""
+    """Raise `OutputError` unless a file arrived unchanged."""
     told = hashlib.sha256()
     with found.system.open(found.path, "rb") as opened:
         while block := opened.read(BLOCK):

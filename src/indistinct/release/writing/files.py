@@ -52,7 +52,7 @@ from indistinct.tables.input_files import read_ordinary
 
 LOG = logging.getLogger("indistinct.write")
 # Formats that are written, and read again to be judged, batch by batch. Others have one dictionary or one width for a
-# whole column, which nobody has before the last batch, or are sheets, which are read at once.
+# whole column, which is not known before the last batch, or are sheets, which are read at once.
 IN_BATCHES = (".csv", ".tsv", ".parquet", ".pq")
 # Formats in which a text ends at a NUL, or that are then no text.
 NO_NUL = (".csv", ".tsv", *PROGRAMS)
@@ -62,7 +62,7 @@ FOLDERS = (".parquet", ".pq")
 
 @dataclass(slots=True)
 class StagedTables:
-    """A sink that stages every table beside its place, in folders of partitions where `partition_by` names columns."""
+    """A sink that stages every table next to its place, in folders of partitions where `partition_by` names columns."""
 
     path: Path
     files: list[Staged]
@@ -237,7 +237,7 @@ def require_another_file(path: str | Path, source: Path | None) -> None:
 def _outdated(target: Path, kept: Sequence[str]) -> list[Path]:
     """Return the further tables of the release at a path which a new one does not have.
 
-    Only files that the old certificate names and that are still what it says: nobody else's file is touched.
+    Only files that the old certificate names and that are still what it says: no other file is touched.
     """
     try:
         digests = json.loads(read_ordinary(certificate_path(target)))["other_digests"]
@@ -276,5 +276,5 @@ def write_recoding(recoding: Recoding, path: str | Path, *, overwrite: bool = Fa
         staged += [stage(target, produce, private=True) for target, produce in files.items()]
         publish(staged, overwrite=overwrite)
     if old is not None and old not in files:
-        with suppress(OSError):  # the new recoding is whole, whatever lies beside it
+        with suppress(OSError):  # the new recoding is whole, whatever lies next to it
             old.unlink()

@@ -76,7 +76,7 @@ def publishable(table: pa.Table, labels: Mapping[str, ColumnLabels] = MappingPro
 
 
 def _in_order(array: pa.DictionaryArray, order: tuple[str, ...]) -> pa.DictionaryArray:
-    """Return categories in their order; as they are where one is published that was none."""
+    """Return categories in their order; unordered where one is published that was none."""
     values = array.dictionary.to_pylist()
     if not set(values) <= set(order):
         return array
@@ -126,7 +126,7 @@ def _rows_together(first: pa.Table) -> int:
 
 
 def _row_groups(batches: Iterator[pa.Table], rows: int, labels: Mapping[str, ColumnLabels]) -> Iterator[pa.Table]:
-    """Yield a table in groups of so many rows, the last one smaller; one without rows if there are none.
+    """Yield a table in groups of a number of rows, the last one smaller; one without rows if there are none.
 
     Batches may have any size. As groups they would tell in which parts the table was made.
     """

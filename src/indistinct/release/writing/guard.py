@@ -1,6 +1,6 @@
 """The apostrophe that guards texts from spreadsheets, and how a reader of the file takes it off again.
 
-A guarded column can be told by its texts: behind every apostrophe there is a text that needs one, or another
+A guarded column is recognized by its texts: behind every apostrophe there is a text that needs one, or another
 apostrophe, and no text that needs one lacks it. On such a column, removing the first apostrophe maps different texts to
 different texts, so that classes and counts stay the same.
 """

@@ -114,14 +114,14 @@ def write_labelled(batches: Iterator[pa.Table], place: Path, writing: Writing, *
 
 def find_losses(table: pa.Table, writing: Writing, program: Program) -> tuple[str, ...]:
     """Return what of a table a file of a statistics program does not keep."""
-    told = []
+    notes = []
     for name in table.column_names:
         title = writing.labels[name].text if name in writing.labels else ""
         if title != _title(title, program):
-            told.append(f"the label of column {name!r} is longer than {program.name} keeps, and was cut")
+            notes.append(f"the label of column {name!r} is longer than {program.name} keeps, and was cut")
         if program.trims and is_text(table[name].type) and _ends_blank(table[name]):
-            told.append(f"blanks at the end of texts in column {name!r} are lost: a file of {program.name} has none")
-    return tuple(told)
+            notes.append(f"blanks at the end of texts in column {name!r} are lost: a file of {program.name} has none")
+    return tuple(notes)
 
 
 def _ends_blank(column: pa.ChunkedArray) -> bool:

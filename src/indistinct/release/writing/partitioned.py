@@ -178,7 +178,7 @@ def _check_columns(schema: pa.Schema, columns: Sequence[str]) -> None:
 
 
 def _check_values(schema: pa.Schema, columns: Sequence[str], keys: Sequence[Values]) -> None:
-    """Raise `OutputError` for values that a folder's name does not keep as they are, or that are too long for one."""
+    """Raise `OutputError` for values that a folder's name does not keep unchanged, or that are too long for one."""
     for index, name in enumerate(columns):
         values = [key[index] for key in keys]
         if any(len(partition_folder(name, None if v is None else str(v)).encode()) > MAX_NAME_BYTES for v in values):
@@ -224,7 +224,7 @@ def _plain_field(field: pa.Field) -> pa.Field:
 
 
 def _with_codes(batch: pa.RecordBatch, writing: Writing) -> pa.Table:
-    """Return rows with text as codes, as they are in a release of one file."""
+    """Return rows with text as codes, as in a release of one file."""
     table = pa.Table.from_batches([batch])
     coded = [column.dictionary_encode() if is_text(column.type) else column for column in table.columns]
     return publishable(pa.table(coded, names=table.column_names), writing.labels)

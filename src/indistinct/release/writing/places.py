@@ -46,7 +46,7 @@ Place = str | Path | DatabaseTable
 
 @dataclass(frozen=True, slots=True)
 class FilePlace:
-    """Files: the first table at a path or an address, its certificate and further tables beside it."""
+    """Files: the first table at a path or an address, its certificate and further tables next to it."""
 
     path: str | Path
 

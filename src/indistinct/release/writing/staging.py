@@ -1,4 +1,4 @@
-"""Files of a release that are complete but have no name yet: written beside their targets, then renamed together."""
+"""Files of a release that are complete but have no name yet: written next to their targets, then renamed together."""
 
 import errno
 import hashlib
@@ -88,7 +88,7 @@ def staging() -> Iterator[list[Staged]]:
 
 
 def stage(target: Path, produce: Produce, *, private: bool = False) -> Staged:
-    """Let `produce` fill a temporary file beside `target` and sync it to disk.
+    """Let `produce` fill a temporary file next to `target` and sync it to disk.
 
     The file is its owner's alone until it is published, and stays so if it is `private`. It is locked: files that
     killed runs left for the same target are not, and are removed.
@@ -106,7 +106,7 @@ def stage(target: Path, produce: Produce, *, private: bool = False) -> Staged:
 
 
 def stage_folder(target: Path, produce: Produce) -> Staged:
-    """Let `produce` make a folder of files beside `target`, and sync all of it to disk.
+    """Let `produce` make a folder of files next to `target`, and sync all of it to disk.
 
     Others cannot enter the folder around it before it is published.
     """
@@ -142,8 +142,8 @@ def publish(staged: Sequence[Staged], *, overwrite: bool, outdated: Collection[P
     """Give every staged file its name, or none of them.
 
     The last one is the seal, which vouches for the others: the certificate of a release. An old seal goes first and
-    the new one comes last, so that a kill at any moment leaves no seal beside files that it does not vouch for.
-    `outdated` files beside the old seal go with it. On any failure, all that was there is restored.
+    the new one comes last, so that a kill at any moment leaves no seal next to files that it does not vouch for.
+    `outdated` files next to the old seal go with it. On any failure, all that was there is restored.
     """
     *parts, seal = staged
     if not parts:

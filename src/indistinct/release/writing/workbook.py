@@ -98,7 +98,7 @@ def _cells(column: pa.Array) -> list[str]:
 
 
 def _is_exact(column: pa.Array) -> bool:
-    """Return whether a sheet can hold the whole numbers of a column as they are."""
+    """Return whether a sheet can hold the whole numbers of a column exactly."""
     if not pa.types.is_integer(column.type) or column.null_count == len(column):
         return True
     ends = pc.min_max(column).as_py()
@@ -106,7 +106,7 @@ def _is_exact(column: pa.Array) -> bool:
 
 
 def _writer_for(kind: pa.DataType) -> Callable[[Any], str] | None:
-    """Return what writes a value of a type as it is; None where it is written as text."""
+    """Return what writes a value of a type unchanged; None where it is written as text."""
     if pa.types.is_boolean(kind):
         return lambda value: f'<c t="b"><v>{int(value)}</v></c>'
     if pa.types.is_integer(kind):

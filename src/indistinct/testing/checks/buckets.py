@@ -98,14 +98,14 @@ def check_links(case: Case, *, publish: Publish = publish_case) -> None:
     home = next(names for names in buckets.slices if case.key in names)
     keys = release.table[case.key].to_pylist()
     again = publish(replace(whole)).table[case.key].to_pylist()
-    expect(keys != case.table[case.key].to_pylist() and keys != sorted(keys), "rows stand in an order that tells")
-    expect(keys != again, "rows stand in the same order in every release")
+    expect(keys != case.table[case.key].to_pylist() and keys != sorted(keys), "rows are in an order that tells")
+    expect(keys != again, "rows are in the same order in every release")
     by_key = {row[case.key]: row for row in case.rows}
     for names in buckets.slices:
         if names == home or len(set(project_rows(case.rows, names))) < case.table.num_rows // 2:
             continue
         beside = [tuple(by_key[key][name] for name in names) for key in keys]
-        expect(beside != project_rows(release.table.to_pylist(), names), "a slice still stands beside its own rows")
+        expect(beside != project_rows(release.table.to_pylist(), names), "a slice is still next to its own rows")
 
 
 def check_bucket_certificate(case: Case, *, publish: Publish = publish_case) -> None:

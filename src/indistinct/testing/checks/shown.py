@@ -59,7 +59,7 @@ def check_order(case: Case, *, publish: Publish = publish_case) -> None:
     """Rows come class by class, and the order of classes does not depend on that of the original rows."""
     release, again = publish(case), publish(turn_rows(case))
     runs = _runs(release)
-    expect(len(runs) == len(set(runs)), "the rows of a class do not stand together")
+    expect(len(runs) == len(set(runs)), "the rows of a class are not together")
     expect(runs == _runs(again), "the order of classes depends on the order of the original rows")
 
 
@@ -69,9 +69,9 @@ def check_shuffling(case: Case, *, publish: Publish = publish_case) -> None:
         publish(replace(case, model=KAnonymity(case.table.num_rows))).table[case.key].to_pylist() for _ in range(2)
     )
     # Of thirty rows every one of these happens by chance once in 10^32 runs.
-    expect(first != case.table[case.key].to_pylist(), "the rows of a class stand in their original order")
-    expect(first != sorted(first), "the rows of a class stand in a column's order")
-    expect(first != second, "the rows of a class stand in the same order in every release")
+    expect(first != case.table[case.key].to_pylist(), "the rows of a class are in their original order")
+    expect(first != sorted(first), "the rows of a class are in a column's order")
+    expect(first != second, "the rows of a class are in the same order in every release")
 
 
 def check_seed(case: Case, *, publish: Publish = publish_case) -> None:

@@ -110,7 +110,7 @@ def _offer(session: Session) -> dict[str, Path]:
 
 def told_by_verdict(warning: str) -> bool:
     """Return whether a warning of the library says what the verdict says already."""
-    told = ("have a value of their own", "values of their own", "stand in several classes")
+    told = ("have a unique value", "have a unique combination", "are in several classes")
     return any(words in warning for words in told)
 
 

@@ -1,6 +1,6 @@
 """Learn a column from a release and be judged on the original: which algorithm and model leave something to learn.
 
-The table is split first. The training folds alone are anonymized, so that nobody in a test fold had a part in the
+The table is split first. The training folds alone are anonymized, so that no person of a test fold had a part in the
 recoding, and classifiers that learned from the release predict the rows of the original that were left out.
 """
 
@@ -59,9 +59,9 @@ from indistinct.view.value import ShownColumn, View, unmodified
 LOG = logging.getLogger("indistinct.learning")
 FOLDS = 5
 MOST_VALUES = 100
-"""A target may have so many values; of more, nobody would call it a category."""
+"""Most values of a target; a column with more is no category."""
 LEAST_ROWS = 5
-"""So many rows, or people, a fold has at least."""
+"""Fewest rows, or people, of a fold."""
 IN_IT = (
     "the people that it is tested on are in the finished release: it looks better than it is; without a release, "
     "training folds are anonymized and tested on others"
@@ -266,7 +266,7 @@ class _LearningTask:
             )
 
     def people(self) -> Codes | None:
-        """Return whom each row is about, None where every row is somebody else."""
+        """Return whom each row is about, None where every row is another person."""
         if not self.schema.person:
             return None
         columns = [encode_column(name, self.data[name]) for name in self.schema.person]
@@ -396,7 +396,7 @@ def _metric(release: Any, study: _LearningTask) -> float | None:
         return measure(published, [wanted])[wanted.name]
     if published.raw is None or published.schema.person:
         return None
-    try:  # as it is read back, for nobody counted the target when it was made
+    try:  # as read back: the target was not counted when it was made
         return measure(replace(published, release=None, learned={}), [wanted])[wanted.name]
     except InputError:
         return None

@@ -46,7 +46,7 @@ class Classifier(CheckedArguments, ABC):
 
         # Threads of boosting wait for each other in a loop: on a busy machine one is many times faster than two.
         with threadpool_limits(1), warnings.catch_warnings():
-            # Not quite the best coefficients predict as well; nobody reads them.
+            # Not quite the best coefficients predict as well; they are not shown.
             warnings.simplefilter("ignore", ConvergenceWarning)
             return np.asarray(self.estimator(seed).fit(features, targets).predict(about))
 

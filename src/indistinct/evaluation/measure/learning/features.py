@@ -20,13 +20,13 @@ Representation = Literal["midpoints", "sampled", "nodes"]
 REPRESENTATIONS: tuple[str, ...] = get_args(Representation)
 
 MOST_FEATURES = 256
-"""So many values or labels of a column get a feature of their own, the most frequent ones of the training rows."""
+"""Number of values or labels of a column with a feature of their own, the most frequent ones of the training rows."""
 BINS = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainingRows:
-    """Rows to learn from: `values[name]` has the published value of each row, `covers[name]` what it stands for."""
+    """Rows to learn from: `values[name]` has the published value of each row, `covers[name]` what it covers."""
 
     covers: Mapping[str, Cover]
     values: Mapping[str, Codes]
@@ -44,7 +44,7 @@ class Features:
 
 
 def training_rows(shown: View, *, seed: int) -> TrainingRows:
-    """Return the rows of a release; inside a bucket, what stands in different slices is put together at random."""
+    """Return the rows of a release; inside a bucket, values of different slices are put together at random."""
     draw = np.random.default_rng(seed)
     values: dict[str, Codes] = {}
     for each in shown.slices:

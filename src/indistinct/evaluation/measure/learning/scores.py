@@ -67,7 +67,7 @@ def _dealt(order: Codes, folds: int) -> Codes:
 
 ORIGINAL, RELEASE, WITHOUT = "original", "release", "without quasi-identifiers"
 TRAINED_ON = (ORIGINAL, RELEASE, WITHOUT)
-"""What a classifier is trained on: the two beside the release say what could be had, and what needs no release."""
+"""What a classifier is trained on: the other two say what could be had, and what needs no release."""
 
 
 @dataclass(frozen=True, slots=True)
