@@ -29,7 +29,7 @@ MOST_WORD = 1 << 62
 
 
 def passed_rows(
-    opened: OpenTables, classes: PeopleClasses, names: pa.Array, events: PassedEvents, *, memory: int = PARTITION_BYTES
+    opened: OpenTables, classes: PeopleClasses, names: pa.Array, events: PassedEvents
 ) -> Iterator[pa.Table]:
     """Yield the published rows of a streamed table in their order; `names` are the pseudonyms of published people.
 
@@ -41,7 +41,7 @@ def passed_rows(
     starts = starts_of(events.persons.counts[classes.kept[order]])
     labels = _Labels(opened, classes, events) if events.table.time is not None else None
     sorted_names, sorted_classes = names.take(pa.array(order)), classes.classes[order]
-    with closing(Partitions(starts, memory)) as partitions:
+    with closing(Partitions(starts, PARTITION_BYTES)) as partitions:
         for rows, owners in _kept_rows(opened, events, rank):
             partitions.add(rows, owners, None)
         if partitions.kinds is None:

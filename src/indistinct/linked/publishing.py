@@ -125,7 +125,8 @@ def check_engine(engine: str) -> None:
     """Raise for an engine that several tables are not published on."""
     if engine not in ("auto", "memory"):
         raise ParameterError(
-            f"several tables are not published on the engine {engine}", hint="leave it out: tables are read into memory"
+            f"several tables are not published on the engine {engine}",
+            hint="leave it out: tables are read into memory, and those that are passed through are streamed",
         )
 
 

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from indistinct.errors import InputError
 from indistinct.frequencies.encode import encode_column
-from indistinct.linked.calendar import ClassDates, misfits, overlapping, read_offset
+from indistinct.linked.calendar import OPEN, ClassDates, Unit, misfits, overlapping, read_offset
 from indistinct.linked.declared import LinkedPolicy, LinkedTable, list_name
 from indistinct.linked.folder import blocks_of
 from indistinct.linked.guarantee import KnownRows
@@ -121,10 +121,16 @@ def verify_tables(
 
 @dataclass(slots=True)
 class PassedFindings:
-    """What was found about a streamed table: its rows by person, rows of nobody, its order and its offsets."""
+    """What was found about a streamed table: its rows by person, rows of nobody, its order and its offsets.
+
+    Of offsets of one unit, which never overlap each other, each class has the `first` and the `last`; a range of
+    several units between them counts as overlapping. `labels` are class and ends of all others.
+    """
 
     name: str
     counts: Codes
+    first: Codes
+    last: Codes
     rows: int = 0
     orphans: int = 0
     sorted: bool = True
@@ -146,7 +152,10 @@ class PassedFindings:
             return []
         if self.unreadable:
             return [LinkedCheck("calendar", False, f"column {self.times} of {self.name} has texts that are no offsets")]
-        meeting = overlapping(self.labels[:, 1], self.labels[:, 2], self.labels[:, 0])
+        single = np.flatnonzero(self.first <= self.last)
+        spans = np.column_stack([single, self.first[single], self.last[single]])
+        labels = np.concatenate([self.labels, spans])
+        meeting = overlapping(labels[:, 1], labels[:, 2], labels[:, 0])
         return [_calendar_check(self.name, self.misfits, meeting)]
 
 
@@ -159,7 +168,8 @@ def check_passed(
     dates: ClassDates,
 ) -> PassedFindings:
     """Return what is found about a streamed table, read once."""
-    found = PassedFindings(table.name, np.zeros(len(people), dtype=np.int64))
+    size = int(classes.max(initial=-1)) + 1
+    found = PassedFindings(table.name, np.zeros(len(people), dtype=np.int64), np.full(size, OPEN), np.full(size, -OPEN))
     found.times = None if table.time is None or policy.time is None else table.time.column
     order = _Order(table)
     for block in blocks:
@@ -170,22 +180,38 @@ def check_passed(
         found.orphans += len(owner) - len(known)
         found.counts += np.bincount(owner[known], minlength=len(people))
         if found.times is not None and policy.time is not None and not found.unreadable:
-            ends = offsets_of(policy, table, block)
-            found.unreadable = ends is None
-            if ends is not None:
-                own, low, high = classes[owner[known]], ends[0][known], ends[1][known]
+            labels = _offset_labels(block[found.times], classes, owner, policy.time.unit)
+            found.unreadable = labels is None
+            if labels is not None:
                 limits = dates.limits(window_days(policy, table.name))
-                found.misfits += int(misfits(low, high, own, limits, policy.time.unit).sum())
-                found.labels = _distinct_labels(found.labels, own, low, high)
+                wrong = misfits(labels[:, 1], labels[:, 2], labels[:, 0], limits, policy.time.unit)
+                found.misfits += int(labels[wrong, 3].sum())
+                single = labels[:, 1] == labels[:, 2]
+                np.minimum.at(found.first, labels[single, 0], labels[single, 1])
+                np.maximum.at(found.last, labels[single, 0], labels[single, 1])
+                found.labels = np.unique(np.concatenate([found.labels, labels[~single, :3]]), axis=0)
     return found
 
 
-def _distinct_labels(known: Codes, classes: Codes, low: Codes, high: Codes) -> Codes:
-    """Return the distinct labels of classes, those that are known already and further ones."""
-    number, size = number_rows([classes, low, high], len(classes))
-    first = np.zeros(size, dtype=np.int64)
-    first[number] = np.arange(len(number))
-    return np.unique(np.concatenate([known, np.column_stack([classes, low, high])[first]]), axis=0)
+def _offset_labels(column: pa.ChunkedArray, classes: Codes, owner: Codes, unit: Unit) -> Codes | None:
+    """Return class, lower and upper end of each distinct offset of a class, and its rows; None where a text is none."""
+    texts = column if isinstance(column.type, pa.DictionaryType) else column.dictionary_encode()
+    texts = texts.unify_dictionaries().combine_chunks()
+    texts = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
+    if texts.null_count or texts.dictionary.null_count:
+        return None
+    codes = texts.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    known = texts.dictionary.take(pa.array(np.unique(codes))).to_pylist()
+    places = np.zeros(len(texts.dictionary), dtype=np.int64)
+    places[np.unique(codes)] = np.arange(len(known))
+    ends = [read_offset(text, unit) for text in known]
+    if any(end is None for end in ends):
+        return None
+    table = np.array(ends, dtype=np.int64).reshape(-1, 2)
+    inside = owner >= 0
+    words = classes[owner[inside]] * max(len(known), 1) + places[codes[inside]]
+    distinct, counts = np.unique(words, return_counts=True)
+    return np.column_stack([distinct // max(len(known), 1), table[distinct % max(len(known), 1)], counts])
 
 
 def rows_by_person(policy: LinkedPolicy, tables: Mapping[str, pa.Table], table: LinkedTable) -> Codes:
