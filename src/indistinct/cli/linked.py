@@ -16,7 +16,7 @@ from indistinct.settings import FLAGS
 
 if TYPE_CHECKING:
     from indistinct.linked.assess import LinkedAssessment
-    from indistinct.linked.folder import ReleaseFolder
+    from indistinct.linked.folder import ReleasedTables, ReleaseFolder
     from indistinct.linked.publishing import LinkedRelease
     from indistinct.linked.verify import LinkedVerdict
 
@@ -99,7 +99,7 @@ def _published(release: "LinkedRelease", folder: Path) -> list[str | Grid]:
     ]
 
 
-def _open_release(folder: Path, policy: Path) -> "tuple[Any, ReleaseFolder, dict[str, Any]]":
+def _open_release(folder: Path, policy: Path) -> "tuple[Any, ReleaseFolder, ReleasedTables]":
     from indistinct.linked.folder import open_folder
     from indistinct.linked.policy import read_linked_policy
 

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pyarrow as pa
-
 from indistinct.linked.certificate import FILE_NAME
 from indistinct.linked.declared import LinkedPolicy
 from indistinct.linked.folder import ReleaseFolder, open_folder
@@ -49,8 +47,3 @@ def levels_in(certificate: object) -> dict[str, dict[str, int]]:
         for name, entry in tables.items()
         if isinstance(entry, dict) and isinstance(entry.get("levels", {}), dict)
     }
-
-
-def read_tables(folder: Path, policy: LinkedPolicy) -> dict[str, pa.Table]:
-    """Return the tables of a release in a folder."""
-    return open_folder(folder, policy).read()

@@ -146,6 +146,21 @@ class LinkedPolicy:
         return tuple(table for table in self.tables if not table.people)
 
     @property
+    def passed(self) -> tuple[LinkedTable, ...]:
+        """The event tables that add nothing to what is judged, and are streamed: no labels, and no values with l."""
+        return tuple(
+            table
+            for table in self.events
+            if not table.is_counted and not (self.model.l is not None and table.schema.sensitive)
+        )
+
+    @property
+    def judged(self) -> tuple[LinkedTable, ...]:
+        """The other event tables."""
+        passed = self.passed
+        return tuple(table for table in self.events if table not in passed)
+
+    @property
     def knowledge(self) -> KnownRows:
         """What an attacker knows of every table that has labels, list columns included."""
         known: dict[str, Known] = {}

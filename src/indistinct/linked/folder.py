@@ -1,8 +1,8 @@
 """The folder of a release: one file a table and one certificate, written whole or not at all, and read again."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,11 @@ from indistinct.release.writing.staging import Staged, check_target, digest_of, 
 from indistinct.tables import open_table
 from indistinct.tables.input_files import read_ordinary
 from indistinct.tables.opening import columns_in
+from indistinct.tables.several import PARQUET
 
 DEFAULT_SUFFIX = ".csv"
+BLOCK_BYTES, BLOCK_ROWS = 1 << 24, 1 << 20
+"""Bytes of text, and rows of Parquet, that are read together at most."""
 
 
 def file_of(table: LinkedTable) -> str:
@@ -29,6 +32,63 @@ def file_of(table: LinkedTable) -> str:
     """
     suffix = DEFAULT_SUFFIX if table.path is None else table.path.suffix.lower()
     return table.name + (suffix if suffix in FORMATS else DEFAULT_SUFFIX)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReleasedTables(Mapping[str, pa.Table]):
+    """Tables of a release in files, each read whole when it is asked for, or block by block.
+
+    `files` has the file of each table, the path that it will have, and the types that were written if they are known.
+    What is read of a table in `types` gets these types.
+    """
+
+    files: Mapping[str, tuple[Path, Path, pa.Schema | None]]
+    known: dict[str, pa.Table] = field(default_factory=dict)
+    types: Mapping[str, pa.Schema] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> pa.Table:
+        if name not in self.known:
+            data = read_released(*self.files[name])
+            self.known[name] = _in_types(data, self.types[name]) if name in self.types else data
+        return self.known[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.files
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.files)
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+    def blocks(self, name: str) -> Iterator[pa.Table]:
+        """Yield a table in blocks, at least one; the whole is not kept."""
+        if name in self.known:
+            yield self.known[name]
+        else:
+            yield from released_blocks(*self.files[name])
+
+
+def _in_types(data: pa.Table, types: pa.Schema) -> pa.Table:
+    """Return a table in other types, a column that does not fit them as it was read."""
+    for place, each in enumerate(types):
+        with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            column = data.column(place)
+            plain = column.cast(column.type.value_type) if isinstance(column.type, pa.DictionaryType) else column
+            if column.type != each.type:
+                is_coded = isinstance(each.type, pa.DictionaryType)
+                data = data.set_column(
+                    place, each.name, plain.dictionary_encode() if is_coded else plain.cast(each.type)
+                )
+    return data
+
+
+def blocks_of(tables: Mapping[str, pa.Table], name: str) -> Iterator[pa.Table]:
+    """Yield a table of a release in blocks, at least one."""
+    if isinstance(tables, ReleasedTables):
+        yield from tables.blocks(name)
+    else:
+        yield tables[name]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,9 +109,9 @@ class ReleaseFolder:
                 return str(name)
         return None
 
-    def read(self) -> dict[str, pa.Table]:
+    def read(self) -> "ReleasedTables":
         """Return every table as it was written."""
-        return {name: read_released(path, path) for name, path in self.files.items()}
+        return ReleasedTables({name: (path, path, None) for name, path in self.files.items()})
 
 
 def open_folder(folder: Path, policy: LinkedPolicy) -> ReleaseFolder:
@@ -84,13 +144,65 @@ def read_released(file: Path, target: Path, schema: pa.Schema | None = None) -> 
     if is_text_file(target):
         columns = list(columns_in(file)) if schema is None else schema.names
         return read_as_written(file, target, columns, pa.schema([(name, pa.string()) for name in columns])).data
-    if target.suffix.lower() in (".parquet", ".pq"):
+    if target.suffix.lower() in PARQUET:
         import pyarrow.parquet as pq
 
         schema = pq.read_schema(file)
     if schema is None:
         return open_table(file, published=True).data
     return read_as_written(file, target, schema.names, schema).data
+
+
+def is_streamed(target: Path) -> bool:
+    """Return whether a file of this name is written and read in blocks."""
+    return is_text_file(target) or target.suffix.lower() in PARQUET
+
+
+def released_blocks(file: Path, target: Path, schema: pa.Schema | None = None) -> Iterator[pa.Table]:
+    """Yield a released table in blocks, at least one, as `read_released` reads the whole."""
+    if not is_streamed(target):
+        yield read_released(file, target, schema)
+        return
+    some = False
+    try:
+        for block in _text_blocks(file, target) if is_text_file(target) else _parquet_blocks(file):
+            some = True
+            yield block
+    except (pa.ArrowException, OSError, UnicodeError):
+        raise OutputError(
+            f"{target} could not be read back as it was written", hint="nothing was published; try another format"
+        ) from None
+    if not some:
+        yield read_released(file, target, schema)
+
+
+def _text_blocks(file: Path, target: Path) -> Iterator[pa.Table]:
+    from pyarrow import csv
+
+    parse = csv.ParseOptions(delimiter="\t" if target.suffix.lower() == ".tsv" else ",", newlines_in_values=True)
+    with csv.open_csv(file, parse_options=parse) as opened:
+        names = opened.schema.names
+    convert = csv.ConvertOptions(
+        column_types=dict.fromkeys(names, pa.string()),
+        null_values=[""],
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=len(names) == 1,
+    )
+    read = csv.ReadOptions(block_size=BLOCK_BYTES)
+    with csv.open_csv(file, read_options=read, parse_options=parse, convert_options=convert) as opened:
+        for batch in opened:
+            if batch.num_rows:
+                yield pa.Table.from_batches([batch])
+
+
+def _parquet_blocks(file: Path) -> Iterator[pa.Table]:
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(file) as opened:
+        texts = [each.name for each in opened.schema_arrow if pa.types.is_string(each.type)]
+    with pq.ParquetFile(file, read_dictionary=texts, pre_buffer=False) as opened:
+        for batch in opened.iter_batches(BLOCK_ROWS):
+            yield pa.Table.from_batches([batch])
 
 
 def check_folder(folder: Path, policy: LinkedPolicy, *, overwrite: bool) -> None:
@@ -123,6 +235,6 @@ def outdated_files(folder: Path, kept: Sequence[Path]) -> list[Path]:
     return []
 
 
-def stage_table(table: pa.Table, target: Path) -> Staged:
-    """Write a table to a file that has no name yet."""
-    return stage(target, producer_for([table], target))
+def stage_table(parts: Iterable[pa.Table], target: Path) -> Staged:
+    """Write a table that comes in parts to a file that has no name yet."""
+    return stage(target, producer_for(parts, target))

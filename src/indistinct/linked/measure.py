@@ -11,6 +11,7 @@ from indistinct.errors import InputError
 from indistinct.frequencies.encode import encode_column
 from indistinct.linked.calendar import OPEN, units_of_days
 from indistinct.linked.declared import LinkedPolicy, LinkedTable
+from indistinct.linked.folder import blocks_of
 from indistinct.linked.opening import OpenEvents, OpenTables, window_days
 from indistinct.linked.verify import offsets_of
 from indistinct.machine.arrays import Codes
@@ -67,11 +68,13 @@ def measure_release(opened: OpenTables, tables: Mapping[str, pa.Table]) -> Linke
     policy = opened.policy
     people = tables[policy.people.name]
     found = [TableCost(policy.people.name, opened.size, people.num_rows, _people_loss(opened, people))]
-    for events in opened.events:
-        if isinstance(events.table, LinkedTable):
-            data = tables[events.name]
-            loss = _events_loss(policy, events, events.table, data) if events.table.is_counted else None
-            found.append(TableCost(events.name, events.rows, data.num_rows, loss))
+    for table in policy.events:
+        events = opened.events_of(table)
+        loss = None
+        if isinstance(events, OpenEvents) and table.is_counted:
+            loss = _events_loss(policy, events, table, tables[table.name])
+        rows = sum(block.num_rows for block in blocks_of(tables, table.name))
+        found.append(TableCost(table.name, events.rows, rows, loss))
     losses = [each.loss for each in found if each.loss is not None]
     return LinkedMeasurements(tuple(found), float(np.mean(losses)) if losses else 0.0)
 

@@ -1,6 +1,7 @@
 """The original tables, opened and checked: whose each row is, when it was, and the codes of its quasi-identifiers."""
 
-from collections.abc import Hashable, Mapping
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -15,11 +16,15 @@ from indistinct.hierarchy import Hierarchy, Taxonomy, check_rooted, suggest
 from indistinct.hierarchy.explicit import value_key
 from indistinct.linked.calendar import OPEN
 from indistinct.linked.declared import LinkedPolicy, LinkedTable, ListColumn, list_name
+from indistinct.linked.streams import DateEvidence, KeyEvidence, Persons, Stream, open_stream, plain_names
 from indistinct.machine.arrays import Codes
 from indistinct.schema import where_is
 from indistinct.tables import open_table
 from indistinct.tables.domain import Domain, Kind, kind_of, plain_column
-from indistinct.tables.inference import are_dates
+from indistinct.tables.several import require_unchanged
+
+Dates = tuple[Codes | None, Codes, Codes]
+"""Anchor, birth and death of each person, in days since 1970."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,20 +63,53 @@ class OpenEvents:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class PassedEvents:
+    """An event table that is streamed, once its rows were checked: what of it is published, and its rows by person."""
+
+    table: LinkedTable
+    stream: Stream
+    names: tuple[str, ...]
+    persons: Persons
+
+    @property
+    def name(self) -> str:
+        """Return the name of the table."""
+        return self.table.name
+
+    @property
+    def rows(self) -> int:
+        """Return the number of original rows."""
+        return self.stream.rows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class OpenTables:
     """All original tables; `anchor`, `birth` and `death` are days since 1970, open where a person has none.
 
-    `dropped_keys` are columns of event tables that link their rows, and are not published.
+    `ids` are the person IDs of the people table. `events` are tables that are judged, in memory, `passed` those that
+    are streamed. `dropped_keys` are columns of event tables that link their rows, and are not published.
     """
 
     policy: LinkedPolicy
     people: pa.Table
+    ids: pa.ChunkedArray
     anchor: Codes | None
     birth: Codes
     death: Codes
     events: tuple[OpenEvents, ...]
     sensitive: tuple[Codes, ...]
+    passed: tuple[PassedEvents, ...] = ()
     dropped_keys: tuple[str, ...] = ()
+
+    @property
+    def dates(self) -> tuple[Codes | None, Codes, Codes]:
+        """Return anchor, birth and death of each person."""
+        return self.anchor, self.birth, self.death
+
+    def events_of(self, table: LinkedTable) -> OpenEvents | PassedEvents:
+        """Return an event table."""
+        every: tuple[OpenEvents | PassedEvents, ...] = (*self.events, *self.passed)
+        return next(events for events in every if events.name == table.name)
 
     @property
     def size(self) -> int:
@@ -87,8 +125,8 @@ class OpenTables:
 def open_linked(policy: LinkedPolicy, sources: Mapping[str, Any] | None = None) -> OpenTables:
     """Return the tables of a policy, opened and checked; `sources` take the place of files."""
     given = sources or {}
-    data = {table.name: _read(policy, table, given.get(table.name)) for table in policy.tables}
     people = policy.people
+    data = {people.name: _read(policy, people, given.get(people.name))}
     ids = _person_ids(people, data[people.name])
     if len(pc.unique(ids)) < len(ids):
         raise InputError(
@@ -102,36 +140,105 @@ def open_linked(policy: LinkedPolicy, sources: Mapping[str, Any] | None = None) 
     _refuse_dates(people, data[people.name], (*people.schema.sensitive, *people.schema.insensitive))
     anchor = None if policy.time is None else _days_of(people, data[people.name], policy.time.anchor, needed=True)
     birth, death = (_days_that_tell(policy, data[people.name], what) for what in ("birth", "death"))
-    keys = _keys_between(policy, data, ids)
-    events = [
-        _open_events(policy, table, data[table.name], ids, keys, (anchor, birth, death)) for table in policy.events
-    ]
+    dates = (anchor, birth, death)
+    data |= {table.name: _read(policy, table, given.get(table.name)) for table in policy.judged}
+    shared = _shared_names(policy)
+    evidence = {
+        (table.name, name): _key_evidence(data[table.name][name], _people_of_rows(table, data[table.name], ids))
+        for table in policy.judged
+        for name in shared[table.name]
+    }
+    streams = {table.name: _open_stream(policy, table, given.get(table.name)) for table in policy.passed}
+    persons = {}
+    for table in policy.passed:
+        found = {name: KeyEvidence() for name in shared[table.name]}
+        persons[table.name] = _check_stream(policy, table, streams[table.name], ids, dates, found)
+        evidence |= {(table.name, name): each for name, each in found.items()}
+    keys = _keys_between(policy, evidence)
+    events = [_open_events(policy, table, data[table.name], ids, keys, dates) for table in policy.judged]
     events += [_open_list(policy, column, data[people.name]) for column in people.lists]
     kept = data[people.name].drop_columns([people.person, *(column.column for column in people.lists)])
     sensitive = tuple(coarse_codes(name, kept[name])[0] for name in people.schema.sensitive)
-    return OpenTables(policy, kept, anchor, birth, death, tuple(events), sensitive, tuple(keys))
+    passed = tuple(
+        PassedEvents(table, streams[table.name], _published_as_is(table, keys), persons[table.name])
+        for table in policy.passed
+    )
+    return OpenTables(policy, kept, ids, *dates, tuple(events), sensitive, passed, tuple(keys))
 
 
 def _read(policy: LinkedPolicy, table: LinkedTable, source: Any) -> pa.Table:
     """Return the columns of a table that are not dropped; every column must have a role."""
+    data = open_table(_source_of(policy, table, source), reading=table.reading).data
+    _check_roles(table, data.column_names)
+    return data.drop_columns([name for name in table.schema.identifiers if name in data.column_names])
+
+
+def _open_stream(policy: LinkedPolicy, table: LinkedTable, source: Any) -> Stream:
+    stream = open_stream(_source_of(policy, table, source), table.reading)
+    _check_roles(table, stream.schema.names)
+    return stream
+
+
+def _source_of(policy: LinkedPolicy, table: LinkedTable, source: Any) -> Any:
     if source is None:
         if table.path is None:
             raise InputError(f"there is no table {table.name!r}", hint="give every table of the policy")
-        source = policy.locate(table.path)
-    data = open_table(source, reading=table.reading).data
+        return policy.locate(table.path)
+    return source
+
+
+def _check_roles(table: LinkedTable, found: Sequence[str]) -> None:
+    """Raise for a column without a role, and for one that is not there."""
     named = [*table.schema.columns, *(column.column for column in table.lists)]
     named += [] if table.time is None else [table.time.column]
     for name in named:
-        if name not in data.column_names:
-            hint = where_is(name, data.column_names, expected=named, table=f"table {table.name}")
+        if name not in found:
+            hint = where_is(name, found, expected=named, table=f"table {table.name}")
             raise SchemaError(f"table {table.name!r} has no column {name!r}", hint=hint)
-    unnamed = [name for name in data.column_names if name not in named]
+    unnamed = [name for name in found if name not in named]
     if unnamed:
         raise SchemaError(
             f"table {table.name!r}: no role for column(s) {', '.join(map(repr, unnamed))}",
             hint="name each as identifier (dropped), quasi, sensitive, insensitive or time",
         )
-    return data.drop_columns([name for name in table.schema.identifiers if name in data.column_names])
+
+
+def _check_stream(
+    policy: LinkedPolicy,
+    table: LinkedTable,
+    stream: Stream,
+    ids: pa.ChunkedArray,
+    dates: Dates,
+    evidence: Mapping[str, KeyEvidence],
+) -> Persons:
+    """Return the rows of each person of a streamed table, once all rows are possible; add to the evidence of keys."""
+    persons, days_seen = Persons.of(len(ids), OPEN), DateEvidence.of(plain_names(table.schema))
+    columns = [name for name in stream.schema.names if name not in table.schema.identifiers]
+    done = 0
+    with require_unchanged(stream.stamps):
+        for block in stream.read(columns):
+            done += block.num_rows
+            try:
+                person, days = people_and_days(policy, table, block, ids, dates)
+            except InputError as error:
+                if block.num_rows == stream.rows:
+                    raise
+                raise InputError(f"{error.message} (among rows {done - block.num_rows + 1:,} to {done:,})",
+                                 hint=error.hint) from None  # fmt: skip
+            persons.add(person, days)
+            days_seen.add(block)
+            for name, each in evidence.items():
+                each.add(block[name], person)
+    _refuse_date_columns(table, days_seen.columns)
+    return persons
+
+
+def people_and_days(
+    policy: LinkedPolicy, table: LinkedTable, data: pa.Table, ids: pa.ChunkedArray, dates: Dates
+) -> tuple[Codes, Codes | None]:
+    """Return the row of the people table of each row of an event table, and the days since that person's anchor."""
+    person = _people_of_rows(table, data, ids)
+    return person, None if table.time is None else _offsets(policy, table, data, person, dates)
 
 
 def _person_ids(table: LinkedTable, data: pa.Table) -> pa.ChunkedArray:
@@ -176,26 +283,20 @@ def _kind_words(kind: pa.DataType) -> str:
 
 
 def _refuse_dates(table: LinkedTable, data: pa.Table, names: tuple[str, ...]) -> None:
+    seen = DateEvidence.of(names)
+    seen.add(data)
+    _refuse_date_columns(table, seen.columns)
+
+
+def _refuse_date_columns(table: LinkedTable, names: Sequence[str]) -> None:
     for name in names:
-        if _holds_dates(data[name]):
-            what = "is no quasi-identifier" if table.people else "does not have the role time"
-            raise SchemaError(
-                f"column {name!r} of table {table.name!r} holds dates and {what}",
-                hint='dates of people are quasi-identifiers: role = "quasi"; or drop it: role = "identifier"'
-                if table.people
-                else 'a table has one date, with the role time; drop others: role = "identifier"',
-            )
-
-
-def _holds_dates(column: pa.ChunkedArray) -> bool:
-    """Return whether a column has dates, or texts that all are dates in the notation of ISO 8601."""
-    if kind_of(column.type) is Kind.DATE:
-        return not pa.types.is_time(column.type)
-    if kind_of(column.type) is not Kind.TEXT or pa.types.is_boolean(column.type):
-        return False
-    texts = pc.utf8_trim_whitespace(pc.unique(column).drop_null().cast(pa.string()))
-    texts = texts.filter(pc.not_equal(texts, ""))
-    return len(texts) > 0 and bool(pc.all(are_dates(texts)).as_py())
+        what = "is no quasi-identifier" if table.people else "does not have the role time"
+        raise SchemaError(
+            f"column {name!r} of table {table.name!r} holds dates and {what}",
+            hint='dates of people are quasi-identifiers: role = "quasi"; or drop it: role = "identifier"'
+            if table.people
+            else 'a table has one date, with the role time; drop others: role = "identifier"',
+        )
 
 
 def _days_of(table: LinkedTable, data: pa.Table, name: str, *, needed: bool, beyond: int = OPEN) -> Codes:
@@ -231,39 +332,33 @@ def _days_that_tell(policy: LinkedPolicy, people: pa.Table, what: str) -> Codes:
     return days
 
 
-def _keys_between(policy: LinkedPolicy, data: Mapping[str, pa.Table], ids: pa.ChunkedArray) -> list[str]:
+def _shared_names(policy: LinkedPolicy) -> dict[str, tuple[str, ...]]:
+    """Return the columns of each event table, published as they are, of which another one has the name too."""
+    names = {table.name: plain_names(table.schema) for table in policy.events}
+    times = Counter(name for each in names.values() for name in each)
+    return {table: tuple(name for name in own if times[name] > 1) for table, own in names.items()}
+
+
+def _key_evidence(column: pa.ChunkedArray, person: Codes) -> KeyEvidence:
+    found = KeyEvidence()
+    found.add(column, person)
+    return found
+
+
+def _keys_between(policy: LinkedPolicy, evidence: Mapping[tuple[str, str], KeyEvidence]) -> list[str]:
     """Return the columns that link rows of two event tables: same name, common values, each of one person alone."""
     keys: list[str] = []
-    plain = [(table, (*table.schema.sensitive, *table.schema.insensitive)) for table in policy.events]
-    for place, (table, names) in enumerate(plain):
-        for other, others in plain[place + 1 :]:
-            for name in names:
-                if name in others and f"{table.name}.{name}" not in keys:
-                    tables = [(each, data[each.name]) for each in (table, other)]
-                    if all(_belongs_to_one(each, rows, name, ids) for each, rows in tables) and _share_values(
-                        data[table.name][name], data[other.name][name]
-                    ):
-                        keys += [f"{table.name}.{name}", f"{other.name}.{name}"]
+    order = {table.name: place for place, table in enumerate(policy.events)}
+    for (table, name), own in sorted(evidence.items(), key=lambda pair: order[pair[0][0]]):
+        for (other, same), theirs in evidence.items():
+            is_pair = name == same and order[table] < order[other] and f"{table}.{name}" not in keys
+            if is_pair and own.links_to(theirs):
+                keys += [f"{table}.{name}", f"{other}.{name}"]
     return list(dict.fromkeys(keys))
 
 
-def _belongs_to_one(table: LinkedTable, data: pa.Table, name: str, ids: pa.ChunkedArray) -> bool:
-    """Return whether every value of a column is that of one person, as the number of a stay is."""
-    try:
-        codes = encode_column(name, data[name], required=False)
-    except InputError:
-        return False
-    if len(codes.domain) < 2 or not data.num_rows:
-        return False
-    person = _people_of_rows(table, data, ids)
-    pairs = np.unique(codes.codes.astype(np.int64) * len(ids) + person) // len(ids)
-    counts = np.bincount(pairs, minlength=len(codes.domain))[int(codes.domain.missing) :]
-    return bool((counts <= 1).all())
-
-
-def _share_values(one: pa.ChunkedArray, other: pa.ChunkedArray) -> bool:
-    texts = [pc.unique(each.cast(pa.string()).drop_null()) for each in (one, other)]
-    return bool(pc.any(pc.is_in(texts[0], value_set=texts[1])).as_py())
+def _published_as_is(table: LinkedTable, keys: Sequence[str]) -> tuple[str, ...]:
+    return tuple(name for name in plain_names(table.schema) if f"{table.name}.{name}" not in keys)
 
 
 def _open_events(
@@ -272,22 +367,17 @@ def _open_events(
     data: pa.Table,
     ids: pa.ChunkedArray,
     keys: list[str],
-    dates: tuple[Codes | None, Codes, Codes],
+    dates: Dates,
 ) -> OpenEvents:
-    dropped = [name.partition(".")[2] for name in keys if name.partition(".")[0] == table.name]
-    data = data.drop_columns(dropped)
-    rest = [name for name in (*table.schema.sensitive, *table.schema.insensitive) if name not in dropped]
+    rest = _published_as_is(table, keys)
     _refuse_dates(table, data, (*table.schema.quasi, *rest))
-    person = _people_of_rows(table, data, ids)
-    days = None if table.time is None else _offsets(policy, table, data, person, dates)
+    person, days = people_and_days(policy, table, data, ids, dates)
     quasi = tuple(code_column(data, name, table.hierarchies.get(name)) for name in table.schema.quasi)
-    sensitive = tuple(coarse_codes(name, data[name])[0] for name in table.schema.sensitive if name not in dropped)
-    return OpenEvents(table.name, table, person, quasi, data.select(rest), days, sensitive)
+    sensitive = tuple(coarse_codes(name, data[name])[0] for name in table.schema.sensitive if name in rest)
+    return OpenEvents(table.name, table, person, quasi, data.select(list(rest)), days, sensitive)
 
 
-def _offsets(
-    policy: LinkedPolicy, table: LinkedTable, data: pa.Table, person: Codes, dates: tuple[Codes | None, Codes, Codes]
-) -> Codes:
+def _offsets(policy: LinkedPolicy, table: LinkedTable, data: pa.Table, person: Codes, dates: Dates) -> Codes:
     """Return the days between the anchor and each event, once all of them are possible."""
     anchor, birth, death = dates
     if table.time is None or policy.time is None or anchor is None:

@@ -19,7 +19,7 @@ from indistinct.linked.calendar import units_of_days
 from indistinct.linked.declared import LinkedPolicy, LinkedTable
 from indistinct.linked.judge import multiset_numbers
 from indistinct.linked.opening import OpenEvents, OpenTables
-from indistinct.linked.verify import LinkedArrays, LinkedCheck, arrays_of, offsets_of, owners_of
+from indistinct.linked.verify import LinkedArrays, LinkedCheck, arrays_of, offsets_of, owners_of, rows_by_person
 from indistinct.machine.arrays import Codes, run_entries, starts_of
 from indistinct.recoding.columns import columns_of
 from indistinct.schema import Schema
@@ -61,6 +61,9 @@ def compare_with_originals(
         )
         shown.append(numbers[: arrays.view.people])
         expected.append(numbers[arrays.view.people :])
+    for passed in opened.passed:
+        shown.append(rows_by_person(policy, tables, passed.table))
+        expected.append(passed.persons.counts[pairs.person])
     unmatched = _unmatched(np.column_stack(shown), np.column_stack(expected), pairs.person)
     dropped = opened.size - arrays.view.people
     allowed = policy.suppression.allows(opened.size, "people")

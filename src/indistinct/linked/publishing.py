@@ -1,6 +1,6 @@
 """Publish several tables about the same people: search, pseudonyms, files, verification of the files, certificate."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,12 +21,19 @@ from indistinct.job.policy.value import Policy
 from indistinct.job.publishing import run as run_one_table
 from indistinct.linked.certificate import LinkedCertificate, TableEntry, assumptions_of, bounds_of, hide_small
 from indistinct.linked.declared import MANY_ROWS_DELETED, LinkedPolicy, LinkedTable, TimeRules, list_name
-from indistinct.linked.folder import check_folder, outdated_files, read_released, stage_table, targets_of
+from indistinct.linked.folder import (
+    ReleasedTables,
+    check_folder,
+    is_streamed,
+    outdated_files,
+    stage_table,
+    targets_of,
+)
 from indistinct.linked.guarantee import Known, LinkedAnonymity, parse_linked_model
-from indistinct.linked.opening import OpenTables, open_linked
+from indistinct.linked.opening import OpenEvents, OpenTables, PassedEvents, open_linked
 from indistinct.linked.people import anchors_inside
 from indistinct.linked.policy import is_linked_policy, read_linked_policy
-from indistinct.linked.search import LinkedSolution, search_linked
+from indistinct.linked.search import LinkedRows, LinkedSolution, search_linked
 from indistinct.linked.tables import published_tables
 from indistinct.linked.verify import LinkedVerdict, verify_tables
 from indistinct.machine.arguments import with_checked_arguments
@@ -118,7 +125,8 @@ def check_engine(engine: str) -> None:
     """Raise for an engine that several tables are not published on."""
     if engine not in ("auto", "memory"):
         raise ParameterError(
-            f"several tables are not published on the engine {engine}", hint="leave it out: tables are read into memory"
+            f"several tables are not published on the engine {engine}",
+            hint="leave it out: tables are read into memory, and those that are passed through are streamed",
         )
 
 
@@ -245,32 +253,64 @@ def publish_linked(
         check_folder(folder, policy, overwrite=overwrite)
     opened = open_linked(policy, sources)
     solution = search_linked(opened, progress=progress)
-    tables = {name: publishable(table) for name, table in published_tables(opened, solution).items()}
+    parts = published_tables(opened, solution)
+    tables: Mapping[str, pa.Table]
     if folder is None:
+        tables = {name: _whole(policy.table(name), each) for name, each in parts.items()}
         certificate = _certify(opened, solution, tables, {})
     else:
-        certificate = _write(opened, solution, tables, folder, overwrite=overwrite)
+        tables, certificate = _write(opened, solution, parts, folder, overwrite=overwrite)
     if progress is not None:
         progress(1.0)
     return LinkedRelease(tables, certificate, folder)
 
 
+def _whole(table: LinkedTable, parts: Iterator[pa.Table]) -> pa.Table:
+    """Return a table that comes in parts."""
+    whole = publishable(pa.concat_tables(list(parts)))
+    return whole.cast(_types_of(table, whole.schema))
+
+
+def _types_of(table: LinkedTable, made: pa.Schema) -> pa.Schema:
+    """Return the types of a published table: pseudonyms and times are plain text, though they may come as codes."""
+    plain = (table.person, None if table.time is None else table.time.column)
+    return pa.schema([each.with_type(pa.string()) if each.name in plain else each for each in made])
+
+
+def _noting_types(table: LinkedTable, parts: Iterator[pa.Table], types: dict[str, pa.Schema]) -> Iterator[pa.Table]:
+    """Yield the parts of a table, once their types are noted."""
+    for part in parts:
+        types[table.name] = _types_of(table, part.schema)
+        yield part
+
+
 def _write(
-    opened: OpenTables, solution: LinkedSolution, tables: Mapping[str, pa.Table], folder: Path, *, overwrite: bool
-) -> LinkedCertificate:
-    """Write all files beside their places, verify them as written, and give all of them their names, or none."""
+    opened: OpenTables,
+    solution: LinkedSolution,
+    parts: Mapping[str, Iterator[pa.Table]],
+    folder: Path,
+    *,
+    overwrite: bool,
+) -> tuple[Mapping[str, pa.Table], LinkedCertificate]:
+    """Write all files beside their places, verify them as written, and give all of them their names, or none.
+
+    Tables that are judged stay in memory as they were made; streamed ones are read when somebody asks for them.
+    """
     is_new = not folder.exists()
     folder.mkdir(exist_ok=True)
     targets = targets_of(folder, opened.policy)
+    passed = [table.name for table in opened.policy.passed if is_streamed(targets[table.name])]
+    made = {name: _whole(opened.policy.table(name), each) for name, each in parts.items() if name not in passed}
+    types: dict[str, pa.Schema] = {}
     try:
         with staging() as staged:
             files: dict[str, Staged] = {}
-            for name, table in tables.items():
-                files[name] = stage_table(table, targets[name])
+            for name, each in parts.items():
+                rows = [made[name]] if name in made else _noting_types(opened.policy.table(name), each, types)
+                files[name] = stage_table(rows, targets[name])
                 staged.append(files[name])
-            written = {
-                name: read_released(each.temporary, each.target, tables[name].schema) for name, each in files.items()
-            }
+            schemas = {name: table.schema for name, table in made.items()} | types
+            written = ReleasedTables({n: (each.temporary, each.target, schemas[n]) for n, each in files.items()})
             certificate = _certify(
                 opened, solution, written, {name: (e.target.name, e.digest) for name, e in files.items()}
             )
@@ -282,7 +322,7 @@ def _write(
             with suppress(OSError):  # a folder that is not empty has something that is not ours
                 folder.rmdir()
         raise
-    return certificate
+    return ReleasedTables({name: (targets[name], targets[name], None) for name in parts}, made, types), certificate
 
 
 def _certify(
@@ -324,7 +364,7 @@ def _certificate(
         largest_share=found.largest_share,
         people=verdict.people,
         tables={
-            table.name: _entry(opened, solution, table, tables[table.name].num_rows, files.get(table.name, ("", "")))
+            table.name: _entry(opened, solution, table, verdict.rows[table.name], files.get(table.name, ("", "")))
             for table in policy.tables
         },
         knows=dict(policy.knowledge.tables),
@@ -370,8 +410,8 @@ def _entry(
     if table.people:
         lists = {column.column: solution.rows[list_name(table.name, column.column)].levels[0] for column in table.lists}
         return TableEntry(file[0], file[1], rows, table.person, people=True, roles=roles, levels=lists)
-    own = next(events for events in opened.events if events.name == table.name)
-    found = solution.rows[table.name]
+    own = opened.events_of(table)
+    found = solution.rows.get(table.name)
     lost = own.rows - rows
     time = None
     if table.time is not None and policy.time is not None:
@@ -380,7 +420,7 @@ def _entry(
         time = {
             "column": table.time.column,
             "known": not table.time.unknown,
-            "width": 1 if table.time.unknown else widths[found.levels[-1]],
+            "width": 1 if found is None or table.time.unknown else widths[found.levels[-1]],
             "window": [day.isoformat() for day in policy.time.windows[table.name]],
         }
     return TableEntry(
@@ -392,6 +432,13 @@ def _entry(
         original_rows=None if hide_small(lost) is None else own.rows,
         suppressed_rows=hide_small(lost),
         roles=roles,
-        levels={column.name: level for column, level in zip(own.quasi, found.levels, strict=False)},
+        levels=_levels(own, found),
         time=time,
     )
+
+
+def _levels(own: OpenEvents | PassedEvents, found: LinkedRows | None) -> dict[str, int]:
+    """Return the level of each generalized column of an event table."""
+    if found is None or isinstance(own, PassedEvents):
+        return {}
+    return {column.name: level for column, level in zip(own.quasi, found.levels, strict=False)}

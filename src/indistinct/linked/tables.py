@@ -1,16 +1,16 @@
 """The published tables of a solution: labels, new random pseudonyms in place of person IDs, and sorted rows."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.hierarchy import Taxonomy
-from indistinct.linked.calendar import Unit, spell_offsets
+from indistinct.linked.calendar import Unit
 from indistinct.linked.declared import LinkedTable, list_name
 from indistinct.linked.opening import OpenEvents, OpenTables
+from indistinct.linked.passing import offset_texts, passed_rows, sorted_rows
 from indistinct.linked.search import LinkedRows, LinkedSolution
 from indistinct.linked.verify import sort_columns, sort_ranks
 from indistinct.machine.arrays import Codes
@@ -34,16 +34,25 @@ def new_pseudonyms(people: int) -> pa.Array:
             return made
 
 
-def published_tables(opened: OpenTables, solution: LinkedSolution) -> dict[str, pa.Table]:
-    """Return the tables of a release by name, each sorted by pseudonym and then by what it publishes."""
+def published_tables(opened: OpenTables, solution: LinkedSolution) -> dict[str, Iterator[pa.Table]]:
+    """Return the tables of a release by name, in parts: rows sorted by pseudonym and then by what they publish."""
     names = new_pseudonyms(len(solution.people.kept))
+    passed = {each.name: passed_rows(opened, solution.people, names, each) for each in opened.passed}
+    judged = _judged_tables(opened, solution, names)
+    return {
+        table.name: passed[table.name] if table.name in passed else iter([sort_rows(table, judged[table.name])])
+        for table in opened.policy.tables
+    }
+
+
+def _judged_tables(opened: OpenTables, solution: LinkedSolution, names: pa.Array) -> dict[str, pa.Table]:
     unit: Unit = "days" if opened.policy.time is None else opened.policy.time.unit
     tables = {opened.policy.people.name: _people_table(opened, solution, names)}
     for events in opened.events:
         if isinstance(events.table, LinkedTable):
             rows = solution.rows[events.name]
             tables[events.name] = _event_table(events, events.table, rows, names, unit)
-    return {table.name: sort_rows(table, tables[table.name]) for table in opened.policy.tables}
+    return tables
 
 
 def _people_table(opened: OpenTables, solution: LinkedSolution, names: pa.Array) -> pa.Table:
@@ -72,9 +81,8 @@ def _list_cells(events: OpenEvents, rows: LinkedRows, separator: str, people: in
 def _event_table(events: OpenEvents, table: LinkedTable, rows: LinkedRows, names: pa.Array, unit: Unit) -> pa.Table:
     columns: dict[str, pa.Array | pa.ChunkedArray] = {table.person: names.take(pa.array(rows.person))}
     if table.time is not None and rows.offsets is not None:
-        ends, number = np.unique(np.column_stack([rows.offsets.low, rows.offsets.high]), axis=0, return_inverse=True)
-        texts = pa.array(spell_offsets(ends[:, 0], ends[:, 1], unit), pa.string())
-        columns[table.time.column] = texts.take(pa.array(number.reshape(-1)))
+        texts, number = offset_texts(rows.offsets, unit)
+        columns[table.time.column] = texts.take(pa.array(number))
     for column, level in zip(events.quasi, rows.levels, strict=False):
         columns[column.name] = label_texts(column.taxonomy, level, column.codes[rows.kept])
     kept = pa.array(rows.kept)
@@ -93,9 +101,5 @@ def sort_rows(table: LinkedTable, data: pa.Table) -> pa.Table:
     """Return rows sorted by person, labels and other values; rows that differ in none of these are shuffled."""
     names = sort_columns(table, data.column_names)
     labels = {table.person, *table.schema.quasi} | (set() if table.time is None else {table.time.column})
-    chance = np.frombuffer(os.urandom(8 * max(len(data), 1)), dtype=np.uint64)[: len(data)]
-    ranks: Sequence[Codes] = [
-        found for name in names if (found := sort_ranks(data[name], text=name in labels)) is not None
-    ]
-    order = np.lexsort((chance, *reversed(ranks)))
-    return data.take(pa.array(order)).select(names)
+    ranks = [found for name in names if (found := sort_ranks(data[name], text=name in labels)) is not None]
+    return data.take(pa.array(sorted_rows(ranks, data.num_rows))).select(names)

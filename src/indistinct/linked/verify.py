@@ -4,7 +4,7 @@ It knows labels, pseudonyms and the policy; it shares nothing with the search. E
 rows: whose they are, one calendar, the guarantee, and the order of the files.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,8 +14,9 @@ import pyarrow.compute as pc
 
 from indistinct.errors import InputError
 from indistinct.frequencies.encode import encode_column
-from indistinct.linked.calendar import ClassDates, misfits, overlapping, read_offset
+from indistinct.linked.calendar import OPEN, ClassDates, Unit, misfits, overlapping, read_offset
 from indistinct.linked.declared import LinkedPolicy, LinkedTable, list_name
+from indistinct.linked.folder import blocks_of
 from indistinct.linked.guarantee import KnownRows
 from indistinct.linked.judge import LinkedJudgement, judge
 from indistinct.linked.opening import coarse_codes, window_days
@@ -88,16 +89,24 @@ def verify_tables(
 
     `anchors_inside` says that a star in place of an anchor means the declared windows, and not any day.
     """
-    rows = {name: table.num_rows for name, table in tables.items()}
     shape = [*_check_columns(policy, tables)]
     if not all(check.holds for check in shape):
-        return LinkedVerdict(tuple(shape), None, 0, rows)
+        return LinkedVerdict(tuple(shape), None, 0)
+    rows = {table.name: tables[table.name].num_rows for table in (policy.people, *policy.judged)}
     people, owners, resolved = _resolve(policy, tables)
     if not all(check.holds for check in resolved):
         return LinkedVerdict((*shape, *resolved), None, len(people), rows)
-    checks = [*shape, *resolved, *_check_order(policy, tables)]
     arrays, dates, readable = arrays_of(policy, tables, owners, anchors_inside=anchors_inside)
+    passed = [
+        check_passed(policy, table, blocks_of(tables, table.name), people, arrays.view.classes, dates)
+        for table in policy.passed
+    ]
+    rows |= {each.name: each.rows for each in passed}
+    unsorted = [each.name for each in passed if not each.sorted]
+    checks = [*shape, *resolved, *(check for each in passed for check in each.orphan_checks)]
+    checks += _check_order(policy, tables, unsorted)
     checks += [readable, *_check_calendar(policy, tables, arrays, owners, dates)]
+    checks += [check for each in passed for check in each.calendar_checks]
     found = judge(arrays.view, knowledge_of(policy, arrays.view), policy.model)
     checks.append(
         LinkedCheck(
@@ -108,6 +117,111 @@ def verify_tables(
         )
     )
     return LinkedVerdict(tuple(checks), found, len(people), rows)
+
+
+@dataclass(slots=True)
+class PassedFindings:
+    """What was found about a streamed table: its rows by person, rows of nobody, its order and its offsets.
+
+    Of offsets of one unit, which never overlap each other, each class has the `first` and the `last`; a range of
+    several units between them counts as overlapping. `labels` are class and ends of all others.
+    """
+
+    name: str
+    counts: Codes
+    first: Codes
+    last: Codes
+    rows: int = 0
+    orphans: int = 0
+    sorted: bool = True
+    times: str | None = None
+    unreadable: bool = False
+    misfits: int = 0
+    labels: Codes = field(default_factory=lambda: np.zeros((0, 3), dtype=np.int64))
+
+    @property
+    def orphan_checks(self) -> list[LinkedCheck]:
+        """Return what is wrong about the persons of its rows."""
+        words = f"{self.orphans:,} rows of {self.name} are of people who are not published"
+        return [LinkedCheck("persons of rows", False, words)] if self.orphans else []
+
+    @property
+    def calendar_checks(self) -> list[LinkedCheck]:
+        """Return whether its offsets fit the dates of their classes."""
+        if self.times is None:
+            return []
+        if self.unreadable:
+            return [LinkedCheck("calendar", False, f"column {self.times} of {self.name} has texts that are no offsets")]
+        single = np.flatnonzero(self.first <= self.last)
+        spans = np.column_stack([single, self.first[single], self.last[single]])
+        labels = np.concatenate([self.labels, spans])
+        meeting = overlapping(labels[:, 1], labels[:, 2], labels[:, 0])
+        return [_calendar_check(self.name, self.misfits, meeting)]
+
+
+def check_passed(
+    policy: LinkedPolicy,
+    table: LinkedTable,
+    blocks: Iterator[pa.Table],
+    people: pa.Array,
+    classes: Codes,
+    dates: ClassDates,
+) -> PassedFindings:
+    """Return what is found about a streamed table, read once."""
+    size = int(classes.max(initial=-1)) + 1
+    found = PassedFindings(table.name, np.zeros(len(people), dtype=np.int64), np.full(size, OPEN), np.full(size, -OPEN))
+    found.times = None if table.time is None or policy.time is None else table.time.column
+    order = _Order(table)
+    for block in blocks:
+        found.rows += block.num_rows
+        found.sorted &= order.holds(block)
+        owner = _owners(block[table.person], people)
+        known = np.flatnonzero(owner >= 0)
+        found.orphans += len(owner) - len(known)
+        found.counts += np.bincount(owner[known], minlength=len(people))
+        if found.times is not None and policy.time is not None and not found.unreadable:
+            labels = _offset_labels(block[found.times], classes, owner, policy.time.unit)
+            found.unreadable = labels is None
+            if labels is not None:
+                limits = dates.limits(window_days(policy, table.name))
+                wrong = misfits(labels[:, 1], labels[:, 2], labels[:, 0], limits, policy.time.unit)
+                found.misfits += int(labels[wrong, 3].sum())
+                single = labels[:, 1] == labels[:, 2]
+                np.minimum.at(found.first, labels[single, 0], labels[single, 1])
+                np.maximum.at(found.last, labels[single, 0], labels[single, 1])
+                found.labels = np.unique(np.concatenate([found.labels, labels[~single, :3]]), axis=0)
+    return found
+
+
+def _offset_labels(column: pa.ChunkedArray, classes: Codes, owner: Codes, unit: Unit) -> Codes | None:
+    """Return class, lower and upper end of each distinct offset of a class, and its rows; None where a text is none."""
+    texts = column if isinstance(column.type, pa.DictionaryType) else column.dictionary_encode()
+    texts = texts.unify_dictionaries().combine_chunks()
+    texts = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
+    if texts.null_count or texts.dictionary.null_count:
+        return None
+    codes = texts.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    known = texts.dictionary.take(pa.array(np.unique(codes))).to_pylist()
+    places = np.zeros(len(texts.dictionary), dtype=np.int64)
+    places[np.unique(codes)] = np.arange(len(known))
+    ends = [read_offset(text, unit) for text in known]
+    if any(end is None for end in ends):
+        return None
+    table = np.array(ends, dtype=np.int64).reshape(-1, 2)
+    inside = owner >= 0
+    words = classes[owner[inside]] * max(len(known), 1) + places[codes[inside]]
+    distinct, counts = np.unique(words, return_counts=True)
+    return np.column_stack([distinct // max(len(known), 1), table[distinct % max(len(known), 1)], counts])
+
+
+def rows_by_person(policy: LinkedPolicy, tables: Mapping[str, pa.Table], table: LinkedTable) -> Codes:
+    """Return how many rows each published person has in a table."""
+    people = _texts(tables[policy.people.name][policy.people.person])
+    counts = np.zeros(len(people), dtype=np.int64)
+    for block in blocks_of(tables, table.name):
+        owner = _owners(block[table.person], people)
+        counts += np.bincount(owner[owner >= 0], minlength=len(people))
+    return counts
 
 
 def knowledge_of(policy: LinkedPolicy, view: LinkedView) -> KnownRows:
@@ -137,7 +251,7 @@ def _check_columns(policy: LinkedPolicy, tables: Mapping[str, pa.Table]) -> list
     for table in policy.tables:
         if table.name in missing:
             continue
-        shown, declared = tables[table.name].column_names, published_columns(table)
+        shown, declared = next(blocks_of(tables, table.name)).column_names, published_columns(table)
         dropped = (*table.schema.sensitive, *table.schema.insensitive)
         strange = [name for name in shown if name not in declared]
         absent = [name for name in declared if name not in shown and name not in dropped]
@@ -164,12 +278,22 @@ def _resolve(
     ]
     owners = {}
     orphans = 0
-    for table in policy.events:
-        found = pc.index_in(_texts(tables[table.name][table.person]), value_set=distinct)
-        orphans += found.null_count
-        owners[table.name] = pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+    for table in policy.judged:
+        owners[table.name] = _owners(tables[table.name][table.person], distinct)
+        orphans += int((owners[table.name] < 0).sum())
     checks.append(LinkedCheck("persons of rows", orphans == 0, f"{orphans:,} rows of people who are not published"))
     return distinct, owners, checks
+
+
+def _owners(column: pa.ChunkedArray, people: pa.Array) -> Codes:
+    """Return the place of each row's person among people, -1 for one who is not there."""
+    parts = [np.zeros(0, dtype=np.int64)]
+    for chunk in column.chunks:
+        coded = chunk if isinstance(chunk.type, pa.DictionaryType) else chunk.dictionary_encode()
+        places = pc.index_in(coded.dictionary.cast(pa.string()), value_set=people)
+        known = np.append(pc.fill_null(places, -1).to_numpy(zero_copy_only=False), -1).astype(np.int64)
+        parts.append(known[pc.fill_null(coded.indices, len(known) - 1).to_numpy(zero_copy_only=False)])
+    return np.concatenate(parts)
 
 
 def _texts(column: pa.ChunkedArray) -> pa.Array:
@@ -201,7 +325,7 @@ def arrays_of(
         problem = error.message
         dates = ClassDates(*(np.zeros(size, dtype=np.int64) for _ in range(4)))
     events, labels = {}, {}
-    for table in policy.events:
+    for table in policy.judged:
         number, known = _label_rows(table, tables[table.name])
         labels[table.name] = known
         events[table.name] = EventLabels(owners[table.name], number, max(len(known), 1))
@@ -247,7 +371,7 @@ def _shown_values(
 ) -> Any:
     """Return the sensitive values that people show, of any table; missing is a value."""
     persons, values, begun = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)], 0
-    for table in policy.tables:
+    for table in (policy.people, *policy.judged):
         for name in table.schema.sensitive:
             if name in tables[table.name].column_names:
                 codes, size = coarse_codes(name, tables[table.name][name])
@@ -279,7 +403,7 @@ def _check_calendar(
     dates: ClassDates,
 ) -> list[LinkedCheck]:
     checks = []
-    for table in policy.events:
+    for table in policy.judged:
         if table.time is None or policy.time is None:
             continue
         ends = offsets_of(policy, table, tables[table.name])
@@ -293,46 +417,110 @@ def _check_calendar(
         classes = arrays.view.classes[owners[table.name]]
         wrong = int(misfits(*ends, classes, dates.limits(window_days(policy, table.name)), policy.time.unit).sum())
         meeting = overlapping(*ends, classes)
-        words = f"{table.name}: {wrong:,} offsets do not fit the dates of their class; {meeting:,} labels overlap"
-        checks.append(LinkedCheck("calendar", wrong == 0 and meeting == 0, words))
+        checks.append(_calendar_check(table.name, wrong, meeting))
     return checks
 
 
-def _check_order(policy: LinkedPolicy, tables: Mapping[str, pa.Table]) -> list[LinkedCheck]:
-    unsorted = [table.name for table in policy.tables if not is_sorted(table, tables[table.name])]
+def _calendar_check(name: str, wrong: int, meeting: int) -> LinkedCheck:
+    words = f"{name}: {wrong:,} offsets do not fit the dates of their class; {meeting:,} labels overlap"
+    return LinkedCheck("calendar", wrong == 0 and meeting == 0, words)
+
+
+def _check_order(policy: LinkedPolicy, tables: Mapping[str, pa.Table], passed: Sequence[str]) -> list[LinkedCheck]:
+    """Return whether all files are sorted; `passed` are streamed tables that are not."""
+    own = [each.name for each in (policy.people, *policy.judged) if not _Order(each).holds(tables[each.name])]
+    unsorted = [table.name for table in policy.tables if table.name in (*own, *passed)]
     return [
         LinkedCheck("order", not unsorted, f"not sorted: {', '.join(unsorted)}" if unsorted else "files are sorted")
     ]
 
 
+RANKINGS: tuple[Callable[[pa.ChunkedArray], pa.ChunkedArray], ...] = (
+    lambda column: column.cast(pa.string()),
+    lambda column: column,
+    lambda column: column.cast(pa.string()).cast(pa.float64()),
+)
+"""What a column may be sorted by: its texts, the values of its type, and numbers that are written as texts."""
+
+
+class _Order:
+    """Whether rows that come in blocks are sorted by person and then by their published values.
+
+    Each column is sorted by one of `RANKINGS` in the whole table; labels are by their texts.
+    """
+
+    def __init__(self, table: LinkedTable) -> None:
+        self.table = table
+        self.last: pa.Table | None = None
+        self.possible: dict[str, list[int]] = {}
+
+    def holds(self, block: pa.Table) -> bool:
+        """Return whether the rows are sorted, and follow those that came before."""
+        if self.last is not None:
+            plain = [block[name].cast(self.last[name].type) for name in block.column_names]
+            block = pa.table(plain, names=block.column_names)
+            rows = pa.concat_tables([self.last, block])
+        else:
+            rows = block
+            labels = _label_columns(self.table)
+            self.possible = {
+                name: _rankings_of(block[name], text=name in labels)
+                for name in sort_columns(self.table, block.column_names)
+            }
+        if len(block):
+            self.last = rows.slice(len(rows) - 1)
+        return self._ascends(rows)
+
+    def _ascends(self, rows: pa.Table) -> bool:
+        tied = np.ones(max(len(rows) - 1, 0), dtype=bool)
+        for name, possible in self.possible.items():
+            if not possible or not tied.any():
+                continue
+            steps = {ranking: _steps(rows[name], ranking) for ranking in possible}
+            fitting = [ranking for ranking, step in steps.items() if not (tied & (step < 0)).any()]
+            if not fitting:
+                return False
+            self.possible[name] = fitting
+            tied &= steps[fitting[0]] == 0
+        return True
+
+
+def _label_columns(table: LinkedTable) -> set[str]:
+    time = set() if table.time is None else {table.time.column}
+    return {table.person, *table.schema.quasi, *(column.column for column in table.lists)} | time
+
+
+def _rankings_of(column: pa.ChunkedArray, *, text: bool) -> list[int]:
+    """Return by which of `RANKINGS` a column can be sorted."""
+    if sort_ranks(column.slice(0, 1), text=text) is None:
+        return []
+    return [0] if text else [0, 1, 2]
+
+
+def _steps(column: pa.ChunkedArray, ranking: int) -> Codes:
+    """Return whether each cell is above the one before (1), below it (-1), or the same; missing comes first.
+
+    Where the ranking does not fit the cells, all are below.
+    """
+    try:
+        plain = RANKINGS[ranking](column)
+        if isinstance(plain.type, pa.DictionaryType):
+            plain = plain.cast(plain.type.value_type)
+        if pa.types.is_floating(plain.type):
+            plain = pc.if_else(pc.is_nan(plain), None, plain)
+        before, after = plain.slice(0, max(len(plain) - 1, 0)), plain.slice(1)
+        up, down = pc.greater(after, before), pc.less(after, before)
+        up = pc.if_else(before.is_null(), after.is_valid(), up)
+        down = pc.if_else(after.is_null(), before.is_valid(), down)
+        signs = [pc.fill_null(each, False).to_numpy().astype(np.int8) for each in (up, down)]
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return np.full(max(len(column) - 1, 0), -1, dtype=np.int8)
+    return signs[0] - signs[1]
+
+
 def sort_columns(table: LinkedTable, names: Sequence[str]) -> list[str]:
     """Return the columns of a table in the order in which its rows are sorted: person, labels, then other values."""
     return [name for name in published_columns(table) if name in names]
-
-
-def is_sorted(table: LinkedTable, data: pa.Table) -> bool:
-    """Return whether rows are sorted by person and then by their published values, in canonical or in text order."""
-    names = sort_columns(table, data.column_names)
-    labels = {table.person, *table.schema.quasi, *(c.column for c in table.lists)} | (
-        set() if table.time is None else {table.time.column}
-    )
-    return rows_ascend([rankings for name in names if (rankings := _rankings(data[name], text=name in labels))])
-
-
-def _rankings(column: pa.ChunkedArray, *, text: bool) -> list[Codes]:
-    """Return the ranks that a column may be sorted by: those of its texts, of its type, and of numbers in texts."""
-    found = [sort_ranks(column, text=True)]
-    if not text:
-        found.append(sort_ranks(column, text=False))
-        found.append(_ranks_of_numbers(column))
-    return [ranks for ranks in found if ranks is not None]
-
-
-def _ranks_of_numbers(column: pa.ChunkedArray) -> Codes | None:
-    try:
-        return sort_ranks(column.cast(pa.string()).cast(pa.float64()), text=False)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return None
 
 
 def sort_ranks(column: pa.ChunkedArray, *, text: bool) -> Codes | None:
@@ -345,21 +533,3 @@ def sort_ranks(column: pa.ChunkedArray, *, text: bool) -> Codes | None:
         return encode_column("column", plain, required=False).codes.astype(np.int64)
     except (InputError, pa.ArrowNotImplementedError, pa.ArrowInvalid):
         return None
-
-
-def rows_ascend(columns: Sequence[Sequence[Codes]]) -> bool:
-    """Return whether rows are in lexicographic order, each column by one of its rankings.
-
-    >>> first, second = np.array([0, 0, 1]), np.array([1, 2, 0])
-    >>> rows_ascend([[first], [second]]), rows_ascend([[second], [first]])
-    (True, False)
-    """
-    if not columns or len(columns[0][0]) < 2:
-        return True
-    tied = np.ones(len(columns[0][0]) - 1, dtype=bool)
-    for rankings in columns:
-        steps = [np.diff(ranks) for ranks in rankings]
-        if all((tied & (step < 0)).any() for step in steps):
-            return False
-        tied &= steps[0] == 0
-    return True
