@@ -42,7 +42,7 @@ AMERICAN = {
     r"defences?": "defense",
     r"licences?": "license",
     r"organisations?": "organization",
-    r"analyse[sd]?|minimise[sd]?|recognise[sd]?|summarise[sd]?": "-ize, -yze",
+    r"analysed?|minimise[sd]?|recognise[sd]?|summarise[sd]?": "-ize, -yze",
     r"labelled|modelled|cancelled": "labeled",
     r"generalise[sd]?|generalisation|anonymise[sd]?|pseudonymise[sd]?": "-ize",
 }

@@ -457,7 +457,7 @@ def _hide(document: dict[str, Any], path: tuple[str, ...]) -> str:
 
 
 def table_path(path: str | Path, name: str) -> Path:
-    """Return where a table of a release lies: the first at the release's path, others beside it.
+    """Return where a table of a release lies: the first at the release's path, others next to it.
 
     >>> table_path("release.csv.gz", "sensitive").name
     'release.sensitive.csv.gz'

@@ -131,9 +131,7 @@ def test_merged_cells_of_open_documents(tmp_path):
     assert "word" not in str(caught.value)
 
 
-@pytest.mark.skipif(
-    shutil.which("localc") is None, reason="LibreOffice Calc (libreoffice-calc) is not installed"
-)
+@pytest.mark.skipif(shutil.which("localc") is None, reason="LibreOffice Calc (libreoffice-calc) is not installed")
 def test_sheets_of_old_workbooks(write, tmp_path):
     """A file as Excel 97 wrote it, and the same with the record that says that it is encrypted."""
     book = write({"People": ROWS})
