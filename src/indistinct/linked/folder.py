@@ -170,7 +170,8 @@ def released_blocks(file: Path, target: Path, schema: pa.Schema | None = None) -
             yield block
     except (pa.ArrowException, OSError, UnicodeError):
         raise OutputError(
-            f"{target} could not be read back as it was written", hint="nothing was published; try another format"
+            f"{target} could not be read back as it was written",
+            hint="nothing was published; try another format or disk",
         ) from None
     if not some:
         yield read_released(file, target, schema)

@@ -126,7 +126,7 @@ def check_engine(engine: str) -> None:
     if engine not in ("auto", "memory"):
         raise ParameterError(
             f"several tables are not published on the engine {engine}",
-            hint="leave it out: tables are read into memory, and those that are passed through are streamed",
+            hint="leave it out: tables are read into memory",
         )
 
 

@@ -22,7 +22,7 @@ from indistinct.linked.judge import LinkedJudgement, judge
 from indistinct.linked.opening import coarse_codes, window_days
 from indistinct.linked.people import class_dates
 from indistinct.linked.view import EventLabels, LinkedView, distinct_values, number_rows
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Codes, Floats
 from indistinct.release.pseudonyms.making import are_pseudonyms
 from indistinct.tables.domain import kind_of
 
@@ -523,12 +523,22 @@ def sort_columns(table: LinkedTable, names: Sequence[str]) -> list[str]:
     return [name for name in published_columns(table) if name in names]
 
 
+def _ranks_of_floats(values: Floats) -> Codes:
+    """Return the rank of each number; those that are none are missing, and endless ones are the outermost."""
+    missing = np.isnan(values)
+    ranks = np.unique(np.where(missing, 0.0, values), return_inverse=True)[1].astype(np.int64) + 1
+    ranks[missing] = 0
+    return ranks
+
+
 def sort_ranks(column: pa.ChunkedArray, *, text: bool) -> Codes | None:
     """Return the rank of each cell, missing first; None for a type that has no order."""
     try:
         plain = column.cast(pa.string()) if text else column
         if not len(plain):
             return np.zeros(0, dtype=np.int64)
+        if pa.types.is_floating(plain.type):
+            return _ranks_of_floats(plain.to_numpy())
         kind_of(plain.type)
         return encode_column("column", plain, required=False).codes.astype(np.int64)
     except (InputError, pa.ArrowNotImplementedError, pa.ArrowInvalid):
