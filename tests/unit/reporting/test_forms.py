@@ -93,9 +93,11 @@ def test_every_table_has_the_figures_of_the_report(name: str) -> None:
         if not isinstance(part, FilledTable):
             continue
         if part.headings[0] == "attack":
-            for attack, success, *_ in part.rows:
+            for attack, success, baseline, _, risk, _ in part.rows:
                 if attack in outcomes:
-                    assert success.startswith(f"{outcomes[attack]['successes']:,} of {outcomes[attack]['attempts']:,}")
+                    told = outcomes[attack]
+                    assert success == f"{told['successes']:,} of {told['attempts']:,}"
+                    assert (baseline, risk) == (percent(told["baseline"]), percent(told["risk"]))
                 else:
                     assert success.startswith("not run: ")
         if part.headings[0] == "unmodified columns":

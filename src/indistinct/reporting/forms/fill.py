@@ -176,30 +176,41 @@ def _columns(filler: _Filler, field: DeclaredField) -> FilledTable:
 TECHNIQUES = (
     ("dropped", "redaction"),
     ("suppress", "redaction"),
-    ("generalized", "generalization"),
+    ("nothing of it is published", "redaction"),
+    ("only whether it has a value", "redaction"),
     ("pseudonym", "recoding"),
-    ("round", "generalization"),
-    ("top", "generalization"),
-    ("bottom", "generalization"),
-    ("truncat", "generalization"),
-    ("as it is", "retained"),
     ("unmodified", "retained"),
+    ("generalized", "generalization"),
+    ("recoded", "generalization"),
+    ("level", "generalization"),
+    ("round", "generalization"),
+    ("at most", "generalization"),
+    ("at least", "generalization"),
+    ("cut to", "generalization"),
 )
 """The words of the form for each technique, by a word of what was done to a column."""
+
+
+def technique_of(done: str) -> str:
+    """Return the word of the form for what was done to a column.
+
+    >>> technique_of("cut to the month"), technique_of("nothing of it is published")
+    ('generalization', 'redaction')
+    """
+    return next((word for part, word in TECHNIQUES if part in done), "other")
 
 
 def _techniques(filler: _Filler, field: DeclaredField) -> FilledTable:
     rows = []
     for name, each in (filler.at("columns") or {}).items():
         done = str(each.get("transformation"))
-        technique = next((word for part, word in TECHNIQUES if part in done), "other")
-        rows.append((name, technique, done))
+        rows.append((name, technique_of(done), done))
     return FilledTable(field.label, ("variable", "technique", "what was done"), tuple(rows))
 
 
 def _attacks(filler: _Filler, field: DeclaredField) -> FilledTable:
-    """Return attacks with their success and that of chance; those that were not run have the reason."""
-    headings = ("attack", "success", "baseline", "control", "better than chance")
+    """Return attacks with their successes, those of chance and the risk beyond it; one that was not run has the reason."""
+    headings = ("attack", "successes", "baseline", "control", "risk", "better than chance")
 
     def table(rows: Iterable[tuple[str, ...]]) -> FilledTable:
         kept = tuple(row for row in rows if not field.only or row[0] in field.only)
@@ -208,13 +219,14 @@ def _attacks(filler: _Filler, field: DeclaredField) -> FilledTable:
     tried = filler.at("attack", "tried")
     if tried is not None:  # the edition for readers says which were tried, and whether any succeeds
         succeeds = "at least one of all" if filler.at("attack", "succeeds") else "no"
-        return table((str(name), "tried", "", "", succeeds) for name in tried)
+        return table((str(name), "tried", "", "", "", succeeds) for name in tried)
     rows = [
         (
             str(each["attack"]),
-            f"{each['successes']:,} of {each['attempts']:,} ({percent(each['risk'])})",
+            f"{each['successes']:,} of {each['attempts']:,}",
             percent(each["baseline"]),
-            "none was given" if each.get("control") is None else percent(each["control"]),
+            "none" if each.get("control") is None else percent(each["control"]),
+            percent(each["risk"]),
             "yes" if each.get("succeeds") else "no",
         )
         for each in filler.at("attack", "outcomes") or ()
@@ -223,7 +235,7 @@ def _attacks(filler: _Filler, field: DeclaredField) -> FilledTable:
         **dict.fromkeys(filler.at("attack", "left_out") or (), "no time was left"),
         **(filler.at("attack", "refused") or {}),
     }
-    return table([*rows, *((str(name), f"not run: {reason}", "", "", "") for name, reason in refused.items())])
+    return table([*rows, *((str(name), f"not run: {reason}", "", "", "", "") for name, reason in refused.items())])
 
 
 def _unmodified(filler: _Filler, field: DeclaredField) -> FilledTable:
