@@ -3,7 +3,7 @@
 The document's metadata name no author, no machine and no time of day.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -121,9 +121,14 @@ def _widths(part: FilledTable) -> list[int]:
     [40, 130]
     """
     columns = zip(part.headings, *part.rows, strict=True)
-    letters = [min(max(NARROWEST, *map(len, texts)), WIDEST) for texts in columns]
+    # Letters of words that are not broken are set bold, with space on both sides.
+    letters = [min(max(NARROWEST, _longest_word(texts) + 5, *map(len, texts)), WIDEST) for texts in columns]
     whole = PAGE[0] - 2 * MARGIN
     return [round(whole * each / sum(letters)) for each in letters]
+
+
+def _longest_word(texts: Iterable[str]) -> int:
+    return max((len(word) for text in texts for word in text.split()), default=0)
 
 
 def _fill_row(row: Any, texts: Sequence[str], widths: Sequence[int]) -> None:

@@ -209,7 +209,7 @@ def _techniques(filler: _Filler, field: DeclaredField) -> FilledTable:
 
 
 def _attacks(filler: _Filler, field: DeclaredField) -> FilledTable:
-    """Return attacks with their successes, those of chance and the risk beyond it; one that was not run has the reason."""
+    """Return attacks with successes, those of chance, and the risk beyond it; for one that was not run, the reason."""
     headings = ("attack", "successes", "baseline", "control", "risk", "better than chance")
 
     def table(rows: Iterable[tuple[str, ...]]) -> FilledTable:
