@@ -106,7 +106,7 @@ def test_fresh_columns_by_flag_and_by_policy(run, tmp_path: Path) -> None:
     )
     ran = run("anonymize", tmp_path / "policy.toml")
     assert ran.code == 0, ran.err
-    assert "measured anew" in ran.err
+    assert "re-measured" in ran.err
     assert [
         each["fresh"] for each in json.loads(run("ledger", "show", tmp_path / "l.ledger", "--json").out)["releases"]
     ]

@@ -144,7 +144,7 @@ def test_attributes_that_slicing_puts_together_are_told_if_their_combination_poi
     for names in together:
         counts = table.group_by(names).aggregate([([], "count_all")])["count_all"].to_numpy()
         wanted = (
-            f"columns {', '.join(map(repr, names))} are published together as they are, and {(counts == 1).sum()} of"
+            f"columns {', '.join(map(repr, names))} are published together unmodified, and {(counts == 1).sum()} of"
         )
         assert any(text.startswith(wanted) for text in alone(document))
     each = alone(json.loads(run(*given, "slicing:l=3,columns=each").out))

@@ -200,7 +200,7 @@ def test_what_is_measured_anew_is_told_by_no_difference(tmp_path: Path) -> None:
     weights = {"sensitive": ("weight",), "fresh": ["weight"]}
     release_as(tmp_path, alike(names, weight=[70, 71, 72, 73, 74, 75]), **weights)
     july = release_as(tmp_path, alike([*names[1:], "x"], weight=[1, 2, 3, 4, 5, 6]), **weights)
-    assert any("measured anew" in warning for warning in july.certificate.warnings)
+    assert any("re-measured" in warning for warning in july.certificate.warnings)
     assert [entry.fresh for entry in ind.read_ledger(tmp_path / "releases.ledger")] == [True, True]
     stayed = alike([*names[3:], *"xyz"], weight=[1, 2, 3, 4, 5, 6])
     with pytest.raises(ind.VerificationError, match="4 in both, in other company; the smallest history has 3"):

@@ -69,10 +69,9 @@ def _kept_rows(opened: OpenTables, events: PassedEvents, rank: Codes) -> Iterato
 
 
 def _kept_columns(events: PassedEvents, block: pa.Table, units: Codes | None = None) -> pa.Table:
-    rows = block.select(list(events.names))
-    if events.table.time is None:
-        return rows
-    return rows.append_column(UNITS, pa.array(np.zeros(0, dtype=np.int64) if units is None else units))
+    """Return the columns that are published and the units of dates, 0 without dates: some column tells the rows."""
+    kept = {name: block[name] for name in events.names}
+    return pa.table({**kept, UNITS: np.zeros(block.num_rows, dtype=np.int64) if units is None else units})
 
 
 class _Labels:

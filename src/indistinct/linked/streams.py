@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from indistinct.engines.duckdb.opening import open_duck
 from indistinct.engines.home import is_read_in_place
 from indistinct.machine.arrays import Codes
 from indistinct.schema import Schema
@@ -45,8 +46,6 @@ def open_stream(source: Any, reading: Reading) -> Stream:
     """Return a table at a path or in a frame as a stream."""
     place, how = settle_snapshot(source, reading)
     if find_spec("duckdb") is not None and is_read_in_place(place):
-        from indistinct.engines.duckdb.opening import open_duck
-
         with named_as_given():
             table = open_duck(place, how, memory=MEMORY)
         if table is not None:

@@ -24,6 +24,7 @@ from indistinct.linked.people import class_dates
 from indistinct.linked.view import EventLabels, LinkedView, distinct_values, number_rows
 from indistinct.machine.arrays import Codes, Floats
 from indistinct.release.pseudonyms.making import are_pseudonyms
+from indistinct.tables.dictionaries import share_dictionary
 from indistinct.tables.domain import kind_of
 
 
@@ -196,7 +197,7 @@ def check_passed(
 def _offset_labels(column: pa.ChunkedArray, classes: Codes, owner: Codes, unit: Unit) -> Codes | None:
     """Return class, lower and upper end of each distinct offset of a class, and its rows; None where a text is none."""
     texts = column if isinstance(column.type, pa.DictionaryType) else column.dictionary_encode()
-    texts = texts.unify_dictionaries().combine_chunks()
+    texts = share_dictionary(texts).combine_chunks()
     texts = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
     if texts.null_count or texts.dictionary.null_count:
         return None

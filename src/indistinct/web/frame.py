@@ -18,7 +18,7 @@ from indistinct.errors import IndistinctError
 from indistinct.job.policy import Policy
 from indistinct.web import parts
 from indistinct.web.as_code import as_command, as_policy, as_python
-from indistinct.web.language import Own, shown, speak
+from indistinct.web.language import Own, speak, translate
 from indistinct.web.sessions import ConflictError, Refusal, Session, Work
 from indistinct.web.standing import MEANING, standing
 from indistinct.web.worker import StoppedError, TaskError, task_error
@@ -288,7 +288,7 @@ class Screen:
     async def _show_code(self) -> None:
         forms = {"policy.toml": as_policy, "Command": as_command, "Python": as_python}
         with ui.element("dialog") as box:
-            box.props["id"], box.props["aria-label"] = "code", shown("This job as code")
+            box.props["id"], box.props["aria-label"] = "code", translate("This job as code")
             parts.heading("This job without the page")
             for each in self.session.refusals():
                 parts.notice(
@@ -311,7 +311,7 @@ class Screen:
         if self.shown_work is not None and self.shown_work[0] is work and not work.done:
             # A button that is drawn anew loses the click that is on its way, and the focus.
             _, words, bar = self.shown_work
-            words.text = shown(told)  # type: ignore[attr-defined]  # an element with a text
+            words.text = translate(told)  # type: ignore[attr-defined]  # an element with a text
             bar.props["value"] = progress.share or None
             return
         if self.shown_work is not None and self.shown_work[0] is work and work.error is None:
@@ -375,7 +375,7 @@ def build(session: Session, step: Step, steps: tuple[Step, ...]) -> None:
     """Build the page of a step; what it shows is drawn as soon as the browser is there."""
     ui.add_head_html(HEAD)
     speak(ui.context.client, session.settings.language)
-    ui.page_title(f"{shown(step.title)} · indistinct")
+    ui.page_title(f"{translate(step.title)} · indistinct")
     # The framework's page is a main of its own round everything; the one below is the one to skip to.
     around = ui.context.client.content.parent_slot
     if around is not None:

@@ -29,7 +29,7 @@ def speak(client: Client, language: str) -> Translation:
     return spoken
 
 
-def shown(text: str) -> str:
+def translate(text: str) -> str:
     """Return a text as the page that is being drawn says it."""
     spoken = None if isinstance(text, Own) or not any(map(str.isalnum, text)) else _SPOKEN.get(ui.context.client)
     if spoken is None:
@@ -40,12 +40,12 @@ def shown(text: str) -> str:
 
 def shown_cell(cell: Cell) -> Cell:
     """Return a cell of a table as the page that is being drawn says it."""
-    return shown(cell) if isinstance(cell, str) else cell
+    return translate(cell) if isinstance(cell, str) else cell
 
 
 def shown_attributes(attributes: Mapping[str, Any]) -> dict[str, Any]:
     """Return attributes of an element, of which those that people read are as the page says them."""
     return {
-        key: shown(value) if key in ATTRIBUTES and isinstance(value, str) else value
+        key: translate(value) if key in ATTRIBUTES and isinstance(value, str) else value
         for key, value in attributes.items()
     }

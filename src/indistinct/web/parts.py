@@ -13,7 +13,7 @@ from nicegui.elements.mixins.text_element import TextElement
 
 from indistinct.document.blocks import Cell, grid
 from indistinct.document.html import grid_html
-from indistinct.web.language import Own, shown, shown_attributes, shown_cell
+from indistinct.web.language import Own, shown_attributes, shown_cell, translate
 from indistinct.web.worker import TaskError
 
 Handler = Callable[..., Any | Awaitable[Any]]
@@ -24,7 +24,7 @@ def tag(name: str, text: str = "", *, classes: str = "", **attributes: Any) -> E
 
     An underscore in the name of an attribute is a hyphen: `aria_label`. What people read is in the page's language.
     """
-    element = TextElement(tag=name, text=shown(text)) if text else Element(name)
+    element = TextElement(tag=name, text=translate(text)) if text else Element(name)
     if classes:
         element.classes(classes)
     for key, value in shown_attributes(attributes).items():
@@ -241,8 +241,8 @@ def table(
     caption: str, headings: Sequence[str], rows: Iterable[Sequence[Cell]], *, right: Iterable[str] = ()
 ) -> Element:
     """Return a table to read, with its caption; columns named by `right` hold numbers."""
-    told, lines = [shown(each) for each in headings], [[shown_cell(each) for each in row] for row in rows]
-    return html(grid_html(grid(shown(caption), told, lines, right=[shown(each) for each in right])))
+    told, lines = [translate(each) for each in headings], [[shown_cell(each) for each in row] for row in rows]
+    return html(grid_html(grid(translate(caption), told, lines, right=[translate(each) for each in right])))
 
 
 def picture(svg: str, *, caption: str = "") -> Element:

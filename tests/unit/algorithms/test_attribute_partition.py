@@ -125,8 +125,8 @@ def test_given_columns_stay_as_they_are():
         ([NAMES[:3], [*NAMES[3:], "ages"]], "no attribute 'ages'", "did you mean 'age'?"),
         ([NAMES[:3], [*NAMES[3:], "Q"]], "no attribute 'Q'", "age, sex, zip, job, pay, disease"),
         ([NAMES[:3], [], NAMES[3:]], "column 2 of slicing has no attribute", "leave"),
-        ([NAMES], "at least two columns; got 1", "publishes the table as it is"),
-        ([], "at least two columns; got 0", "publishes the table as it is"),
+        ([NAMES], "at least two columns; got 1", "publishes the table unmodified"),
+        ([], "at least two columns; got 0", "publishes the table unmodified"),
     ],
 )
 def test_given_columns_that_do_not_fit(given, message, hint):

@@ -366,8 +366,8 @@ def test_people_are_held_back_within_the_budget(tmp_path: Path) -> None:
     held = ind.apply(first.recoding, july, hold_back=True, suppression=0.25, **options)
     assert held.table.num_rows == 9
     assert held.certificate.overlap.people_below == 0
-    assert any("3 people were held back" in warning for warning in held.certificate.warnings)
-    assert "[hidden] people were held back" in (tmp_path / "july.csv.certificate.json").read_text()
+    assert any("3 people were withheld" in warning for warning in held.certificate.warnings)
+    assert "[hidden] people were withheld" in (tmp_path / "july.csv.certificate.json").read_text()
     # Who need not be held back is not, and where everybody had to be the refusal says so.
     again = ind.apply(first.recoding, july.filter(pa.array([True] * 11 + [False])), hold_back=True, suppression=0.5)
     assert again.table.num_rows == 11

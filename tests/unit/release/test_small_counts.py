@@ -223,7 +223,7 @@ def test_what_is_applied_to_another_table_tells_no_small_count(tmp_path: Path) -
     shown = json.loads((tmp_path / "out.csv.certificate.json").read_text())
     assert shown["rows"] == 80
     assert shown["original_rows"] is shown["suppressed_rows"] is None
-    told = " ".join(warning for warning in shown["warnings"] if "own" not in warning)
+    told = " ".join(warning for warning in shown["warnings"] if "unique" not in warning)
     assert re.findall(r"\b\d+ (?:row|class)", told) == []
     assert "[hidden] row(s) that the recoding does not cover are suppressed: column 'age' in [hidden]" in told
 

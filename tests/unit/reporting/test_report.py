@@ -278,7 +278,7 @@ def test_hostile_names_and_values_are_text(tmp_path):
         {
             script: [1, 2] * 20,
             "town": [quote, "b"] * 20,
-            quote.replace("\x07", ""): ["x", "</style>", "{{ 7 * 7 }}", "]]>"] * 10,
+            quote.replace("\x07", ""): ["x", "</style>", "{{ 7 * 191 }}", "]]>"] * 10,
         }
     )
     schema = ind.Schema(quasi=[script, "town"], sensitive=[quote.replace("\x07", "")])
@@ -289,7 +289,7 @@ def test_hostile_names_and_values_are_text(tmp_path):
         assert "<script" not in html
         assert "<img" not in html
         assert "\x07" not in html
-        assert "49" not in page.text.split()
+        assert "1337" not in page.text.split()
         assert script in page.text, "it is shown as text"
         assert [tag for tag, given in page.elements if any(name.startswith("on") for name in given)] == []
     pieces = (release, release.certificate, ind.assess(release))

@@ -19,7 +19,7 @@ from indistinct.tables.domain import Kind
 from indistinct.web import parts
 from indistinct.web.deciding import with_roles
 from indistinct.web.frame import Places, Screen
-from indistinct.web.language import Own, shown, speak
+from indistinct.web.language import Own, speak, translate
 from indistinct.web.saving import Shelf, ShelfEntry
 from indistinct.web.sessions import Session, Settings
 from indistinct.web.standing import INSPECTED
@@ -175,7 +175,12 @@ def test_saved_jobs_are_listed_in_german_under_their_names(
 def test_names_and_code_stay_in_every_language(session: Session) -> None:
     client, _ = drawn(session, "open")
     with client:
-        assert [shown("rows"), shown(Own("rows")), shown(" rows "), shown("–")] == ["Zeilen", "rows", " Zeilen ", "–"]
+        assert [translate("rows"), shown(Own("rows")), shown(" rows "), shown("–")] == [
+            "Zeilen",
+            "rows",
+            " Zeilen ",
+            "–",
+        ]
         parts.code("rows", label="Python", name="code")
     assert "rows" in list(texts_of(client))
 

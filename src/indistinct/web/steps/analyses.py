@@ -31,7 +31,7 @@ MAX_CATEGORIES = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Suggestion:
+class SuggestedAnalysis:
     """An analysis that a click adds: the question in words, its kind and text in a plan, and a formula's family."""
 
     words: str
@@ -69,7 +69,7 @@ def _draw_found(found: ShownAnalyses | None) -> None:
 def _draw_asked(screen: Screen) -> None:
     """Draw the analyses of the policy, each with a button that takes it away."""
     with parts.tag("ul", id="asked-analyses"):
-        for index, (kind, text) in enumerate(_asked(screen.policy.analysis)):
+        for index, (kind, text) in enumerate(_list_analyses(screen.policy.analysis)):
             with parts.tag("li"):
                 parts.tag("code", text)
                 parts.tag("span", " ")
@@ -81,7 +81,7 @@ def _draw_asked(screen: Screen) -> None:
                 )
 
 
-def _draw_suggestions(screen: Screen, suggested: Sequence[Suggestion]) -> None:
+def _draw_suggestions(screen: Screen, suggested: Sequence[SuggestedAnalysis]) -> None:
     parts.say(ALSO if screen.policy.analysis.asks else FIRST_ANALYSIS, kind="hint")
     with parts.tag("ul", id="suggested-analyses"):
         for index, each in enumerate(suggested):
@@ -97,12 +97,12 @@ def _take(screen: Screen, plan: AnalysisPlan) -> None:
     follow(screen.session)
 
 
-def _asked(plan: AnalysisPlan) -> Iterator[tuple[str, str]]:
+def _list_analyses(plan: AnalysisPlan) -> Iterator[tuple[str, str]]:
     for kind in QUESTIONS:
         yield from ((kind, text) for text in getattr(plan, kind))
 
 
-def with_analysis(plan: AnalysisPlan, suggestion: Suggestion) -> AnalysisPlan:
+def with_analysis(plan: AnalysisPlan, suggestion: SuggestedAnalysis) -> AnalysisPlan:
     """Return a plan with one analysis more."""
     texts = (*getattr(plan, suggestion.kind), suggestion.text)
     changed: dict[str, Any] = {suggestion.kind: texts, "family": suggestion.family or plan.family}
@@ -123,7 +123,7 @@ def without_analysis(plan: AnalysisPlan, kind: str, text: str) -> AnalysisPlan:
 # Suggestions
 
 
-def suggest_analyses(policy: Policy, looked: Inspected, *, linked: bool) -> list[Suggestion]:
+def suggest_analyses(policy: Policy, looked: Inspected, *, linked: bool) -> list[SuggestedAnalysis]:
     """Return a few analyses that the roles suggest and the policy does not have yet.
 
     Outcomes are columns that are not generalized, and covariates are quasi-identifiers. Where a release is not
@@ -132,18 +132,18 @@ def suggest_analyses(policy: Policy, looked: Inspected, *, linked: bool) -> list
     about, plan = {each["name"]: each for each in looked["columns"]}, policy.analysis
     quasi = [about[name] for name in policy.schema.quasi if name in about]
     outcomes = [about[name] for name in (*policy.schema.sensitive, *policy.schema.insensitive) if name in about]
-    found: list[Suggestion] = []
+    found: list[SuggestedAnalysis] = []
     for outcome in outcomes:
         if not linked or not (regression := _regression(outcome, quasi, plan, looked["rows"])):
             found += _contingency_table(outcome, quasi)
         else:
             found.append(regression)
-    asked = set(_asked(plan))
+    asked = set(_list_analyses(plan))
     new = [each for each in found if (each.kind, each.text) not in asked]
     return sorted(new, key=lambda each: QUESTIONS.index(each.kind))[:MAX_SUGGESTIONS]
 
 
-def _regression(outcome: Column, quasi: Sequence[Column], plan: AnalysisPlan, rows: int) -> Suggestion | None:
+def _regression(outcome: Column, quasi: Sequence[Column], plan: AnalysisPlan, rows: int) -> SuggestedAnalysis | None:
     """Return a linear regression of a number, or a logistic one of two values; a plan has one family."""
     family = "logistic" if outcome["distinct"] == 2 else "linear"
     if family == "linear" and (outcome["type"] != "number" or is_number_of_a_case(outcome, rows)):
@@ -154,15 +154,15 @@ def _regression(outcome: Column, quasi: Sequence[Column], plan: AnalysisPlan, ro
         return None
     terms = " + ".join(_term(each) for each in covariates)
     words = f"Does {outcome['name']} depend on {list_names([each['name'] for each in covariates])}?"
-    return Suggestion(words, "formulas", f"{_spell_name(outcome['name'])} ~ {terms}", family)
+    return SuggestedAnalysis(words, "formulas", f"{_spell_name(outcome['name'])} ~ {terms}", family)
 
 
-def _contingency_table(outcome: Column, quasi: Sequence[Column]) -> Iterator[Suggestion]:
+def _contingency_table(outcome: Column, quasi: Sequence[Column]) -> Iterator[SuggestedAnalysis]:
     """Yield the table of a category by the first quasi-identifier that is one."""
     by = next((each["name"] for each in quasi if _is_category(each) and "," not in each["name"]), None)
     name = outcome["name"]
     if by is not None and _is_category(outcome) and "," not in name:
-        yield Suggestion(f"How frequent is each {name} by {by}?", "tables", f"{by}, {name}")
+        yield SuggestedAnalysis(f"How frequent is each {name} by {by}?", "tables", f"{by}, {name}")
 
 
 def _is_category(column: Column) -> bool:
