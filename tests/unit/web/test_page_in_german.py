@@ -175,7 +175,7 @@ def test_saved_jobs_are_listed_in_german_under_their_names(
 def test_names_and_code_stay_in_every_language(session: Session) -> None:
     client, _ = drawn(session, "open")
     with client:
-        assert [translate("rows"), shown(Own("rows")), shown(" rows "), shown("–")] == [
+        assert [translate("rows"), translate(Own("rows")), translate(" rows "), translate("–")] == [
             "Zeilen",
             "rows",
             " Zeilen ",
