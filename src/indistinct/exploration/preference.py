@@ -20,7 +20,7 @@ from indistinct.tables.opening import open_table
 ANALYSIS_LOSS = "analysis-loss"
 """The name of this criterion among metrics: 1 minus the mean overlap of confidence intervals, from 0 to 1."""
 MOST_NODES = 40
-"""So many nodes of a lattice are published and analyzed at most."""
+"""The most nodes of a lattice that are published and analyzed."""
 Analysis = str | Sequence[str] | AnalysisPlan
 
 

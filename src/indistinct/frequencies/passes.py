@@ -36,7 +36,7 @@ class KeySets:
 
     @classmethod
     def of(cls, sets: Mapping[int, Codes], nodes: int) -> "KeySets | None":
-        """Return the sets of some of so many nodes, None if there are none."""
+        """Return the sets of nodes, by the number of the node, out of `nodes`; None if there are none."""
         if not sets:
             return None
         of_node = np.full(nodes, -1, dtype=np.int64)

@@ -84,8 +84,8 @@ class Classes:
     are a key of their own, because they do not add up: a person with rows in two classes is one person in their union.
     Sizes are rows. A population is a key as well, so that it merges as everything else does: its histogram counts the
     people of the population who belong to each class. A class may have none of the table's rows then.
-    `labels` is there where it is known what classes publish, for models that group classes by some columns; nobody
-    knows what merged classes publish.
+    `labels` is what each class publishes, where that is known, for models that group classes by some columns; of
+    merged classes it is not known.
     """
 
     sizes: Codes

@@ -294,7 +294,7 @@ def _write(
 ) -> tuple[Mapping[str, pa.Table], LinkedCertificate]:
     """Write all files beside their places, verify them as written, and give all of them their names, or none.
 
-    Tables that are judged stay in memory as they were made; streamed ones are read when somebody asks for them.
+    Tables that are judged stay in memory as they were made; streamed ones are read on access.
     """
     is_new = not folder.exists()
     folder.mkdir(exist_ok=True)

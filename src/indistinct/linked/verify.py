@@ -122,7 +122,7 @@ def verify_tables(
 
 @dataclass(slots=True)
 class PassedFindings:
-    """What was found about a streamed table: its rows by person, rows of nobody, its order and its offsets.
+    """What was found about a streamed table: its rows by person, rows without a published person, order and offsets.
 
     Of offsets of one unit, which never overlap each other, each class has the `first` and the `last`; a range of
     several units between them counts as overlapping. `labels` are class and ends of all others.

@@ -14,9 +14,9 @@ from indistinct.frequencies.value import FrequencySet
 from indistinct.machine.arrays import Codes, run_entries, starts_of
 
 WORD = 64
-# So many pairs of an original combination and a published class are compared at most, and so many at a time.
+# The most pairs of an original combination and a published class that are compared, in all and at a time.
 MOST_PAIRS, BLOCK = 64_000_000_000, 1 << 28
-# So many classes are looked at together: a bit for each of them at every value of a column is no large table.
+# How many classes are compared together: a table of one bit for each class and value of a column stays small.
 TOGETHER = 1 << 10
 
 

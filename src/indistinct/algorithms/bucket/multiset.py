@@ -36,7 +36,7 @@ class Multiset(Algorithm):
     try_all_dims: Annotated[bool, TRY_ALL_COLUMNS] = False
 
     def promise(self) -> Model:
-        """Buckets are l-diverse, and have so many rows."""
+        """Buckets are l-diverse, and have at least `size` rows."""
         return self._slicing().promise()
 
     def buckets(self, schema: Schema, told: Buckets | None = None) -> Buckets:

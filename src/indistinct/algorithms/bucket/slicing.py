@@ -133,7 +133,7 @@ class Slicing(Algorithm):
             )
 
     def promise(self) -> Model:
-        """No tuple is linked to a value with more than 1 / l, and buckets have so many rows."""
+        """No tuple is linked to a value with more than 1 / l, and buckets have at least `size` rows."""
         rows: Model = KAnonymity(self.size)
         if self.l is None:
             return rows

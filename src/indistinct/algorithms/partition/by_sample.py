@@ -131,7 +131,7 @@ def sound_nodes(
 
 
 def _top_of(tree: SampledTree, rows: dict[int, int]) -> Top:
-    """Return the part of a tree above some nodes, which become leaves with so many rows."""
+    """Return the part of a tree above some nodes, which become leaves with the given numbers of rows."""
     top, waiting = Top(), [(0, 0)]
     while waiting:
         old, new = waiting.pop()

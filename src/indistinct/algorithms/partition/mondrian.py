@@ -276,7 +276,7 @@ class Mondrian(Algorithm):
         in_order: bool = False,
         whole: WholeTable | None = None,
     ) -> Partition:
-        """Return the cuts that are weighed on some cells of a table with so many rows.
+        """Return the cuts of some cells of a table, each weighed; `rows` is the number of rows of the whole table.
 
         Parts of at most `fits` rows are not cut. `in_order` cuts every column along its ranks, as regions need it, and
         `whole` is what the workload counts in the table, None if the cells are all of it.

@@ -25,7 +25,7 @@ from indistinct.tables.domain import Domain
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WeighedCuts:
-    """How Mondrian weighs the cuts of the parts of a table with so many `rows`.
+    """How Mondrian weighs the cuts of the parts of a table; `rows` is the number of its rows.
 
     `known` has the domains of targets. `in_order` cuts every column along its ranks, at no set. `queries` is how many
     rows each query of a workload counts in the table, as a sample says.

@@ -42,7 +42,7 @@ NOTES, STARTER, FORM, WAITING, SHEETS = "notes", "starter", "form", "waiting", "
 """Under these names a session keeps what was told about each column, the first policy, how the file is written, a
 policy whose table must still be uploaded, and a workbook of which a sheet must still be chosen."""
 ANSWERS, KEEPS_ROWS, NOT_TAKEN_OVER = "answers", "keeps-rows", "not-taken-over"
-# An archive may inflate to so many times the largest upload.
+# An archive may inflate to this multiple of the largest upload.
 MOST_TIMES = 4
 WHO = {
     "public": ("Everybody", "It is published, and people may look for others in it: nobody is found with a risk "
@@ -52,9 +52,9 @@ WHO = {
 }  # fmt: skip
 SHAPES = {
     SAME: ("The same groups for everybody", "One level for a whole column, such as ages in tens. Easy to read and to "
-           "analyse; it loses more, and up to 5 % of the rows that stand out are suppressed."),
+           "analyze; it loses more, and up to 5 % of the rows that stand out are suppressed."),
     LEAST: ("The least loss", "Ranges that fit the table: they differ from group to group, and may overlap. Most "
-            "detail stays; harder to analyse."),
+            "detail stays; harder to analyze."),
 }  # fmt: skip
 
 

@@ -155,7 +155,7 @@ def look_by_policy(desk: Desk, path: Path, allowed: Allowed) -> Look | MissingTa
 def look_at_project(desk: Desk, path: Path, policy: Path, *, most: int) -> tuple[Look, tuple[str, ...]]:
     """Take over an ARX project into the folder of a policy, and inspect its table; return what could not be taken over.
 
-    The archive may inflate to so many bytes at `most`.
+    `most` bounds the bytes to which the archive may inflate.
     """
     desk.enter("reading the project")
     with without_folder(path), without_folder(policy):
