@@ -12,6 +12,7 @@ from indistinct.web import parts
 from indistinct.web.frame import Screen
 from indistinct.web.language import Own
 from indistinct.web.steps.columns import describe_role, ids_of, sample_values, warn_of_values
+from indistinct.web.steps.hierarchies.page import TO_PRIVACY
 from indistinct.web.tables_following import follow_tables
 from indistinct.web.tables_job import BIRTH, DEATH, LIST, TIME, UNKNOWN_TIME, role_of, with_column_role, with_separator
 from indistinct.web.tables_standing import LOOK
@@ -35,7 +36,7 @@ async def draw(screen: Screen) -> None:
     looked, policy = screen.session.result(LOOK), screen.tables.policy
     follow_tables(screen.session)
     with parts.tag("div", classes="actions"):
-        parts.link("Go on to privacy", "/privacy", classes="main")
+        parts.link(TO_PRIVACY, "/privacy", classes="main")
     screen.problem("role")
     for number, table in enumerate(sorted(policy.tables, key=lambda each: not each.people)):
         parts.heading(table.name)
@@ -47,7 +48,7 @@ async def draw(screen: Screen) -> None:
             for column in columns:
                 _line(screen, table, column, f"{number}-{keys[column['name']]}", looked[table.name]["rows"])
     with parts.tag("div", classes="actions"):
-        parts.link("Go on to privacy", "/privacy")
+        parts.link(TO_PRIVACY, "/privacy")
 
 
 def _line(screen: Screen, table: LinkedTable, column: Mapping[str, Any], key: str, rows: int) -> None:
