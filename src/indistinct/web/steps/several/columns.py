@@ -4,14 +4,20 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from indistinct.figures import percent, plural
 from indistinct.hierarchy import hierarchy_from_json
 from indistinct.linked.declared import LinkedTable
 from indistinct.schema import Role
 from indistinct.web import parts
 from indistinct.web.frame import Screen
 from indistinct.web.language import Own
-from indistinct.web.steps.columns import describe_role, ids_of, sample_values, warn_of_values
+from indistinct.web.steps.columns import (
+    count_values,
+    describe_column,
+    describe_role,
+    ids_of,
+    sample_values,
+    warn_of_values,
+)
 from indistinct.web.steps.hierarchies.page import TO_PRIVACY
 from indistinct.web.tables_following import follow_tables
 from indistinct.web.tables_job import BIRTH, DEATH, LIST, TIME, UNKNOWN_TIME, role_of, with_column_role, with_separator
@@ -60,8 +66,9 @@ def _line(screen: Screen, table: LinkedTable, column: Mapping[str, Any], key: st
             samples = sample_values(column)
             if samples:
                 parts.tag("span", Own(samples), classes="samples")
-            missing = f", {percent(column['missing'] / rows)} missing" if column["missing"] else ""
-            parts.tag("span", f"{column['type']}, {plural(column['distinct'], 'value')}{missing}", classes="hint")
+            suggested = role == column["role"]
+            short = describe_column(column, rows) if suggested else f"{count_values(column, rows)}."
+            parts.tag("span", short, classes="hint")
             warning = warn_of_values(column, Role(role) if role in set(Role) else Role.QUASI)
             if warning:
                 parts.tag("span", warning, classes="badge bad")
