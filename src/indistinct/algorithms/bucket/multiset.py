@@ -1,6 +1,6 @@
 """Multiset-based generalization: every value of a bucket becomes the multiset of the bucket's values.
 
-It tells as much as slicing with one attribute a column (after an idea of Kifer and Gehrke 2006).
+It reveals as much as slicing with one attribute per column (after an idea of Kifer and Gehrke 2006).
 """
 
 from dataclasses import dataclass
@@ -36,11 +36,11 @@ class Multiset(Algorithm):
     try_all_dims: Annotated[bool, TRY_ALL_COLUMNS] = False
 
     def promise(self) -> Model:
-        """Buckets are l-diverse, and have at least `size` rows."""
+        """The promise: buckets are l-diverse and have at least `size` rows."""
         return self._slicing().promise()
 
-    def buckets(self, schema: Schema, told: Buckets | None = None) -> Buckets:
-        """Return one attribute a slice."""
+    def buckets(self, schema: Schema, certified: Buckets | None = None) -> Buckets:
+        """Return one slice for each attribute."""
         names = (*schema.quasi, *schema.insensitive, *schema.sensitive)
         return Buckets("multiset", tuple((name,) for name in names))
 
