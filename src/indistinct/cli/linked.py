@@ -33,18 +33,24 @@ def is_linked(policy: Path | str | None) -> bool:
     return is_linked_policy(policy)
 
 
-def refuse_flags(flags: Flags, **options: Any) -> None:
-    """Raise for the first flag or option that is not possible with several tables."""
-    shared = {FLAGS[f.name].option: getattr(flags, f.name) for f in fields(flags) if f.name not in ALLOWED}
+def refuse_flags(flags: Flags, *, on_disk: bool = False, **options: Any) -> None:
+    """Raise for the first flag or option that is not possible with several tables.
+
+    `on_disk` says that the command can leave event tables on disk.
+    """
+    allowed = (*ALLOWED, "memory") if on_disk else ALLOWED
+    shared = {FLAGS[f.name].option: getattr(flags, f.name) for f in fields(flags) if f.name not in allowed}
     own = {f"--{name.replace('_', '-')}": value for name, value in options.items()}
     for name, value in {**shared, **own}.items():
         if value not in (None, False, [], FLAGS[name.strip("-")].default if name.strip("-") in FLAGS else None):
             raise ParameterError(
                 f"{name} is not possible with a policy of several tables", hint="leave it out, or change the policy"
             )
-    from indistinct.linked.publishing import check_engine
-
-    check_engine(flags.engine or "auto")
+    if not on_disk and flags.engine not in (None, "auto", "memory"):
+        raise ParameterError(
+            f"this command does not take several tables on the engine {flags.engine}",
+            hint="leave it out: tables are read into memory; anonymize and verify take the engine duckdb",
+        )
 
 
 def refuse_linked(path: Path, what: str) -> None:
@@ -60,7 +66,7 @@ def refuse_linked(path: Path, what: str) -> None:
 
 def anonymize_linked(policy: Path, flags: Flags, output: str | None, *, overwrite: bool, **options: Any) -> None:
     """Publish several tables, and say what was published."""
-    refuse_flags(flags, **options)
+    refuse_flags(flags, on_disk=True, **options)
     from indistinct.linked.policy import read_linked_policy
     from indistinct.linked.publishing import publish_linked
 
@@ -71,7 +77,14 @@ def anonymize_linked(policy: Path, flags: Flags, output: str | None, *, overwrit
             "no output is given", hint='say where the release goes: [output] folder = "release/", or -o'
         )
     with progress("anonymizing") as share:
-        release = publish_linked(written, folder=folder, overwrite=overwrite, progress=share)
+        release = publish_linked(
+            written,
+            folder=folder,
+            overwrite=overwrite,
+            engine=flags.engine or "auto",
+            memory=flags.memory,
+            progress=share,
+        )
     for warning in release.certificate.warnings:
         note(warning)
     if flags.as_json:
@@ -110,8 +123,8 @@ def _open_release(folder: Path, policy: Path) -> "tuple[Any, ReleaseFolder, Rele
 
 def verify_linked(folder: Path, policy: Path, flags: Flags, *, originals: bool, **options: Any) -> None:
     """Check a release in a folder; exit 4 where anything is not satisfied."""
-    refuse_flags(flags, **options)
-    verdict = judged_folder(folder, policy, originals=originals)
+    refuse_flags(flags, on_disk=True, **options)
+    verdict = judged_folder(folder, policy, originals=originals, memory=flags.memory)
     if flags.as_json:
         print_json({"folder": str(folder), **verdict.to_json()})
     else:
@@ -122,13 +135,16 @@ def verify_linked(folder: Path, policy: Path, flags: Flags, *, originals: bool, 
         raise typer.Exit(VerificationError.exit_code)
 
 
-def judged_folder(folder: Path, policy: Path, *, originals: bool) -> "LinkedVerdict":
+def judged_folder(folder: Path, policy: Path, *, originals: bool, memory: str | None) -> "LinkedVerdict":
     """Return what is found about a release in a folder."""
+    from indistinct.engines import bytes_of
     from indistinct.linked.checking import check_release
     from indistinct.linked.policy import read_linked_policy
+    from indistinct.linked.verify import MEMORY
 
+    most = MEMORY if memory is None else bytes_of(memory)
     with progress("verifying"):
-        return check_release(folder, read_linked_policy(policy), originals=originals)
+        return check_release(folder, read_linked_policy(policy), originals=originals, memory=most)
 
 
 def assess_linked(

@@ -15,12 +15,12 @@ import pyarrow as pa
 
 from indistinct.errors import InputError
 from indistinct.frequencies.encode import encode_column
+from indistinct.linked.arrays import arrays_of, offsets_of, owners_of
 from indistinct.linked.calendar import OPEN, first_day, last_day, units_of_days
 from indistinct.linked.declared import LinkedTable
 from indistinct.linked.guarantee import ALL
-from indistinct.linked.opening import OpenEvents, OpenTables, window_days
+from indistinct.linked.opened import OpenEvents, OpenTables, window_days
 from indistinct.linked.people import day_ends
-from indistinct.linked.verify import arrays_of, offsets_of, owners_of
 from indistinct.machine.arrays import Codes, run_entries, starts_of
 from indistinct.recoding.columns import columns_of
 from indistinct.schema import Schema
@@ -165,7 +165,7 @@ def attack_release(
 def _prepare(opened: OpenTables, tables: Mapping[str, pa.Table]) -> _Published:
     policy = opened.policy
     owners = owners_of(policy, tables)
-    arrays, _, _ = arrays_of(policy, tables, owners, anchors_inside=True)
+    arrays = arrays_of(policy, tables, owners, anchors_inside=True)
     quasi, size = policy.people.schema.quasi, len(arrays.vectors)
     vectors = pa.table({n: pa.array([v[i] for v in arrays.vectors], pa.string()) for i, n in enumerate(quasi)})
     covers = _covers(vectors, opened.people, quasi, policy.people.hierarchies)

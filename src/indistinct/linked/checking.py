@@ -8,11 +8,16 @@ from indistinct.linked.folder import ReleaseFolder, open_folder
 from indistinct.linked.opening import open_linked
 from indistinct.linked.originals import compare_with_originals
 from indistinct.linked.people import anchors_inside as are_anchors_inside
-from indistinct.linked.verify import LinkedCheck, LinkedVerdict, verify_tables
+from indistinct.linked.verify import MEMORY, LinkedCheck, LinkedVerdict, verify_tables
 
 
-def check_release(folder: Path, policy: LinkedPolicy, *, originals: bool = False) -> LinkedVerdict:
-    """Return what is found about a release in a folder, whoever made it; with `originals` also beside these."""
+def check_release(
+    folder: Path, policy: LinkedPolicy, *, originals: bool = False, memory: int = MEMORY
+) -> LinkedVerdict:
+    """Return what is found about a release in a folder, whoever made it; with `originals` also beside these.
+
+    Rows take about `memory` bytes while they are judged; beside the originals all of them are in memory.
+    """
     found = open_folder(folder, policy)
     tables = found.read()
     certificate = found.certificate
@@ -22,7 +27,8 @@ def check_release(folder: Path, policy: LinkedPolicy, *, originals: bool = False
     if originals:
         opened = open_linked(policy)
         inside = are_anchors_inside(opened)
-    verdict = verify_tables(policy, tables, anchors_inside=inside).with_checks(_check_certificate(found, policy))
+    verdict = verify_tables(policy, tables, anchors_inside=inside, memory=memory)
+    verdict = verdict.with_checks(_check_certificate(found, policy))
     if opened is None or verdict.judgement is None:
         return verdict
     return verdict.with_checks(compare_with_originals(opened, tables, levels_in(certificate)))
