@@ -175,8 +175,9 @@ def assess_linked(
             assessment = assess_release(written, tables, known)
     if chart is not None:
         from indistinct.cli.output import write_text
+        from indistinct.linked.pictures import draw_known_rows
 
-        write_text(chart, _draw_known_rows(assessment), overwrite=False)
+        write_text(chart, draw_known_rows(assessment), overwrite=False)
     if flags.as_json:
         print_json({"table": str(folder or policy), **assessment.to_json()})
     else:
@@ -279,28 +280,3 @@ def report_linked(folder: Path, policy: Path, flags: Flags, output: Path, *, ove
     if not made.holds:
         note("the release is NOT satisfied: the report says why")
         raise typer.Exit(VerificationError.exit_code)
-
-
-def _draw_known_rows(assessment: "LinkedAssessment") -> str:
-    """Return an SVG: a chart for attackers with and without people columns, a line a table."""
-    from indistinct.drawing.charts import draw
-    from indistinct.drawing.lines import line_charts
-
-    rows = [
-        {
-            "known rows": risk.known,
-            "attackers": "with people columns" if risk.people_columns else "rows alone",
-            "table": risk.table,
-            f"share below k = {assessment.k}": risk.share,
-        }
-        for risk in assessment.risks
-        if risk.share is not None and risk.known != "all"
-    ]
-    measure = f"share below k = {assessment.k}"
-    charts = line_charts(
-        rows, x=("known rows", "known rows"), across="attackers", lines="table", measures={measure: "linear"}
-    )
-    title = f"People left among fewer than {assessment.k}, by known rows"
-    return draw(
-        charts, title=title, notes=[f"{assessment.people:,} people"], legend=[str(row["table"]) for row in rows]
-    )
