@@ -33,12 +33,11 @@ from indistinct.errors import IndistinctError
 from indistinct.evaluation.attack.registry import ATTACKS
 from indistinct.hierarchy import KINDS, Hierarchy, HierarchyKind
 from indistinct.metrics import BETTER, METRICS
-from indistinct.metrics.importance import Importance
 from indistinct.metrics.queries.workload import Workload
 from indistinct.models import Model, ModelTraits
 from indistinct.models.registry import MODELS, parse_model
 from indistinct.parameters import parameters_of
-from indistinct.recoding.numeric_forms import NumericForm, NumericForms
+from indistinct.recoding.columns import Importance, NumericForm, NumericForms
 from indistinct.release.writing.formats import FORMATS
 from indistinct.samples import GENERATORS
 from indistinct.settings import SETTINGS, TABLES, Setting, settings_of

@@ -23,15 +23,12 @@ from indistinct.hierarchy.value import Taxonomy
 from indistinct.machine.arguments import CheckedArguments, call_of, with_checked_arguments
 from indistinct.machine.memory import needs_memory
 from indistinct.machine.stages import Progress as Progress
-from indistinct.metrics.importance import NO_IMPORTANCE, Importance
 from indistinct.metrics.loss import GeneralizedTuple
 from indistinct.models.base import Model
 from indistinct.parameters import check_parameters
 from indistinct.recoding.assign import assign
-from indistinct.recoding.columns import QuasiColumn
+from indistinct.recoding.columns import NO_IMPORTANCE, Importance, LevelBounds, NumericForms, QuasiColumn, numeric_forms
 from indistinct.recoding.kinds import RecodedColumn, Recoding
-from indistinct.recoding.levels import LevelBounds
-from indistinct.recoding.numeric_forms import NumericForms, numeric_forms
 from indistinct.recoding.outputs import Assignment, Buckets, PublishedColumn
 from indistinct.schema import Schema
 from indistinct.spelling import arguments_of, spell

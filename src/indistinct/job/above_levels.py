@@ -29,8 +29,7 @@ from indistinct.job.parts import MONDRIAN, Search, SearchResult, known_domain
 from indistinct.machine.arrays import Codes
 from indistinct.machine.memory import needs_memory
 from indistinct.machine.stages import enter
-from indistinct.recoding.columns import QuasiColumn, columns_of
-from indistinct.recoding.levels import NO_LEVELS, LevelBounds
+from indistinct.recoding.columns import NO_LEVELS, LevelBounds, QuasiColumn, columns_of
 from indistinct.tables.domain import Domain
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from indistinct.frequencies.slices import Links
 from indistinct.machine.ordering import distinct_with_places
-from indistinct.metrics.measurements import Measurements
+from indistinct.metrics.registry import Measurements
 
 
 def reconstruction_error(links: Links) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 
 from indistinct.machine.arrays import Floats
 from indistinct.metrics.base import CellMetric, Goal, Metric, SummedMetric
-from indistinct.metrics.importance import Importance
+from indistinct.recoding.columns import Importance
 from indistinct.recoding.outputs import PublishedColumn
 
 

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import pyarrow as pa
 
+from indistinct.errors import ParameterError
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Key
 from indistinct.machine.arrays import Codes
 from indistinct.schema import Schema
@@ -14,12 +15,24 @@ from indistinct.tables.domain import Domain
 
 Form = Literal["sliced", "tables", "multiset"]
 RangeForm = Literal["labels", "columns"]
+RANGE_FORMS: tuple[RangeForm, ...] = get_args(RangeForm)
 MAIN = ""
 """The name of the table that every release has; others are named by what they hold."""
 SENSITIVE = "sensitive"
 """The name of the table in which Anatomy publishes sensitive values apart."""
 ENDS = (("_from", "_to"), ("_min", "_max"))
 """What the names of two columns end in that stand for one: the ends of ranges, or the bounds of classes."""
+
+
+def check_range_form(form: object) -> RangeForm:
+    """Return how ranges are published; raise `ParameterError` for a word that is not known."""
+    for known in RANGE_FORMS:
+        if form == known:
+            return known
+    raise ParameterError(
+        f"`ranges` must be one of {', '.join(RANGE_FORMS)}; got {form!r}",
+        hint="labels are texts such as [18-21]; columns are two numbers, age_from and age_to",
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,8 +13,16 @@ import pyarrow.compute as pc
 from indistinct.errors import InputError
 from indistinct.tables.dictionaries import is_text
 from indistinct.tables.domain import Kind, kind_of
-from indistinct.tables.inference import KINDS, are_dates, convert_values, mixture_of
-from indistinct.tables.likely import FEW, JUDGED, Notation, likely_notation
+from indistinct.tables.inference import (
+    FEW,
+    JUDGED,
+    KINDS,
+    Notation,
+    are_dates,
+    convert_values,
+    likely_notation,
+    mixture_of,
+)
 from indistinct.tables.marks import are_marks, date_marks, is_mark, number_marks
 from indistinct.tables.notation import is_future, moments
 from indistinct.tables.opening import open_table

@@ -20,11 +20,9 @@ from indistinct.hierarchy.builders import Suppression
 from indistinct.hierarchy.explicit import check_rooted
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.machine.ordering import distinct_with_places
-from indistinct.metrics.importance import NO_IMPORTANCE, Importance, importance_of
 from indistinct.parameters import Parameter, check_parameters
-from indistinct.recoding.columns import QuasiColumn
+from indistinct.recoding.columns import INTERVALS, NO_IMPORTANCE, Importance, NumericForms, QuasiColumn, importance_of
 from indistinct.recoding.kinds import ByCell, ByRow, Recoding
-from indistinct.recoding.numeric_forms import INTERVALS, NumericForms
 from indistinct.recoding.summary import Style
 from indistinct.schema import Schema
 

@@ -18,9 +18,8 @@ from indistinct.frequencies.pieces import Pieces
 from indistinct.hierarchy.explicit import check_rooted
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.machine.arrays import Codes
-from indistinct.metrics.importance import NO_IMPORTANCE, Importance
 from indistinct.metrics.loss import Scheme, step_costs
-from indistinct.recoding.columns import QuasiColumn
+from indistinct.recoding.columns import NO_IMPORTANCE, Importance, QuasiColumn
 from indistinct.recoding.kinds import ByCell, ByRow
 from indistinct.recoding.summary import Style, tight_bounds
 

@@ -11,9 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.engines import groups
-from indistinct.engines.base import EVERY_RECODING, Sink, Source, require_table
+from indistinct.engines.base import EVERY_RECODING, Sink, Source, home_of, require_table
 from indistinct.engines.groups import Fetch, ValueGroups
-from indistinct.engines.home import home_of
 from indistinct.engines.memory.count import count_for_publishing
 from indistinct.engines.memory.publish import publish_table
 from indistinct.engines.memory.sampling import draw_table

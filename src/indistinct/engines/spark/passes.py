@@ -49,8 +49,7 @@ from indistinct.frequencies.value import Key
 from indistinct.machine.arrays import Codes
 from indistinct.machine.randomness import Secret
 from indistinct.tables.domain import Domain
-from indistinct.tables.hive import find_partitions
-from indistinct.tables.several import files_of, require_unchanged
+from indistinct.tables.several import files_of, find_partitions, require_unchanged
 
 LOG = logging.getLogger("indistinct.passes")
 # Answers that the driver adds up itself; where there may be more, workers add up some of them first.

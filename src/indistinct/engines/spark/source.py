@@ -10,9 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from indistinct.engines.base import place_of
+from indistinct.engines.base import is_spark_frame, place_of
 from indistinct.engines.groups import ValueGroups
-from indistinct.engines.home import is_spark_frame
 from indistinct.engines.spark.files import NUMBER, FilePiece, FilePieces, find_pieces, unite_groups, unite_parcels
 from indistinct.engines.spark.parcels import PARCELS_OF_SPARK, PART, part_frame, unpack_parcels
 from indistinct.engines.spark.session import import_pyspark, most_bytes, session_for, settings_of, shorten_errors
@@ -20,9 +19,8 @@ from indistinct.engines.spark.types import arrow_schema, spark_schema, types_to_
 from indistinct.errors import InputError, ParameterError
 from indistinct.tables.addresses import without_credentials
 from indistinct.tables.domain import Kind, kind_of
-from indistinct.tables.hive import HivePartitions, find_partitions
 from indistinct.tables.lakes import at_address, find_kind
-from indistinct.tables.several import PARQUET, Stamp, files_of, kind_of_file
+from indistinct.tables.several import PARQUET, HivePartitions, Stamp, files_of, find_partitions, kind_of_file
 from indistinct.tables.snapshots import only_path
 from indistinct.tables.value import Reading, SourceDetails, Table, choose, is_table
 

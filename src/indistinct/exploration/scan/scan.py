@@ -38,11 +38,20 @@ from indistinct.recoding.transformations import Transformation, check_transforma
 from indistinct.release.certificate import table_path
 from indistinct.release.published import describe_release, is_release
 from indistinct.schema import Schema, require_schema
-from indistinct.tables.fetched import fetch_files
-from indistinct.tables.hive import HivePartitions, constant_column, find_partitions, folder_texts
-from indistinct.tables.input_files import no_file, read_ordinary
+from indistinct.tables.addresses import fetch_files, no_file, read_ordinary
 from indistinct.tables.opening import open_table
-from indistinct.tables.several import ARROW, DELIMITED, LABELLED, PARQUET, files_of, kind_of_file
+from indistinct.tables.several import (
+    ARROW,
+    DELIMITED,
+    LABELLED,
+    PARQUET,
+    HivePartitions,
+    constant_column,
+    files_of,
+    find_partitions,
+    folder_texts,
+    kind_of_file,
+)
 from indistinct.tables.value import Reading, Table
 
 _FAMILIES = (
