@@ -12,11 +12,14 @@ import numpy as np
 
 from indistinct.algorithms.explanation import Explanation
 from indistinct.budget import NO_BUDGET, Budget, Unit
-from indistinct.errors import ParameterError
+from indistinct.errors import IndistinctError, ParameterError
 from indistinct.figures import Sentence
+from indistinct.frequencies.count import Request
+from indistinct.frequencies.structure import CLASSES, Structure
+from indistinct.frequencies.structure import Unit as UnitOfRelease
 from indistinct.frequencies.value import Classes, FrequencySet, Key
 from indistinct.hierarchy.builders import Suppression
-from indistinct.hierarchy.value import Taxonomy
+from indistinct.hierarchy.value import Hierarchy, Taxonomy
 from indistinct.machine.arguments import CheckedArguments, call_of, with_checked_arguments
 from indistinct.machine.memory import needs_memory
 from indistinct.machine.stages import Progress as Progress
@@ -29,7 +32,7 @@ from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import RecodedColumn, Recoding
 from indistinct.recoding.levels import LevelBounds
 from indistinct.recoding.numeric_forms import NumericForms, numeric_forms
-from indistinct.recoding.outputs import Assignment, Buckets, PublishedColumn
+from indistinct.recoding.outputs import Assignment, PublishedColumn
 from indistinct.schema import Schema
 from indistinct.spelling import arguments_of, spell
 from indistinct.tables.domain import Domain
@@ -200,6 +203,21 @@ class AlgorithmTraits:
     one_level: bool = False
 
     @property
+    def unit(self) -> UnitOfRelease:
+        """What releases consist of: classes, or buckets."""
+        return "bucket" if self.buckets else "class"
+
+    @property
+    def keeps_values(self) -> bool:
+        """Whether values stay unmodified because links are broken in their place: a search offers no coarser ones."""
+        return self.buckets
+
+    @property
+    def own_guarantee(self) -> bool:
+        """Whether a release is worth something without a model."""
+        return self.buckets
+
+    @property
     def recodings(self) -> frozenset[str]:
         """Return the kinds of recodings that a search may find, by the names under which they are stored."""
         if self.buckets:
@@ -252,7 +270,7 @@ class Algorithm(CheckedArguments, ABC):
     @property
     def weighs_columns(self) -> bool:
         """Whether the search rather changes columns that matter less; where it does not, a release says so."""
-        return not self.traits.buckets
+        return True
 
     @property
     def numeric_forms(self) -> NumericForms:
@@ -302,16 +320,33 @@ class Algorithm(CheckedArguments, ABC):
         """Return how many rows, or people, the search's own rule drops where the job says nothing of it."""
         return NO_BUDGET
 
-    def buckets(self, schema: Schema, told: Buckets | None = None) -> Buckets | None:
-        """Return how releases show their buckets, None if they are in classes.
+    def structure(self, schema: Schema, told: Structure = CLASSES) -> Structure:
+        """Return the structure of releases.
 
-        `told` is what a certificate says: columns that the search found, which the parameters do not tell.
+        `told` is that of a certificate: it names columns that the search found, which the parameters do not tell.
         """
-        return None
+        return CLASSES
+
+    def require_classes(self, otherwise: IndistinctError) -> None:
+        """Raise an error, which gives the reason, where releases are in buckets."""
+
+    def require_roles(self, schema: Schema, model: Model) -> None:
+        """Raise for columns that a release cannot have, and for a model that looks at what it does not show."""
+
+    def separated(self, schema: Schema) -> tuple[str, ...]:
+        """Return the columns whose links to the others a release breaks, so that the search must know their values."""
+        return ()
+
+    def request(
+        self, schema: Schema, keys: Sequence[Key], hierarchies: Mapping[str, Hierarchy], *, to_publish: Sequence[str]
+    ) -> Request:
+        """Return what is counted for the search: the cells of quasi-identifiers, with the histograms of `keys`."""
+        joint = self.traits.splits
+        return Request(schema.quasi, keys, hierarchies, joint=joint, person=schema.person, to_publish=to_publish)
 
     def publishes_hierarchy(self, column: QuasiColumn) -> bool:
         """Return whether releases show values of the hierarchy of a column that has one, as the traits declare it."""
-        return not self.traits.buckets and not (self.traits.ranges and column.ranged)
+        return not (self.traits.ranges and column.ranged)
 
     def refusal(self, model: Model, *, suppression: bool) -> str | None:
         """Return why the search cannot work for a model, or None where it can; the support matrix is written from this.
@@ -398,10 +433,10 @@ def unused_settings(
     if hidden:
         why = (
             "keeps values unmodified"
-            if algorithm.traits.buckets
+            if algorithm.traits.keeps_values
             else "makes ranges of its own, and metrics alone look at them"
         )
-        what = "the hierarchy" if algorithm.traits.buckets else "the bands"
+        what = "the hierarchy" if algorithm.traits.keeps_values else "the bands"
         told.append(
             f"{what} of {_list_names([column.name for column in hidden])} will not be published: "
             f"{algorithm.name} {why}; "
