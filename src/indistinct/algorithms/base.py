@@ -15,11 +15,14 @@ import numpy as np
 
 from indistinct.algorithms.explanation import Explanation
 from indistinct.budget import NO_BUDGET, Budget, Unit
-from indistinct.errors import ParameterError
+from indistinct.errors import IndistinctError, ParameterError
 from indistinct.figures import Sentence
+from indistinct.frequencies.count import Request
+from indistinct.frequencies.structure import CLASSES, Structure
+from indistinct.frequencies.structure import Unit as UnitOfRelease
 from indistinct.frequencies.value import Classes, FrequencySet, Key
 from indistinct.hierarchy.builders import Suppression
-from indistinct.hierarchy.value import Taxonomy
+from indistinct.hierarchy.value import Hierarchy, Taxonomy
 from indistinct.machine.arguments import CheckedArguments, call_of, with_checked_arguments
 from indistinct.machine.memory import needs_memory
 from indistinct.machine.stages import Progress as Progress
@@ -29,7 +32,7 @@ from indistinct.parameters import check_parameters
 from indistinct.recoding.assign import assign
 from indistinct.recoding.columns import NO_IMPORTANCE, Importance, LevelBounds, NumericForms, QuasiColumn, numeric_forms
 from indistinct.recoding.kinds import RecodedColumn, Recoding
-from indistinct.recoding.outputs import Assignment, Buckets, PublishedColumn
+from indistinct.recoding.outputs import Assignment, PublishedColumn
 from indistinct.schema import Schema
 from indistinct.spelling import arguments_of, spell
 from indistinct.tables.domain import Domain
@@ -204,6 +207,21 @@ class AlgorithmTraits:
     one_level: bool = False
 
     @property
+    def unit(self) -> UnitOfRelease:
+        """What releases consist of: classes, or buckets."""
+        return "bucket" if self.buckets else "class"
+
+    @property
+    def keeps_values(self) -> bool:
+        """Whether values stay unmodified because links are broken in their place: a search offers no coarser ones."""
+        return self.buckets
+
+    @property
+    def own_guarantee(self) -> bool:
+        """Whether a release is worth something without a model."""
+        return self.buckets
+
+    @property
     def recodings(self) -> frozenset[str]:
         """The kinds of recodings that the search may return, by the names under which they are stored."""
         if self.buckets:
@@ -256,7 +274,7 @@ class Algorithm(CheckedArguments, ABC):
     @property
     def weighs_columns(self) -> bool:
         """Whether attribute weights influence the search; a release notes where they do not."""
-        return not self.traits.buckets
+        return True
 
     @property
     def numeric_forms(self) -> NumericForms:
@@ -309,17 +327,34 @@ class Algorithm(CheckedArguments, ABC):
         """Return the suppression limit of the algorithm's own rule, used where the job sets none."""
         return NO_BUDGET
 
-    def buckets(self, schema: Schema, certified: Buckets | None = None) -> Buckets | None:
-        """Return how releases publish buckets; None if they publish classes.
+    def structure(self, schema: Schema, certified: Structure = CLASSES) -> Structure:
+        """Return the structure of releases: classes, or buckets.
 
-        `certified` is the bucket description of a certificate; it has the columns that the search found, which are not
-        in the parameters.
+        `certified` is the structure in a certificate; it has the columns that the search found, which are not in the
+        parameters.
         """
-        return None
+        return CLASSES
+
+    def require_classes(self, otherwise: IndistinctError) -> None:
+        """Raise an error, which gives the reason, where releases are in buckets."""
+
+    def require_roles(self, schema: Schema, model: Model) -> None:
+        """Raise for columns that a release cannot have, and for a model that looks at what it does not show."""
+
+    def separated(self, schema: Schema) -> tuple[str, ...]:
+        """Return the columns whose links to the others a release breaks, so that the search must know their values."""
+        return ()
+
+    def request(
+        self, schema: Schema, keys: Sequence[Key], hierarchies: Mapping[str, Hierarchy], *, to_publish: Sequence[str]
+    ) -> Request:
+        """Return what is counted for the search: the cells of quasi-identifiers, with the histograms of `keys`."""
+        joint = self.traits.splits
+        return Request(schema.quasi, keys, hierarchies, joint=joint, person=schema.person, to_publish=to_publish)
 
     def publishes_hierarchy(self, column: QuasiColumn) -> bool:
         """Return whether a release shows hierarchy labels for a column that has a hierarchy."""
-        return not self.traits.buckets and not (self.traits.ranges and column.ranged)
+        return not (self.traits.ranges and column.ranged)
 
     def refusal(self, model: Model, *, suppression: bool) -> str | None:
         """Return why the search cannot work for a model, or None if it can.
@@ -408,10 +443,10 @@ def unused_settings(
     if hidden:
         why = (
             "keeps values unmodified"
-            if algorithm.traits.buckets
+            if algorithm.traits.keeps_values
             else "makes ranges of its own, and metrics alone look at them"
         )
-        what = "the hierarchy" if algorithm.traits.buckets else "the bands"
+        what = "the hierarchy" if algorithm.traits.keeps_values else "the bands"
         told.append(
             f"{what} of {_list_names([column.name for column in hidden])} will not be published: "
             f"{algorithm.name} {why}; "
