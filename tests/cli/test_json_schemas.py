@@ -97,8 +97,9 @@ def test_schemas_are_valid_and_closed(command, run):
     schema = schema_of(command)
     Draft202012Validator.check_schema(schema)
     assert json.loads(run("schema", command).out) == schema
-    first = schema if "anyOf" not in schema else schema["anyOf"][0]
-    assert first["additionalProperties"] is False
+    assert [each["additionalProperties"] for each in schema.get("anyOf", [schema])] == [False] * len(
+        schema.get("anyOf", [schema])
+    )
 
 
 def test_a_field_that_the_schema_does_not_have_is_found():

@@ -89,9 +89,10 @@ def schema_of(command: str) -> Schema:
         "$id": f"urn:indistinct:{command}",
         "title": f"indistinct {command} --json" if command != "error" else "any command with --json that fails",
     }
+    own = SCHEMAS[command]()
     if command in LINKED_SCHEMAS:
-        return {**about, "anyOf": [SCHEMAS[command](), LINKED_SCHEMAS[command]()]}
-    return {**about, **SCHEMAS[command]()}
+        own = {"anyOf": [*own.get("anyOf", [own]), LINKED_SCHEMAS[command]()]}
+    return {**about, **own}
 
 
 def _error() -> Schema:
