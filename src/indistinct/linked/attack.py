@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.errors import InputError
+from indistinct.figures import percent
 from indistinct.frequencies.encode import encode_column
 from indistinct.linked.arrays import arrays_of, offsets_of, owners_of
 from indistinct.linked.calendar import OPEN, first_day, last_day, units_of_days
@@ -70,6 +71,11 @@ class LinkedOutcome:
         """Whether any person was left among fewer than k candidates."""
         return self.below_k > 0
 
+    @property
+    def share_below(self) -> float | None:
+        """Return the share of people who are left among fewer than k candidates, None where no one was attacked."""
+        return self.below_k / self.attempts if self.attempts else None
+
     def to_json(self) -> dict[str, Any]:
         """Return the outcome as plain JSON values."""
         return {
@@ -89,10 +95,12 @@ class LinkedOutcome:
     @property
     def sentence(self) -> str:
         """Return the outcome in words."""
+        if not self.attempts:
+            return "no person could be attacked: none of those who were drawn is in the release"
         return (
             f"{self.below_k:,} of {self.attempts:,} people are left among fewer than {self.k} candidates, "
-            f"{self.singled_out:,} alone; a guess is right in {self.risk:.1%} of cases, and in {self.baseline:.1%} "
-            "without known rows"
+            f"{self.singled_out:,} alone; a guess is right in {percent(self.risk)} of cases, and in "
+            f"{percent(self.baseline)} without known rows"
         )
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from indistinct import __version__
 from indistinct.algorithms.base import Algorithm, Progress
@@ -21,7 +20,17 @@ from indistinct.figures import percent
 from indistinct.hierarchy import Hierarchy
 from indistinct.job.policy.value import Policy
 from indistinct.job.publishing import run as run_one_table
-from indistinct.linked.certificate import LinkedCertificate, TableEntry, assumptions_of, bounds_of, hide_small
+from indistinct.linked.certificate import (
+    LinkedCertificate,
+    TableEntry,
+    assumptions_of,
+    bounds_of,
+    hide_small,
+    knowledge_told,
+    labels_of_people,
+    roles_told,
+    time_told,
+)
 from indistinct.linked.declared import MANY_ROWS_DELETED, LinkedPolicy, LinkedTable, TimeRules, list_name
 from indistinct.linked.folder import (
     ReleasedTables,
@@ -385,9 +394,8 @@ def _certificate(
     policy, found = opened.policy, verdict.judgement
     if found is None:
         raise AssertionError("tables that are satisfied were counted")
-    dropped = opened.size - verdict.people
-    labels = {name: set(pc.unique(tables[policy.people.name][name].cast(pa.string())).to_pylist())
-              for name in policy.people.schema.quasi}  # fmt: skip
+    dropped, told = opened.size - verdict.people, knowledge_told(policy)
+    labels = labels_of_people(policy, tables[policy.people.name])
     return LinkedCertificate(
         version=__version__,
         model=policy.model.spec(),
@@ -399,17 +407,11 @@ def _certificate(
             table.name: _entry(opened, solution, table, verdict.rows[table.name], files.get(table.name, ("", "")))
             for table in policy.tables
         },
-        knows=dict(policy.knowledge.tables),
-        knows_together=policy.knowledge.rows,
+        knows=told["knows"],
+        knows_together=told["knows_together"],
         original_people=None if hide_small(dropped) is None else opened.size,
         suppressed_people=hide_small(dropped),
-        time=None
-        if policy.time is None
-        else {
-            "anchor": policy.time.anchor,
-            "as": policy.time.unit,
-            "anchors_inside": anchors_inside(opened),
-        },
+        time=None if told["time"] is None else {**told["time"], "anchors_inside": anchors_inside(opened)},
         bounds=bounds_of(policy, labels, anchors_inside=anchors_inside(opened)),
         assumptions=assumptions_of(policy),
         warnings=(*opened.warnings, *_deletion_warnings(opened, solution)),
@@ -431,10 +433,7 @@ def _entry(
     opened: OpenTables, solution: LinkedSolution, table: LinkedTable, rows: int, file: tuple[str, str]
 ) -> TableEntry:
     policy = opened.policy
-    roles = {
-        name: str(table.schema.role(name)) for name in table.schema.columns if name not in table.schema.identifiers
-    }
-    roles |= {column.column: "list" for column in table.lists}
+    roles = roles_told(table)
     if table.people:
         lists = {
             column.column: solution.totals[list_name(table.name, column.column)].levels[0] for column in table.lists
@@ -443,16 +442,10 @@ def _entry(
     own = opened.events_of(table)
     found = solution.totals.get(table.name)
     lost = own.rows - rows
-    time = None
-    if table.time is not None and policy.time is not None:
-        roles[table.time.column] = "time"
+    time = time_told(policy, table)
+    if time is not None and table.time is not None and policy.time is not None:
         widths = table.time.levels(policy.time.unit)
-        time = {
-            "column": table.time.column,
-            "known": not table.time.unknown,
-            "width": 1 if found is None or table.time.unknown else widths[found.levels[-1]],
-            "window": [day.isoformat() for day in policy.time.windows[table.name]],
-        }
+        time["width"] = 1 if found is None or table.time.unknown else widths[found.levels[-1]]
     return TableEntry(
         file[0],
         file[1],
