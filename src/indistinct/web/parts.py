@@ -106,10 +106,13 @@ def choices(
     return box
 
 
-def link(text: str, target: str, *, classes: str = "", current: bool = False, download: bool = False) -> Element:
-    """Return a link."""
+def link(
+    text: str, target: str, *, classes: str = "", current: bool = False, download: bool = False, label: str = ""
+) -> Element:
+    """Return a link; `label` is what a screen reader says instead of the text."""
+    at = "step" if current else None
     return tag(
-        "a", text, classes=classes, href=target, aria_current="step" if current else None, download=download or None
+        "a", text, classes=classes, href=target, aria_current=at, download=download or None, aria_label=label or None
     )
 
 

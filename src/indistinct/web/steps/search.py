@@ -72,7 +72,7 @@ def _draw_request(screen: Screen) -> None:
                     with parts.tag("dd"):
                         for each in words:
                             parts.tag("span", Own(f"{translate(each).rstrip('.')}. "))
-                        parts.link("Change", f"/{step}").props["aria-label"] = f"Change: {label.lower()}"
+                        parts.link("Change", f"/{step}", label=f"Change: {label}")
 
 
 def _draw_search(screen: Screen, *, fresh: bool) -> None:
