@@ -74,11 +74,12 @@ class Places:
     """The parts of a page that are drawn anew."""
 
     name: Element
-    steps: Element
     tools: Element
     strip: Element
     work: Element
     step: Element
+    way: Element | None = None
+    """The links to the steps."""
 
 
 @dataclass(slots=True)
@@ -236,9 +237,9 @@ class Screen:
     def _draw_steps(self) -> None:
         """Draw the way through the steps; a job on several tables has fewer."""
         shown = tuple(each for each in self.steps if self.session.tables is None or each.for_several)
-        if shown != self.shown_steps:
+        if shown != self.shown_steps and self.places.way is not None:
             self.shown_steps = shown
-            _redraw(self.places.steps, lambda: draw_way(self.step, shown))
+            _redraw(self.places.way, lambda: draw_way(self.step, shown))
 
     async def _draw_anew(self, page: Element, focus: str) -> None:
         """Draw the step, and show it in place of what was there when all of it is drawn, so that nothing jumps.
@@ -457,6 +458,6 @@ def build(session: Session, step: Step, steps: tuple[Step, ...], *, asked: str =
         with parts.tag("div", classes="step") as page:
             parts.heading(step.title, level=1)
             parts.say(step.purpose, kind="purpose")
-    screen = Screen(session, step, steps, Places(name, way, tools, strip, work, page), shown_steps=shown)
+    screen = Screen(session, step, steps, Places(name, tools, strip, work, page, way), shown_steps=shown)
     # The first look draws the step: twice would cost twice, and lose a click in between.
     ui.timer(OFTEN, screen.watch)

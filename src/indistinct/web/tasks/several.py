@@ -21,7 +21,16 @@ from indistinct.linked.writing import move_linked
 from indistinct.tables import Reading
 from indistinct.tables.addresses import read_ordinary
 from indistinct.tables.lakes import kind_of_lake
-from indistinct.web.tasks.looking import Allowed, Look, MissingTable, Sheets, look, look_by_policy, without_folder
+from indistinct.web.tasks.looking import (
+    Allowed,
+    Look,
+    MissingTable,
+    Sheets,
+    inspection_with_warnings,
+    look,
+    look_by_policy,
+    without_folder,
+)
 from indistinct.web.tasks.releasing import PACKAGE, zip_files
 from indistinct.web.tasks.tables import open_kept
 from indistinct.web.worker import Desk
@@ -64,7 +73,7 @@ def look_at_tables(desk: Desk, files: Mapping[str, Path], *, people: str | None 
     desk.enter("looking at columns", f"{len(files)} tables")
     with without_folder(next(iter(files.values())).parent):
         found = propose_linked(files, people=people)
-    inspections = {name: each.to_json(values=True) for name, each in found.inspections.items()}
+    inspections = {name: inspection_with_warnings(each) for name, each in found.inspections.items()}
     return TablesLook(found.policy, inspections, found.reasons, found.left_out)
 
 
@@ -89,7 +98,7 @@ def look_by_linked_policy(desk: Desk, path: Path, allowed: Allowed, files: Path)
     for table, place in zip(policy.tables, _places(policy), strict=True):
         with without_folder(place):
             desk.enter("reading", place.name)
-            inspections[table.name] = inspect_as_read(open_kept(desk, place, table.reading)).to_json(values=True)
+            inspections[table.name] = inspection_with_warnings(inspect_as_read(open_kept(desk, place, table.reading)))
     return TablesLook(policy, inspections, decided=True)
 
 
