@@ -65,11 +65,15 @@ PLAIN_CODE = (
     "cli",
     "drawing",
     "evaluation",
+    "frequencies",
     "hierarchy",
     "inspection",
+    "machine",
+    "metrics",
     "models",
     "release",
     "samples",
+    "tables",
     "exploration/compare",
 )
 PLAIN_MODULES = ("__init__", "accessors", "as_json", "budget", "errors", "exploration/explore", "figures", "schema")
@@ -118,6 +122,7 @@ def words_of_code(source: str) -> Iterator[tuple[int, str]]:
 
 
 def _without_quoted(text: str) -> str:
+    text = re.sub(r"`[^`\n]*`", "", text)
     for quoted in QUOTED_IN_CODE:
         text = text.replace(quoted, "")
     return text

@@ -1,7 +1,7 @@
-"""A hierarchy says to which coarser values each value of a column may be recoded.
+"""A hierarchy gives the coarser values to which each value of a column may be generalized.
 
-Declarations (`Hierarchy` and its builders) know nothing of a table; `bind` lays one over a column's domain
-and gives a `Taxonomy`, the codes that algorithms work with.
+Declarations (`Hierarchy` and its builders) are independent of a table; `bind` applies one to a column's domain and
+returns a `Taxonomy`, the codes that algorithms use.
 """
 
 from abc import ABC, abstractmethod
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Taxonomy:
-    """A hierarchy laid over a column's domain.
+    """A hierarchy bound to a column's domain.
 
     `ancestors[code, level]` is the node of a value on a level; level 0 is raw, the last level is the top.
-    Nodes are numbered per level by their first value in canonical order. `labels[level][node]` is what is
-    published (None for missing) and `leaves[level][node]` counts the hierarchy's raw values below the node,
-    those that do not occur in the data included.
+    Nodes are numbered per level by their first value in canonical order. `labels[level][node]` is the published label
+    (None for missing) and `leaves[level][node]` the number of raw values below the node, including those that do not
+    occur in the data.
     """
 
     column: str
@@ -40,12 +40,12 @@ class Taxonomy:
 
     @property
     def height(self) -> int:
-        """Return the number of generalization steps from raw to top."""
+        """The number of generalization steps from raw to top."""
         return int(self.ancestors.shape[1]) - 1
 
     @property
     def size(self) -> int:
-        """Return the number of raw values of the whole hierarchy."""
+        """The number of raw values of the whole hierarchy."""
         return int(self.leaves[-1].sum())
 
     @property
@@ -54,7 +54,7 @@ class Taxonomy:
         return len(self.labels[-1]) == 1
 
     def ranks(self) -> Codes:
-        """Return a code's place in depth-first order, in which every node is one contiguous run."""
+        """The rank of each code in depth-first order, in which every node is one contiguous run."""
         order = np.lexsort(tuple(self.ancestors[:, level] for level in range(self.height + 1)))
         ranks = np.empty(len(order), dtype=np.int32)
         ranks[order] = np.arange(len(order), dtype=np.int32)
@@ -88,7 +88,7 @@ class HierarchyKind:
 
 
 KINDS: dict[str, HierarchyKind] = {}
-"""Every kind by its key. `registry.py` fills it, because the kinds know this module, and it knows none of them."""
+"""Every kind by its key; `registry.py` fills it, because the kinds import this module."""
 
 
 class Hierarchy(ABC):
@@ -132,11 +132,11 @@ class Hierarchy(ABC):
 
     @abstractmethod
     def bind(self, domain: Domain) -> Taxonomy:
-        """Lay the hierarchy over a column's values; raise `HierarchyError` where it does not cover them."""
+        """Bind the hierarchy to a column's values; raise `HierarchyError` where it does not cover them."""
 
     @classmethod
     def advise(cls, given: object) -> str | None:
-        """Return what to write in place of something that is no mapping to hierarchies, where that is clear."""
+        """Return a hint for an argument that is no mapping to hierarchies, or None."""
         example = '{"age": Hierarchy.intervals([5, 10, 20])}'
         if not isinstance(given, Mapping):
             return f"give them by column: {example}"
@@ -149,13 +149,13 @@ class Hierarchy(ABC):
 
     @property
     def listed(self) -> tuple[tuple[str, ...], ...]:
-        """Return each declared value with its coarser values; nothing where a rule makes them."""
+        """Return each declared value with its coarser values; empty for hierarchies by rule."""
         return ()
 
     def complete_for(self, domain: Domain) -> "Hierarchy":
-        """Return a declaration that no longer depends on the data or on a file, so that new values get the same labels.
+        """Return a declaration that depends neither on the data nor on a file, so that new values get the same labels.
 
-        Whatever the hierarchy took from the column or from its file becomes part of the declaration.
+        Everything that the hierarchy took from the column or its file becomes part of the declaration.
         """
         return self
 

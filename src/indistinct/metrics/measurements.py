@@ -1,4 +1,4 @@
-"""The values of metrics, and how they read."""
+"""The values of metrics, and how they are shown."""
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ LOG = logging.getLogger("indistinct.measure")
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Measurements(Result, Mapping[str, float]):
-    """Metric values by registered name, in the order in which they were asked for; an immutable mapping.
+    """Metric values by registered name, in the order of the request; an immutable mapping.
 
     `not_measured` has the standard metrics that were left out, and why.
 
@@ -39,18 +39,18 @@ class Measurements(Result, Mapping[str, float]):
         return len(self.pairs)
 
     def document(self) -> Document:
-        """Return a line for each metric, and which metrics were left out and why."""
+        """Return a line for each metric, and the metrics that were left out with the reasons."""
         title = "Measurements: " + ", ".join(f"{name} {_word_of(name)(value)}" for name, value in self.pairs)
         missing = tuple(f"{name} was not measured: {reason}" for name, reason in self.not_measured)
         return document(title, metric_grid(JsonValues("measure", self.to_json())), *listing(missing))
 
     def to_json(self) -> dict[str, float | None]:
-        """Return plain JSON values; a value that is not finite, which JSON cannot spell, becomes None."""
+        """Return plain JSON values; a value that is not finite, which JSON cannot express, becomes None."""
         return {key: to_plain(value) for key, value in self.pairs}
 
 
 def measure_all(assignment: Assignment, metrics: Sequence[Metric]) -> Measurements:
-    """Return the value of each metric of a recoded table, in people where they were counted."""
+    """Return the value of each metric of a recoded table, in people where people are counted."""
     names = [metric.name for metric in metrics]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
@@ -65,7 +65,7 @@ def measure_all(assignment: Assignment, metrics: Sequence[Metric]) -> Measuremen
 
 
 def metric_grid(found: JsonValues, *path: str, caption: str = "Metrics") -> Grid:
-    """Return metrics with their values, which way is good, and what each means; `path` leads to them."""
+    """Return a table of metrics with their values, better directions and meanings; `path` leads to them in the JSON."""
     rows = [
         (name, found.figure(*path, name, words=_word_of(name), absent="infinite"), *describe_metric(name))
         for name in found.at(*path)

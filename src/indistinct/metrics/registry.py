@@ -1,4 +1,4 @@
-"""Metrics by name: those built in and those of other packages, and what a value of each means."""
+"""Metrics by name, built in and from other packages, and the meaning of their values."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -29,27 +29,27 @@ METRICS: Mapping[str, type[Metric]] = MappingProxyType(
         )
     }
 )
-"""Every built-in metric by its name in the literature; here, and not in the registry, for searches read metrics too."""
+"""Every built-in metric by its name; here and not in the registry, because searches read metrics too."""
 
 SUMMED_BY_PART: tuple[AdditiveMetric, ...] = (Discernibility(), GCP())
-"""The metrics that are added up while a release is made part by part."""
+"""The metrics that are summed while a release is made part by part."""
 
 EVERY_METRIC = Registry(METRICS, base=Metric, group="indistinct.metrics")
 """The built-in metrics, and those of other packages."""
 
 
 def parse_metric(text: str) -> Metric:
-    """Return the metric that a text spells."""
+    """Return the metric that a text describes."""
     return parse(text, EVERY_METRIC, what="metric")
 
 
 def metric_of(metric: str | Metric) -> Metric:
-    """Return a metric that is given as such, or spelled."""
+    """Return a metric that is given as a value or as text."""
     return parse_metric(metric) if isinstance(metric, str) else metric
 
 
 def describe_metric(name: str) -> tuple[str, str]:
-    """Return which values of a measurement are better, in a word, and what they mean; nothing where nobody says it.
+    """Return (better direction, meaning) of a measurement; empty texts where they are not known.
 
     >>> describe_metric("precision")
     ('higher', '1 is untouched, 0 all at the top')
@@ -62,7 +62,7 @@ def describe_metric(name: str) -> tuple[str, str]:
 
 
 def standard_metrics(*, k: int, target: str | None = None) -> tuple[Metric, ...]:
-    """Return every metric with its usual parameters; classification only where a label is named, and no workload."""
+    """Return every metric with its usual parameters, without workloads; classification only with a target."""
     kinds = [kind for kind in METRICS.values() if kind not in (ClassificationMetric, WorkloadError)]
     every = tuple(kind().for_promise(k) for kind in kinds)
     return every if target is None else (*every, ClassificationMetric(target))

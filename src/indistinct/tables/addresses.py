@@ -1,6 +1,6 @@
-"""Addresses such as s3://bucket/table.csv, where an engine reads a table and a release goes; none is shown whole.
+"""Addresses such as s3://bucket/table.csv, from which tables are read and to which releases are written.
 
-An address may hold a password or a token, so that every message shows it without.
+An address may contain a password or a token, so messages show it without.
 """
 
 import re
@@ -13,23 +13,23 @@ STANDARD_INPUT = "-"
 """The path that means standard input."""
 
 SCHEME = re.compile(r"((?:[A-Za-z0-9_]+::)*[A-Za-z][A-Za-z0-9+.-]+):/{1,3}(?=[^/])")
-# Schemes whose addresses begin with the root of a disk.
+# Schemes whose addresses begin with the root directory of a disk.
 ON_DISK = ("file", "local")
-# Further schemes that fsspec has, of which none is a place for a table: they wrap others, or run code.
+# Further schemes of fsspec that are no place for a table: they wrap others, or run code.
 REFUSED = ("reference", "dask", "generic", "filecache", "simplecache", "blockcache", "cached", "dir", "async_wrapper")
 # Databases, whose tables are opened by name.
 DATABASES = ("postgresql", "postgres", "mysql", "sqlite", "duckdb", "mssql", "oracle", "jdbc")
 
 
 class Remote(NamedTuple):
-    """A file system of fsspec, and where in it something lies."""
+    """A file system of fsspec, and a path in it."""
 
     system: Any
     path: str
 
 
 def address_of(place: object) -> str | None:
-    """Return the address that a place is, also after it was made a path and lost a stroke; None for anything else.
+    """Return the address in a path or text, also if `Path` removed one of its slashes; None for anything else.
 
     >>> address_of(Path("s3://bucket/a.csv")), address_of("folder/a.csv"), address_of("C:/a.csv")
     ('s3://bucket/a.csv', None, None)
@@ -43,7 +43,7 @@ def address_of(place: object) -> str | None:
 
 
 def is_elsewhere(place: str | Path) -> bool:
-    """Return whether a place is no path on this machine's disk: an address, or standard input.
+    """Return whether a table is not on this machine's disk: at an address, or standard input.
 
     >>> is_elsewhere("-"), is_elsewhere("s3://bucket/a.csv"), is_elsewhere("a.csv")
     (True, True, False)
@@ -52,7 +52,7 @@ def is_elsewhere(place: str | Path) -> bool:
 
 
 def scheme_of(address: str) -> str:
-    """Return what an address begins with.
+    """Return the scheme of an address.
 
     >>> scheme_of("S3://bucket/a.csv")
     's3'
@@ -61,7 +61,7 @@ def scheme_of(address: str) -> str:
 
 
 def without_credentials(place: str | Path) -> str:
-    """Return a place as messages may show it: an address without user, password, query and fragment.
+    """Return an address without user, password, query and fragment, for messages.
 
     >>> without_credentials("https://ann:secret@host/a.csv?token=t"), without_credentials("folder/a.csv")
     ('https://***@host/a.csv?***', 'folder/a.csv')
@@ -72,7 +72,7 @@ def without_credentials(place: str | Path) -> str:
     scheme, _, rest = address.partition("://")
     plain, mark, _ = rest.partition("#")
     body, query, _ = plain.partition("?")
-    # A password may hold a bare stroke or mark: whatever stands before the last @ is not shown.
+    # A password may contain a bare slash or question mark, so everything before the last @ is hidden.
     _, at, behind = rest.rpartition("@")
     if at:
         behind = re.split("[?#]", behind, maxsplit=1)[0]
@@ -81,7 +81,7 @@ def without_credentials(place: str | Path) -> str:
 
 
 def name_of(address: str) -> str:
-    """Return the name of the file at an address, whose suffix says how it is read.
+    """Return the file name of an address, whose suffix determines how it is read.
 
     >>> name_of("https://host/folder/a.csv?token=x/y.parquet")
     'a.csv'
@@ -93,7 +93,7 @@ def name_of(address: str) -> str:
 def remote(address: str) -> Remote:
     """Return the file system of an address; raise an error that names the scheme where there is none.
 
-    What fsspec says is not repeated: it may quote the address.
+    fsspec's messages are not repeated, because they may quote the address.
     """
     scheme = scheme_of(address)
     if scheme in DATABASES:

@@ -1,4 +1,4 @@
-"""Marks that were declared to stand for missing: as texts, and as the numbers and dates that they spell."""
+"""Declared NA strings: missing values given as texts, also in columns of numbers and dates."""
 
 import re
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ ISO_DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 
 
 def without_values(column: pa.ChunkedArray, marks: Sequence[str]) -> pa.ChunkedArray:
-    """Return a column of numbers or dates in which those that a mark spells are missing."""
+    """Return a column of numbers or dates in which values written like an NA string are missing."""
     if is_text(column.type) or not any(marks):
         return column
     if kind_of(column.type) is Kind.NUMBER:
@@ -29,7 +29,7 @@ def without_values(column: pa.ChunkedArray, marks: Sequence[str]) -> pa.ChunkedA
         if not values:
             return column
         marked = pc.is_in(column.cast(pa.float64(), safe=False), value_set=pa.array(values, pa.float64()))
-    elif kind_of(column.type) is Kind.TEXT:  # true, false and hours of a day
+    elif kind_of(column.type) is Kind.TEXT:  # booleans and times of day
         marked = pc.is_in(column.cast(pa.string()), value_set=pa.array(marks, pa.string()))
     else:
         days = [mark for mark in marks if re.fullmatch(ISO_DAY, mark)]
@@ -44,18 +44,18 @@ def without_values(column: pa.ChunkedArray, marks: Sequence[str]) -> pa.ChunkedA
 
 
 def framed_marks(name: str, reading: Reading) -> tuple[str, ...]:
-    """Return the texts that were declared to stand for missing in a column that has a type: none does by itself."""
+    """Return the declared NA strings of a column that already has a type; none apply by default."""
     every = () if reading.missing == Reading().missing else reading.missing
     return (*every, *reading.missing_in.get(name, ()))
 
 
 def marks_of(name: str, reading: Reading, *, framed: bool = False) -> list[str]:
-    """Return the marks for missing in a column that was read, also in the notation of computers."""
+    """Return the NA strings of a column that was read, also in the notation of computers."""
     return _spell_marks(framed_marks(name, reading) if framed else reading.marks(name), reading)
 
 
 def _spell_marks(marks: Sequence[str], reading: Reading) -> list[str]:
-    """Return marks for missing as they are and, where they are numbers in a declared notation, as computers write."""
+    """Return NA strings as given and, where they are numbers in a declared notation, as computers write them."""
     if not (reading.decimal or reading.thousands):
         return list(marks)
     plain = plain_numbers(pa.array(marks, pa.string()), reading.decimal, reading.thousands).to_pylist()
@@ -63,7 +63,7 @@ def _spell_marks(marks: Sequence[str], reading: Reading) -> list[str]:
 
 
 def without_texts(column: pa.ChunkedArray, marks: Sequence[str]) -> pa.ChunkedArray:
-    """Return a text column in which some texts are missing, and in no dictionary either."""
+    """Return a text column in which the given texts are missing, and absent from its dictionary."""
     encoded = column if isinstance(column.type, pa.DictionaryType) else column.cast(TEXT)
     wanted = pa.array(marks, pa.string())
     if not pc.any(pc.is_in(spellings(encoded), value_set=wanted)).as_py():

@@ -1,4 +1,4 @@
-"""Which encoding a text has, of tables for engines and of hierarchies for recodings alike."""
+"""Which encoding a text has, for tables and for hierarchies."""
 
 import codecs
 import re
@@ -10,17 +10,17 @@ MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-# Signs beside ASCII letters, beyond which a text in Shift-JIS is rather one in Latin letters.
+# Share of non-ASCII characters above which a text that decodes as Shift-JIS is more likely in Latin letters.
 LATIN_SHARE = 0.2
-# What an encoding that is not UTF-8 is a guess at.
+# The languages for which an encoding other than UTF-8 is guessed.
 GUESSES = {
     "cp1252": "Western European",
     "latin-1": "Western European",
     "cp932": "Japanese",
 }
 DECLARE = "declare it if letters look wrong (--encoding, encoding=)"
-# Words with letters beyond ASCII, in any encoding of one byte a letter; three such letters and no other make a word
-# that no language writes which cp1252 is for.
+# Words with letters beyond ASCII, in any encoding with one byte per letter; three such letters and nothing else are a
+# word of no language that cp1252 is for.
 WORD = re.compile(rb"[A-Za-z\x80-\xff]+")
 FOREIGN = re.compile(rb"[A-Za-z]?[\x80-\xff]{3,}[A-Za-z]?")
 # Between two letters cp1252 has letters, apostrophes and dashes.
@@ -37,7 +37,7 @@ LETTERS = "Central European (cp1250), Turkish (cp1254), Baltic (cp1257) or what 
 
 
 def encodings_of(start: bytes) -> tuple[str, ...]:
-    """Return the encodings to try in turn on a text that begins with some bytes."""
+    """Return the encodings to try in order for a text that begins with these bytes."""
     marked = next((name for mark, name in MARKS if start.startswith(mark)), None)
     if marked:
         return (marked,)
@@ -45,7 +45,7 @@ def encodings_of(start: bytes) -> tuple[str, ...]:
 
 
 def guess_of(name: str, encoding: str, sample: bytes) -> str | None:
-    """Return what to say of a text whose encoding was guessed, by some of its bytes; None where it is no guess.
+    """Return a note on a guessed encoding, from a sample of the text; None where nothing was guessed.
 
     >>> guess_of("a.csv", "cp1252", "Müller".encode("cp1252")).partition(":")[0]
     'a.csv is not UTF-8; it was read as cp1252 (Western European)'
@@ -62,7 +62,9 @@ def guess_of(name: str, encoding: str, sample: bytes) -> str | None:
 
 
 def doubt_of(encoding: str, sample: bytes) -> str | None:
-    """Return why some bytes are hardly text in the encoding that was guessed, and which others are likely; else None.
+    """Return why a sample is unlikely in the guessed encoding, and which encodings are likely.
+
+    None if there is no doubt.
 
     >>> doubt_of("cp1252", "Иванов".encode("cp1251")).partition(",")[0]
     'whole words are of letters beyond ASCII'
@@ -84,7 +86,7 @@ def doubt_of(encoding: str, sample: bytes) -> str | None:
 def _is_japanese(start: bytes) -> bool:
     """Return whether bytes are text in Shift-JIS as Windows writes it (cp932), and not Latin letters.
 
-    Bytes of Latin letters with accents may decode as well, but to signs that stand inside words of ASCII letters.
+    Latin letters with accents may decode as well, but to characters inside words of ASCII letters.
     """
     if start.isascii():
         return False
@@ -101,9 +103,9 @@ def _is_japanese(start: bytes) -> bool:
 
 
 def _double_bytes(start: bytes) -> tuple[int, int]:
-    """Return how many signs of two bytes are those that Japanese is written with, and how many are rare.
+    """Return how many two-byte characters are usual in Japanese, and how many are rare.
 
-    Small letters of Cyrillic, two by two, are rare signs.
+    Small Cyrillic letters, read in pairs, are rare characters.
     """
     text = codecs.getincrementaldecoder("cp932")(errors="replace").decode(start)
     leads = [code[0] for mark in set(text) if len(code := mark.encode("cp932", "replace")) == 2]

@@ -1,6 +1,6 @@
-"""What is not a file yet becomes one: standard input and files at addresses, copied where their owner alone can read.
+"""Standard input and files at addresses are copied to private files before they are read.
 
-Engines read a table more than once, and a pipe can be read once. The copy lies in a file without a name, which goes
+Engines read a table more than once, but a pipe can be read once. The copy is a file without a name, which disappears
 with the process.
 """
 
@@ -19,7 +19,7 @@ from indistinct.tables.addresses import STANDARD_INPUT, Remote, address_of, name
 from indistinct.tables.lakes import at_address, find_kind, may_hold_rows
 
 BLOCK = 1 << 20
-# What files begin with that are no text, and the suffix that says so.
+# The first bytes of file types that are not text, and their suffixes.
 KINDS = (
     (b"PAR1", ".parquet"),
     (b"ARROW1", ".arrow"),
@@ -33,14 +33,14 @@ KINDS = (
 )
 STANDARD = "standard input"
 
-# Copies of this process: where each lies, by what it is a copy of and in which state that was.
+# The copies of this process, by their origin and its state.
 _COPIES: dict[str, tuple[Any, NamelessFile]] = {}
 
 
 def fetch_files(source: str | Path) -> tuple[Path, ...] | None:
-    """Return copies of the files that standard input or an address gives, by name; None for a path.
+    """Return copies of the files of standard input or an address, by name; None for a path.
 
-    A copy is made once, and again when the file at the address is another one.
+    A copy is made once, and again when the file at the address changes.
     """
     if str(source) == STANDARD_INPUT:
         return (_standard_input(),)
@@ -56,12 +56,15 @@ def fetch_files(source: str | Path) -> tuple[Path, ...] | None:
 
 
 def origin_of(path: Path) -> str | None:
-    """Return what a file is a copy of, None if it is none; an address is whole, to be compared and not to be shown."""
+    """Return the origin of a copied file, None for other files.
+
+    An address has its credentials and must not be shown.
+    """
     return next((origin for origin, (_, copy) in _COPIES.items() if copy.path == path), None)
 
 
 def keep_copy(origin: str, state: Any, *, name: str, write: Callable[[Path], None]) -> Path:
-    """Return the private copy that `write` makes of an origin; it is made again if the origin is in another state."""
+    """Return the private copy of an origin that `write` makes; it is made again if the origin's state changes."""
     known = _COPIES.get(origin)
     if known is not None and known[0] == state and known[1].path.exists():
         return known[1].path
@@ -77,7 +80,7 @@ def keep_copy(origin: str, state: Any, *, name: str, write: Callable[[Path], Non
 
 @contextmanager
 def named_as_given() -> Iterator[None]:
-    """Let errors inside name the address or standard input in place of the copy that was read."""
+    """Make errors name the address or standard input instead of the copy that was read."""
     try:
         yield
     except IndistinctError as error:
@@ -108,7 +111,7 @@ def _standard_input() -> Path:
 
 
 def _copy(blocks: Iterable[bytes], name: str) -> NamelessFile:
-    """Return a file without a name that holds some blocks; `name` tells what it is."""
+    """Return a file without a name with the content of some blocks; the suffix of `name` gives its format."""
     copy = create_nameless(name)
     try:
         for block in blocks:
@@ -123,7 +126,7 @@ def _copy(blocks: Iterable[bytes], name: str) -> NamelessFile:
 
 
 def _list_files(found: Remote, address: str) -> list[str]:
-    """Return the files that an address names: one, those of a folder, or those that a pattern fits."""
+    """Return the files of an address: a single file, those of a folder, or those that match a pattern."""
     system, path = found
     if glob.has_magic(path) and not system.exists(path):
         files = sorted(each for each in system.glob(path) if system.isfile(each))
@@ -142,7 +145,7 @@ def _list_files(found: Remote, address: str) -> list[str]:
 def _refuse_lake(found: Remote, paths: Iterable[str]) -> None:
     """Raise `InputError` if paths lead to or into the folder of a Delta, Iceberg or Hudi table.
 
-    A website has no folders that could be looked into.
+    Folders of a website cannot be listed.
     """
     system = found.system
     if not {"http", "https"}.isdisjoint((system.protocol,) if isinstance(system.protocol, str) else system.protocol):
@@ -180,7 +183,7 @@ def _copy_file(address: str, found: Remote) -> Path:
 
 @contextmanager
 def _translate_errors(address: str) -> Iterator[None]:
-    """Say in our words that a file cannot be had: what others say may quote the address with its password."""
+    """Raise errors with our own message where a file cannot be read; other messages may quote a password."""
     try:
         yield
     except (IndistinctError, MemoryError):

@@ -1,6 +1,6 @@
-"""Whether the first line of a text file names columns, or is somebody's data that no engine may take for names.
+"""Whether the first line of a text file has the names of columns, or data of a person.
 
-Nothing here tells what the line holds: it may be a person.
+No message shows what the line contains, because it may be about a person.
 """
 
 import re
@@ -17,16 +17,16 @@ DATE = re.compile(
 )
 YEAR = re.compile("(?:19|20)[0-9]{2}")
 TRUTH = frozenset({"true", "false", "yes", "no", "ja", "nein", "oui", "non", "sí", "si", "はい", "いいえ"})
-# Share of a column's cells that must be of a kind, and the rows below which texts that return say nothing.
+# MOSTLY: share of a column's cells that must be of a kind. FEWEST_ROWS: rows below which repeated texts mean nothing.
 MOSTLY = 0.8
 FEWEST_ROWS = 3
-# A code of at least so many digits has a shape; columns whose cells return or have this shape must be several.
+# CODE_DIGITS: digits from which a code has a shape. SEVERAL: columns whose cells must repeat or have the shape.
 CODE_DIGITS = 4
 SEVERAL = 2
 
 
 def check_header(path: Path, records: Sequence[Sequence[str]]) -> None:
-    """Raise `InputError` if the first of some records is like those below it."""
+    """Raise `InputError` if the first record looks like the records below it."""
     header, rows = records[0] if records else [], [row for row in records[1:] if list(row) != list(records[0])]
     if not rows or not is_data(header, rows):
         return
@@ -38,10 +38,10 @@ def check_header(path: Path, records: Sequence[Sequence[str]]) -> None:
 
 
 def is_data(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    """Return whether a first line is like the rows below it, so that it does not name columns.
+    """Return whether a first line looks like the rows below it, so that it does not name columns.
 
-    A number above numbers or a date above dates is data, and so are several texts that return below. Not so: years
-    above other numbers, and numbers that count columns.
+    A number above numbers or a date above dates is data, and so are several texts that occur again below. Years above
+    other numbers, and numbers that count columns, are names.
 
     >>> is_data(["52", "F"], [["31", "M"], ["47", "F"], ["52", "M"]]), is_data(["age", "sex"], [["31", "M"]] * 3)
     (True, False)
@@ -66,7 +66,7 @@ def is_data(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _rows_as_wide(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
-    """Return the rows that have as many fields as the header."""
+    """Return the rows with as many fields as the header."""
     return [row for row in rows if len(row) == len(header)] or [[""] * len(header)]
 
 
@@ -75,14 +75,14 @@ def _mostly(pattern: re.Pattern[str], cells: Sequence[str]) -> bool:
 
 
 def _among(cell: str, below: Sequence[str]) -> bool:
-    """Return whether a number stands above numbers of its kind; a year above other numbers may well be a name."""
+    """Return whether a number is above numbers of its kind; a year above other numbers may well be a name."""
     if not NUMBER.fullmatch(cell) or not _mostly(NUMBER, below):
         return False
     return not YEAR.fullmatch(cell) or _mostly(YEAR, below)
 
 
 def _counts(numbers: Sequence[str]) -> bool:
-    """Return whether numbers go up or down in equal steps, as names do that count columns, ages or years."""
+    """Return whether numbers ascend or descend in equal steps, as names that count columns, ages or years do."""
     if len(numbers) < 2 or not all(number.isdigit() and len(number) < 10 for number in numbers):
         return False
     steps = {int(after) - int(before) for before, after in pairwise(numbers)}
@@ -90,7 +90,7 @@ def _counts(numbers: Sequence[str]) -> bool:
 
 
 def _returns(cell: str, below: Sequence[str]) -> bool:
-    """Return whether a text stands again below, or has the shape of nearly all codes there."""
+    """Return whether a text occurs again below, or has the shape of nearly all codes there."""
     if not cell:
         return False
     if cell in below:
@@ -101,9 +101,9 @@ def _returns(cell: str, below: Sequence[str]) -> bool:
 
 
 def _is_composed_alike(cell: str, below: Sequence[str]) -> bool:
-    """Return whether digits and other marks make up a cell as they do those below: 180 cm, 12:30, E11.9, €50.
+    """Return whether a cell combines digits and other characters as the cells below do: 180 cm, 12:30, E11.9, €50.
 
-    Names such as v1 or Q4 are letters with a number behind; that alone is no composition.
+    Names such as v1 or Q4 are letters followed by a number; that alone does not count.
     """
     shape = re.sub("9+", "9", re.sub("a+", "a", _shape(cell)))
     if "9" not in shape or shape in ("9", "a9", "a_9", "a 9", "a-9", "a.9"):

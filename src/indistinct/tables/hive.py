@@ -1,9 +1,9 @@
-"""Hive partitions: folders such as `year=2024` whose names hold columns of the files in them.
+"""Hive partitions: folders such as `year=2024` whose names contain columns of the files in them.
 
-Every engine reads them by this one rule. The folders that count are those below the folder that was named, below the
-first part of a pattern that is left open, or below the folder that all files of a list share. A column whose values are
-all whole numbers without leading zeros has numbers, one whose values are all dates as in 2024-01-31 has dates, and any
-other has text. A folder `year=__HIVE_DEFAULT_PARTITION__` holds rows without a value.
+Every engine uses these rules. Partition folders are those below the given folder, below the first part of a pattern
+with a wildcard, or below the common folder of a list of files. A column whose values are all whole numbers without
+leading zeros has numbers, one whose values are all dates as in 2024-01-31 has dates, and any other has text. A folder
+`year=__HIVE_DEFAULT_PARTITION__` contains rows without a value.
 """
 
 import datetime
@@ -24,7 +24,7 @@ from indistinct.tables.fetched import origin_of
 from indistinct.tables.files import columns_in_file
 from indistinct.tables.value import choose
 
-# Files and folders that readers of tables pass over begin with one of these.
+# Files and folders whose names begin with one of these are ignored.
 HIDDEN = (".", "_")
 MISSING = "__HIVE_DEFAULT_PARTITION__"
 WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
@@ -33,17 +33,17 @@ DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 @dataclass(frozen=True, slots=True)
 class HivePartitions:
-    """Columns that the folders of files name, and their values for each file."""
+    """The columns in the folder names of files, and their values for each file."""
 
     schema: pa.Schema
     values: Mapping[Path, tuple[Any, ...]]
 
     def file_columns(self, columns: Sequence[str] | None) -> Sequence[str] | None:
-        """Return which of the chosen columns the files hold; None means all of theirs."""
+        """Return which of the wanted columns are in the files themselves; None means all of theirs."""
         return [name for name in columns or () if name not in self.schema.names] or None
 
     def of_file(self, path: Path) -> dict[str, Any]:
-        """Return the value of each column for the rows of a file."""
+        """Return the value of each partition column for the rows of a file."""
         return dict(zip(self.schema.names, self.values[path], strict=True))
 
     def distinct(self) -> pa.Table:
@@ -60,23 +60,23 @@ class HivePartitions:
         return found
 
     def add(self, path: Path, table: pa.Table, columns: Sequence[str] | None) -> pa.Table:
-        """Return the rows of a file with the columns of its folders, and of these columns the chosen ones."""
+        """Return the rows of a file with the wanted partition columns added."""
         for field, value in zip(self.schema, self.values[path], strict=True):
             table = table.append_column(field.name, constant_column(value, field.type, len(table)))
         return table.select(choose(table.column_names, columns))
 
 
 def constant_column(value: Any, kind: pa.DataType, rows: int) -> pa.Array:
-    """Return a column of one value, text as a dictionary."""
+    """Return a column with a single value, text as a dictionary."""
     column = pa.nulls(rows, kind) if value is None else pa.repeat(pa.scalar(value, kind), rows)
     return column.dictionary_encode() if pa.types.is_string(kind) else column
 
 
 def find_partitions(source: Any, files: Sequence[Path], written: pa.Schema | None = None) -> HivePartitions | None:
-    """Return the partitions of the files that a source names; None where there are none.
+    """Return the partitions of the files of a source; None where there are none.
 
-    A folder that names a column which the files hold themselves adds nothing. Columns have the types of `written`, the
-    table that was written, where it is known.
+    A folder is ignored if the files themselves have its column. Columns have the types of `written`, the table that was
+    written, where it is given.
     """
     root = root_of(source)
     found = {path: _pairs_of(path, root) for path in files}
@@ -106,9 +106,10 @@ def find_partitions(source: Any, files: Sequence[Path], written: pa.Schema | Non
 
 
 def partition_folder(name: str, text: str | None) -> str:
-    """Return the name of the folder that holds the rows with one value of a column.
+    """Return the name of the folder for the rows with one value of a column.
 
-    Letters, digits, and `-`, `.`, `_`, `~` stay; every other sign is escaped, and so is a name that would be hidden.
+    Letters, digits, `-`, `.`, `_` and `~` are kept; other characters are escaped, and so is the start of a name that
+    would be hidden.
 
     >>> partition_folder("zip code", "0213*"), partition_folder("_a", "../x"), partition_folder("a", None)
     ('zip%20code=0213%2A', '%5Fa=..%2Fx', 'a=__HIVE_DEFAULT_PARTITION__')
@@ -123,7 +124,7 @@ def partition_folder(name: str, text: str | None) -> str:
 
 
 def keeps_values(values: Sequence[Any], *, text: bool) -> bool:
-    """Return whether values that name folders are read again as they were; whole numbers of a text column as text.
+    """Return whether values in folder names are read back unchanged; `text` says that the column is text.
 
     >>> keeps_values(["12", "7"], text=True), keeps_values([10**18], text=False)
     (True, False)
@@ -133,7 +134,7 @@ def keeps_values(values: Sequence[Any], *, text: bool) -> bool:
 
 
 def is_partition(name: str) -> bool:
-    """Return whether a folder's name holds a column and its value.
+    """Return whether a folder's name contains a column and its value.
 
     >>> is_partition("year=2024"), is_partition("2024")
     (True, False)
@@ -142,7 +143,7 @@ def is_partition(name: str) -> bool:
 
 
 def files_below(folder: Path) -> list[Path] | None:
-    """Return the files in the partitions of a folder; None unless it holds partitions and nothing else."""
+    """Return the files in the partitions of a folder; None unless it has partitions and nothing else."""
     inside = [each for each in folder.iterdir() if not each.name.startswith(HIDDEN)]
     folders = [each for each in inside if each.is_dir()]
     if not folders:
@@ -154,7 +155,7 @@ def files_below(folder: Path) -> list[Path] | None:
 
 
 def folder_texts(source: Any, path: Path) -> str:
-    """Return the names of a file and of its folders, below the folder or the pattern that a source names, unescaped.
+    """Return the unescaped names of a file and of its folders, below the folder or pattern of a source.
 
     It is empty where a single file is named: the folders around it are not part of the table.
     """
@@ -164,7 +165,7 @@ def folder_texts(source: Any, path: Path) -> str:
 
 
 def root_of(source: Any) -> Path | None:
-    """Return the folder below which folders are partitions; None where a single file is named."""
+    """Return the folder below which folders are partitions; None for a single file."""
     if isinstance(source, list | tuple):
         if len(source) < 2:
             return None
@@ -179,7 +180,7 @@ def root_of(source: Any) -> Path | None:
 
 
 def _pairs_of(path: Path, root: Path | None) -> list[tuple[str, str | None]]:
-    """Return the columns and texts that the folders of a file name, from the outermost on."""
+    """Return the columns and texts in the folder names of a file, from the outermost on."""
     origin = origin_of(path)
     if origin is not None:
         folders = urlsplit(origin).path.split("/")[:-1]
@@ -192,7 +193,7 @@ def _pairs_of(path: Path, root: Path | None) -> list[tuple[str, str | None]]:
 
 
 def _typed(texts: Sequence[str | None], kind: pa.DataType | None = None) -> tuple[pa.DataType, list[Any]]:
-    """Return the type of a column, which is `kind` where that is known, and its values."""
+    """Return (type, values) of a column; the type is `kind` where that is given."""
     if kind is not None:
         plain = pa.string() if isinstance(kind, pa.DictionaryType) or is_text(kind) else kind
         return plain, pa.array(texts, pa.string()).cast(plain).to_pylist()

@@ -1,7 +1,7 @@
-"""A column's type, decided on the whole column before any engine counts it.
+"""A column's type, decided from the whole column before any engine counts it.
 
-Canonical spellings only: `02138` is a zip code and `NA` may be Namibia, so whatever would come back in
-another spelling stays text. One late value turns a column of numbers into text; it never turns into nothing.
+Only values in canonical form are converted: `02138` is a zip code and `NA` may be Namibia, so whatever would be written
+differently afterwards stays text. A single other value turns a column of numbers into text; no value becomes missing.
 """
 
 import re
@@ -13,12 +13,12 @@ import pyarrow.compute as pc
 from indistinct.tables.dictionaries import assemble
 from indistinct.tables.notation import moments
 
-# Written in digits, be it a number or a code such as 02138.
+# Written in digits: a number, or a code such as 02138.
 DIGITS = r"^[+-]?[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?$"
-# A number in a spelling of people: spaces around it, groups of thousands, a decimal comma, a currency or per cent.
+# A number as people write it: spaces around it, thousands separators, a decimal comma, a currency or percent sign.
 NUMBER_LIKE = r"^\s*[+-]?[$€£]?\s?(?:[0-9]+|[0-9]{1,3}(?:[,' ][0-9]{3})+)(?:[.,][0-9]+)?\s*%?\s*$"
 DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}"
-# The narrowest kind first. Arrow lets decimals of more than 38 digits overflow silently: the patterns count.
+# # The narrowest type first. Arrow lets decimals of more than 38 digits overflow silently, so patterns count digits.
 KINDS: tuple[tuple[str, pa.DataType], ...] = (
     (r"^(?:0|-?[1-9][0-9]{0,18})$", pa.int64()),
     (r"^(?:0|-?[1-9][0-9]{0,37})$", pa.decimal128(38, 0)),
@@ -27,15 +27,15 @@ KINDS: tuple[tuple[str, pa.DataType], ...] = (
     (r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?$", pa.timestamp("us")),
 )
 MOMENTS: tuple[tuple[str, pa.DataType], ...] = KINDS[3:]
-# A number with groups of thousands or with three decimals, and what tells which: a number that has neither.
+# A number with thousands separators or three decimals; and a number with neither, which decides between these.
 GROUPED, SMALL = r"^-?[1-9][0-9]{0,2}\.[0-9]{3}$", r"^(?:0|-?[1-9][0-9]{0,2})$"
 FEW = 1 << 16
-# Of more values nobody looks whether they are codes.
+# With more distinct values, columns are not checked for codes.
 COMPARED = 1 << 20
 
 
 def settle(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a dictionary-encoded column with one common dictionary if its values repeat, else as it is."""
+    """Return a dictionary-encoded column with one common dictionary if its values repeat, otherwise unchanged."""
     return pa.chunked_array([assemble(column)]) if _repeats(column) else column
 
 
@@ -45,21 +45,21 @@ def spellings(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def has_several_spellings(column: pa.ChunkedArray, kind: pa.DataType) -> bool:
-    """Return whether a text column that was read as a type spells one number in several ways, as codes may."""
+    """Return whether a text column read as a type writes one number in several ways, as codes may."""
     texts = spellings(column)
     if not pa.types.is_floating(kind) or len(texts) > COMPARED:
         return False
     distinct = pc.drop_null(texts.unique())
     try:
         return bool(pc.count_distinct(distinct.cast(kind)).as_py() < len(distinct))
-    except pa.ArrowInvalid:  # a type that was declared, and marks for missing beside it
+    except pa.ArrowInvalid:  # a declared type, with NA strings in the column
         return False
 
 
 def mixture_of(values: pa.Array) -> tuple[str, list[str]] | None:
-    """Return what most of some texts spell, numbers or dates, and those that do not spell it plainly; None if all do.
+    """Return ("numbers" or "dates", texts that are not), if most texts are numbers or dates; None if all are.
 
-    A code such as 02138 is written in digits and no mixture; 1,234 and 5% are numbers that are not spelled plainly.
+    A code such as 02138 counts as a number; 1,234 and 5% are numbers but not written plainly.
 
     >>> mixture_of(pa.array(["31", "4.5", "02138", "unknown"]))
     ('numbers', ['unknown'])
@@ -74,7 +74,7 @@ def mixture_of(values: pa.Array) -> tuple[str, list[str]] | None:
 
 
 def are_dates(texts: pa.Array) -> pa.Array:
-    """Return which texts begin with a day in the notation of ISO 8601; 0000-00-00 is none.
+    """Return which texts begin with a date in ISO 8601; 0000-00-00 is none.
 
     >>> are_dates(pa.array(["2024-01-31", "2024-01-31 10:00", "0000-00-00", "2024-02-30", "-99"])).to_pylist()
     [True, True, False, False, False]
@@ -84,7 +84,10 @@ def are_dates(texts: pa.Array) -> pa.Array:
 
 
 def maybe_grouped(column: pa.ChunkedArray, kind: pa.DataType) -> bool:
-    """Return whether a text column that was read as decimals looks like 850, 1.200, 12.000: thousands with a point."""
+    """Return whether a text column read as decimals looks like 850, 1.200, 12.000.
+
+    With points as thousands separators.
+    """
     texts = spellings(column)
     if not pa.types.is_floating(kind) or not len(texts) or not re.match(f"{GROUPED}|{SMALL}", texts[0].as_py()):
         return False
@@ -93,12 +96,12 @@ def maybe_grouped(column: pa.ChunkedArray, kind: pa.DataType) -> bool:
 
 
 def convert_values(values: pa.ChunkedArray, kinds: Sequence[tuple[str, pa.DataType]]) -> list[pa.Array] | None:
-    """Return the values in the narrowest type that all of them spell canonically, None for text."""
+    """Return the values in the narrowest type of which all have the canonical form, None for text."""
     if not len(values):
         return None
     first = values[0].as_py()
     for pattern, kind in kinds:
-        # The first value says which patterns are worth a scan of all.
+        # The first value selects the patterns that are checked for all values.
         if re.match(pattern, first) and pc.all(pc.match_substring_regex(values, pattern)).as_py():
             found = _cast(values, kind)
             if found is not None:
@@ -117,7 +120,7 @@ def _cast(values: pa.ChunkedArray, kind: pa.DataType) -> list[pa.Array] | None:
 
 
 def _repeats(column: pa.ChunkedArray) -> bool:
-    """Return whether a common dictionary pays, judged on an even sample of the dictionaries of the chunks."""
+    """Return whether a common dictionary pays, judged from an even sample of the chunks' dictionaries."""
     sizes = [len(chunk.dictionary) for chunk in column.chunks]
     if sum(sizes) <= FEW:
         return True

@@ -1,6 +1,8 @@
-"""Files that are read whole before a recoding, a policy or a hierarchy is made of them: ordinary and not endless.
+"""Files that are read whole, such as recodings, policies and hierarchies.
 
-A device gives bytes for ever and a pipe may give none, so that neither is opened.
+They must be ordinary files of limited size.
+
+Devices may be endless and pipes may never deliver, so they are not opened.
 """
 
 import errno
@@ -12,21 +14,23 @@ from pathlib import Path
 
 from indistinct.errors import InputError
 
-# More than any recoding, hierarchy or policy that a program wrote or a person reviewed.
+# Upper limit of bytes: larger than any recoding, hierarchy or policy.
 MOST_BYTES = 1 << 30
 
 
-# What looks like the address of a database, and is none.
+# A text that looks like the address of a database but is none.
 SECRETS = re.compile(r":[^/]*@|://|:/[^/].*@|password", re.IGNORECASE)
 
 
 def looks_like_an_address(text: str) -> bool:
-    """Return whether a text that leads to no file may have been meant as the address of a database."""
+    """Return whether a text that is no existing path may have been meant as the address of a database."""
     return SECRETS.search(text) is not None
 
 
 def no_file(path: str | Path) -> InputError:
-    """Return the error of a path that leads nowhere; what looks like an address is not shown, it may hold a password.
+    """Return the error of a path that does not exist.
+
+    A text that looks like the address of a database is not shown, because it may contain a password.
 
     >>> print(no_file("postgres:ann:secret@host/clinic").message)
     there is no file of that name, which looks like an address
@@ -39,20 +43,20 @@ def no_file(path: str | Path) -> InputError:
     return InputError(f"there is no file {path}", hint="check the path; a relative one starts at the working directory")
 
 
-# Where this process may read files that somebody names; None is everywhere.
+# The folders in which this process may read files named by users; None allows all.
 _fence: tuple[Path, ...] | None = None
-# Private copies that this process made of what it may read.
+# Private copies that this process made of files that it may read.
 _own: set[Path] = set()
 
 
 def admit_copy(path: Path) -> None:
-    """Let this process read a private copy that it made, wherever it lies."""
+    """Allow this process to read a private copy that it made, wherever it is."""
     _own.add(path)
 
 
 @contextmanager
 def fence_reading(*folders: Path) -> Iterator[None]:
-    """Let this process read files that somebody names only where they lie in some folders; links are followed first.
+    """Restrict this process to files in some folders; links are resolved first.
 
     >>> with fence_reading(Path("/nowhere")):
     ...     check_ordinary(Path(__file__))
@@ -68,7 +72,7 @@ def fence_reading(*folders: Path) -> Iterator[None]:
 
 
 def check_ordinary(path: Path) -> None:
-    """Raise `OSError`, with the reason as its `strerror`, unless a path leads to an ordinary file."""
+    """Raise `OSError`, with the reason as `strerror`, unless a path is an ordinary file."""
     if "\0" in str(path):
         raise FileNotFoundError(errno.ENOENT, "its path has a NUL character, which no file can have")
     if _fence is not None and path not in _own:
@@ -83,7 +87,7 @@ def check_ordinary(path: Path) -> None:
 
 
 def read_ordinary(path: Path, *, most: int = MOST_BYTES) -> bytes:
-    """Return what an ordinary file holds; raise `OSError`, with the reason as its `strerror`, for any other.
+    """Return the content of an ordinary file; raise `OSError`, with the reason as `strerror`, for any other.
 
     >>> read_ordinary(Path("."))
     Traceback (most recent call last):

@@ -1,6 +1,6 @@
-"""Which notation a column of text probably has: for errors that say what to declare, and for a first look.
+"""The probable notation of a text column, for errors that suggest a declaration and for a first look.
 
-Nothing is read by these guesses: engines see what was declared, or text.
+Nothing is read by these guesses: a column is read as declared, or as text.
 """
 
 import json
@@ -13,11 +13,11 @@ import pyarrow.compute as pc
 
 from indistinct.tables.notation import SIGN, moments, plain_numbers, without_signs
 
-# Strangers among the distinct texts of a column that do not hide its notation: a share, or a few.
+# Distinct texts of another notation that are allowed in a column: a share, or a few.
 STRANGERS, FEW = 0.05, 3
-# Of more texts an even sample is judged.
+# Of more texts, an even sample is judged.
 JUDGED = 20_000
-# Decimal and thousands marks, the likelier first; numbers in the notation of computers are none of these.
+# Decimal and thousands separators, the likelier first; numbers in computer notation match none of these.
 NUMBERS = ((",", "."), (",", " "), (",", "'"), (",", None), (None, ","), (None, " "), (None, "'"))
 ORDERS = ("%d.%m.%Y", "%m.%d.%Y", "%Y.%m.%d", "%d.%m.%y", "%m.%d.%y")
 READ_ANYWAY = "%Y-%m-%d"
@@ -26,24 +26,23 @@ DAYS = (
     *("%Y年%m月%d日", "%d %b %Y", "%d-%b-%Y", "%b %d, %Y"),
 )
 TIMES = ("", " %H:%M", " %H:%M:%S", "T%H:%M:%S", " %I:%M %p", " %H時%M分")
-# In other words: something that only dates and numbers have; it spares most columns every further look.
+# A quick test for something that only dates and numbers have; it saves most columns further tests.
 DATE_LIKE = (
     r"^[0-9]{1,4}(?:[-./][0-9]{1,2}[-./][0-9]{2,4}|年[0-9]{1,2}月|[ -][A-Z][a-z]{2}[ -])|^[A-Z][a-z]{2} [0-9]+, "
 )
 NUMBER_LIKE = r"^[+-]?[0-9]*[.,' \x{a0}\x{202f}’0-9]*[0-9]$"
-# Years of an emperor cannot be declared as a format.
+# Years of Japanese eras cannot be declared as a format.
 ERA = "^(?:明治|大正|昭和|平成|令和) ?(?:元|[0-9０-９]{1,2}) ?年"
 SIGNED = rf"{SIGN}|[０-９]|％"
 
 
 @dataclass(frozen=True, slots=True)
 class Notation:
-    """How a column is probably written: a date format, of which there may be several, or marks in numbers.
+    """The probable notation of a column: date formats, possibly several, or separators in numbers.
 
-    `ambiguous` says that every comma has three digits behind it, so that it may part thousands as well. `signed` says
-    that numbers have a currency or per cent sign or full-width digits, `eras` that dates have years of Japanese eras,
-    which nothing declares. `strangers` are the distinct texts that are
-    written otherwise.
+    `ambiguous` says that every comma is followed by three digits, so that it may be a thousands separator as well.
+    `signed` says that numbers have a currency or percent sign or full-width digits, `eras` that dates have years of
+    Japanese eras, which cannot be declared. `strangers` are the distinct texts in another notation.
     """
 
     dates: tuple[str, ...] = ()
@@ -56,13 +55,13 @@ class Notation:
 
     @property
     def what(self) -> str:
-        """Return what the column holds, in a few words."""
+        """A short description of the column's content."""
         if self.eras:
             return "dates of Japanese eras"
         return "dates" if self.dates else "numbers"
 
     def lines(self, column: str) -> tuple[str, ...]:
-        """Return the lines of a policy that declare the notation of a column, the choices in turn."""
+        """Return the lines of a policy that declare the notation of a column, each alternative on its own."""
         if self.dates:
             return tuple(f'dates = "{form}"' for form in self.dates)
         key = column if re.fullmatch("[A-Za-z0-9_-]+", column) else json.dumps(column, ensure_ascii=False)
@@ -74,7 +73,7 @@ class Notation:
         )
 
     def flags(self, column: str) -> tuple[str, ...]:
-        """Return the flags that declare the notation of a column, the choices in turn."""
+        """Return the flags that declare the notation of a column, each alternative on its own."""
         if self.dates:
             quoted = (f'"{form}"' if "," in form else form for form in self.dates)
             return tuple(f"--dates {shlex.quote(form) if ' ' in form else form}" for form in quoted)
@@ -87,7 +86,7 @@ class Notation:
 
 
 def likely_notation(texts: pa.Array) -> Notation | None:
-    """Return how the distinct texts of a column are probably written; None for text and for what is read anyway.
+    """Return the probable notation of a column's distinct texts; None for text and for computer notation.
 
     >>> likely_notation(pa.array(["31.01.2024", "01.02.2024"])).dates
     ('%d.%m.%Y',)
@@ -117,7 +116,7 @@ def likely_notation(texts: pa.Array) -> Notation | None:
 
 
 def _signed_notation(texts: pa.Array) -> Notation | None:
-    """Return the notation of amounts with a sign, once they have none."""
+    """Return the notation of amounts with a sign, judged without the sign."""
     if not pc.any(pc.match_substring_regex(texts, SIGNED)).as_py():
         return None
     plain = without_signs(texts)
@@ -132,7 +131,7 @@ def _signed_notation(texts: pa.Array) -> Notation | None:
         return None
     if marked.ambiguous:  # amounts have two decimals, if any
         marked = replace(marked, decimal=None, thousands=marked.decimal, ambiguous=False)
-    # What is written otherwise is told as the file has it.
+    # Texts in another notation are reported as in the file.
     strange = pc.is_in(plain, value_set=pa.array(marked.strangers, pa.string()))
     return replace(marked, signed=True, strangers=tuple(texts.filter(strange).to_pylist()))
 
@@ -143,7 +142,7 @@ def _enough(fitting: int, texts: int) -> bool:
 
 
 def _dates(texts: pa.Array) -> Notation | None:
-    """Return the formats that the most texts fit: several where no day is above the 12th."""
+    """Return the formats that most texts fit; several if no day is above 12."""
     fits: dict[str, pa.Array] = {}
     ends = [end for end in TIMES if _any_time(texts, end)]
     for form in (day + end for day in DAYS for end in ends):
@@ -158,15 +157,15 @@ def _dates(texts: pa.Array) -> Notation | None:
 
 
 def _any_time(texts: pa.Array, end: str) -> bool:
-    """Return whether some text may end in a time of day that is written so; what has none is tried in any case."""
+    """Return whether a text may end in a time of day of this form; dates without time are always tried."""
     marks = [mark for mark in re.split("%.", end) if mark.strip()] + (["M"] if end.endswith("p") else [])
     return all(pc.any(pc.match_substring(texts, mark)).as_py() for mark in marks)
 
 
 def _numbers(texts: pa.Array) -> Notation | None:
-    """Return marks that make nearly all texts numbers, and of which at least one occurs."""
+    """Return the separators with which nearly all texts are numbers, and of which at least one occurs."""
     if _enough(_valid(plain_numbers(texts, None, None)), len(texts)):
-        return None  # in the notation of computers: a mixture or a code, and another matter
+        return None  # computer notation: a mixture or a code, which is handled elsewhere
     for decimal, thousands in NUMBERS:
         read = plain_numbers(texts, decimal, thousands)
         if not _enough(_valid(read), len(texts)) or not _occurs(texts, read, thousands or decimal or ""):
@@ -186,7 +185,7 @@ def _occurs(texts: pa.Array, read: pa.Array, mark: str) -> bool:
 
 
 def _is_coded(texts: pa.Array, read: pa.Array) -> bool:
-    """Return whether all texts have one length, as codes such as 123 456 have and counts of thousands have not."""
+    """Return whether all texts have one length, as codes such as 123 456 do and numbers do not."""
     lengths = pc.unique(pc.utf8_length(texts.filter(pc.is_valid(read))))
     return len(lengths) == 1 and len(texts) > FEW
 

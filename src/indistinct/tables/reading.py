@@ -1,4 +1,4 @@
-"""What callers, policies and flags declare about a file, as the one value `Reading` that tables keep for engines."""
+"""Declarations about a file by callers, policies and flags, as the single value `Reading`."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -10,10 +10,10 @@ from indistinct.tables.notation import check_format, check_marks, is_run_of_digi
 from indistinct.tables.value import EVERY, Reading
 
 TYPES = ("number", "plain-number", "integer", "date", "datetime", "text")
-"""What a column can be declared to be; plain numbers have a decimal point in a file whose decimal mark is another."""
+"""The types that can be declared; a plain number has a decimal point in a file with another decimal separator."""
 
 NAMELESS = ("drop", "name")
-"""What may become of columns without a name."""
+"""What happens to columns without a name."""
 
 
 class Declarations(TypedDict, total=False):
@@ -39,10 +39,9 @@ class Declarations(TypedDict, total=False):
 
 
 def declare(base: Reading | None = None, **declared: Unpack[Declarations]) -> Reading:
-    """Return a reading with what is declared in place of what it said before; None leaves a part as it was.
+    """Return a reading with declarations replaced; None keeps the previous declaration.
 
-    `dates` and `missing` are one or several texts for all columns, or a mapping of columns, in which `"*"` stands for
-    all of them.
+    `dates` and `missing` are one or several texts for all columns, or a mapping of columns, in which `"*"` means all.
 
     >>> declare(missing={"*": ["", "?"], "age": "-99"}).marks("age")
     ('', '?', '-99')
@@ -71,7 +70,7 @@ def declare(base: Reading | None = None, **declared: Unpack[Declarations]) -> Re
 
 
 def check_reading(reading: Reading) -> Reading:
-    """Return a reading; raise `ParameterError` if it contradicts itself or cannot be read."""
+    """Return a reading; raise `ParameterError` if it contradicts itself or is not supported."""
     check_marks(reading.decimal, reading.thousands, reading.delimiter)
     _check_layout(reading)
     for form in (*reading.dates, *reading.dates_in.values()):
@@ -100,7 +99,7 @@ def check_reading(reading: Reading) -> Reading:
 
 
 def _check_layout(reading: Reading) -> None:
-    """Raise `ParameterError` for lines above the names, comments and names that cannot be."""
+    """Raise `ParameterError` for impossible declarations of skipped lines, comments and names."""
     skipped = reading.skip_rows
     if isinstance(skipped, bool) or not isinstance(skipped, int) or skipped < 0:
         raise ParameterError("`skip_rows` must be a whole number of lines above the names", hint="skip_rows=1")
@@ -118,7 +117,7 @@ def _check_layout(reading: Reading) -> None:
 
 
 def to_options(reading: Reading) -> dict[str, Any]:
-    """Return a reading as the options that `declare` takes and a policy writes; what was not declared is left out.
+    """Return a reading as the options of `declare` and of a policy, without what was not declared.
 
     >>> to_options(declare(dates="%d.%m.%Y", missing=["", "-99"]))
     {'missing': ['', '-99'], 'dates': '%d.%m.%Y'}
@@ -138,7 +137,7 @@ def to_options(reading: Reading) -> dict[str, Any]:
 
 
 def _part_declarations(name: str, given: Any) -> tuple[tuple[str, ...] | None, dict[str, tuple[str, ...]]]:
-    """Return what is declared for all columns, None if nothing is, and what is for single ones."""
+    """Return (declaration for all columns or None, declarations for single columns)."""
     if not isinstance(given, Mapping):
         return _texts(name, given), {}
     parts = {column: _texts(name, each) for column, each in given.items()}

@@ -1,4 +1,4 @@
-"""Several files that are one table: a list of them, a folder, or a pattern. Engines read them in one order."""
+"""Several files that are one table: a list of paths, a folder, or a pattern, read in a fixed order."""
 
 import glob
 from collections.abc import Iterator, Sequence
@@ -25,12 +25,12 @@ LABELLED = (".sav", ".zsav", ".dta", ".sas7bdat", ".xpt")
 
 
 def files_of(source: Any) -> tuple[Path, ...] | None:
-    """Return the files that a path, a folder, a pattern or a list of paths names; None for what is no path.
+    """Return the files that a path, a folder, a pattern or a list of paths names; None for other sources.
 
-    Of standard input, `-`, and of what lies at an address such as s3://bucket/a.csv, they are private copies. They come
-    in the order of their names, and are of one kind. A folder is read without files whose names begin with
-    a dot or an underscore, and with the folders in it if all of them are partitions such as `year=2024`. Raises
-    `InputError` for files of a Delta, Iceberg or Hudi table.
+    Standard input (`-`) and addresses such as s3://bucket/a.csv give private copies. Files are sorted by name and must
+    be of one kind. A folder is read without files whose names begin with a dot or an underscore, and with the folders
+    in it if all of them are partitions such as `year=2024`. Raises `InputError` for files of a Delta, Iceberg or Hudi
+    table.
     """
     if isinstance(source, list | tuple):
         if not source or not all(isinstance(each, str | Path) for each in source):
@@ -66,14 +66,14 @@ def files_of(source: Any) -> tuple[Path, ...] | None:
 
 
 def kind_of_file(path: Path) -> str:
-    """Return the suffix that says how a file is read; one that is compressed has another behind it."""
+    """Return the suffix that determines how a file is read, without that of a compression."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     kind = suffixes[-1] if suffixes else ""
     return suffixes[-2] if kind == ".gz" and len(suffixes) > 1 and suffixes[-2] in DELIMITED else kind
 
 
 def is_delimited(path: Path) -> bool:
-    """Return whether a file is delimited text, which has no types."""
+    """Return whether a file is delimited text, which stores no types."""
     return kind_of_file(path) in DELIMITED
 
 
@@ -138,7 +138,7 @@ def together(files: Sequence[Path], tables: Sequence[pa.Table]) -> pa.Table:
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """The state of a file when it was opened: its size, and when it was last written."""
+    """The state of a file when it was opened: its size and modification time."""
 
     path: Path
     size: int
@@ -146,7 +146,7 @@ class Stamp:
 
     @classmethod
     def of(cls, path: Path) -> "Stamp":
-        """Return the stamp of a file; one that is gone has none of its own."""
+        """Return the stamp of a file; that of a deleted file matches no other."""
         try:
             told = path.stat()
         except OSError:
@@ -156,7 +156,7 @@ class Stamp:
 
 @contextmanager
 def require_unchanged(stamps: Sequence[Stamp]) -> Iterator[None]:
-    """Raise `InputError` if files are not what they were, whatever else is wrong, once what stands inside is done."""
+    """Raise `InputError` after the block if files have changed, even if the block fails."""
     try:
         yield
     except Exception:
