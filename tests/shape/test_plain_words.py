@@ -65,6 +65,7 @@ PLAIN_CODE = (
     "cli",
     "drawing",
     "evaluation",
+    "exploration",
     "frequencies",
     "hierarchy",
     "inspection",
@@ -72,11 +73,12 @@ PLAIN_CODE = (
     "metrics",
     "models",
     "release",
+    "reporting",
     "samples",
     "tables",
-    "exploration/compare",
+    "testing",
 )
-PLAIN_MODULES = ("__init__", "accessors", "as_json", "budget", "errors", "exploration/explore", "figures", "schema")
+PLAIN_MODULES = ("__init__", "accessors", "as_json", "budget", "errors", "figures", "schema")
 CODE = sorted(
     [path for part in PLAIN_CODE for path in (PACKAGE / part).rglob("*.py")]
     + [PACKAGE / f"{name}.py" for name in PLAIN_MODULES]
