@@ -11,7 +11,7 @@ import numpy as np
 from indistinct.frequencies.value import PERSON
 from indistinct.machine.arrays import Codes, Floats
 from indistinct.metrics.importance import Importance, importance_of
-from indistinct.parameters import check_parameters
+from indistinct.parameters import WithDocumentedParameters, check_parameters
 from indistinct.recoding.outputs import Assignment, PublishedColumn
 
 Goal = Literal["min", "max"]
@@ -29,7 +29,7 @@ BUCKET_METRICS: Mapping[str, tuple[Goal, str]] = MappingProxyType(
 """Measurements of releases in buckets: the better direction, and their meaning."""
 
 
-class Metric(ABC):
+class Metric(WithDocumentedParameters, ABC):
     """A utility metric: a frozen value with its parameters.
 
     `goal` is the better direction, `meaning` a short description of a value, `bounds` the possible values (None: open),

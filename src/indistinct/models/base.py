@@ -12,7 +12,7 @@ from indistinct.frequencies.slices import Links
 from indistinct.frequencies.value import POPULATION, Classes, Histogram, Key
 from indistinct.machine.arguments import NamedArguments, call_of
 from indistinct.machine.arrays import Codes, Counts, Mask
-from indistinct.parameters import ColumnName, Parameter, check_parameters
+from indistinct.parameters import ColumnName, Parameter, WithDocumentedParameters, check_parameters
 from indistinct.schema import did_you_mean
 from indistinct.spelling import spell
 
@@ -97,7 +97,7 @@ class ModelWords:
     guarantee: str
 
 
-class Model(NamedArguments, ABC):
+class Model(WithDocumentedParameters, NamedArguments, ABC):
     """A privacy model: a frozen value with its parameters. `a & b` asks for both.
 
     `row_counts` names the parameters that are numbers of rows: doubling them and all rows changes nothing; None if

@@ -81,14 +81,30 @@ def fill_form(
     name
         The form: ``gdpr``, ``hipaa``, ``ontario``, ``ico`` or ``ema``.
     context
-        What the policy states in [context]; what it leaves out is marked for a person to write.
+        The statements of the policy in [context]; missing ones are marked for a person to write.
     policy
-        The policy file, whose digest tells later which one it was.
+        The policy file, whose digest identifies it later.
 
     Returns
     -------
     FilledForm
         The form, ready to be written as .docx or .html.
+
+    Raises
+    ------
+    ParameterError
+        If there is no form of this name.
+
+    Examples
+    --------
+    >>> import indistinct as ind
+    >>> import pyarrow as pa
+    >>> table = pa.table({"age": [21, 22, 23, 41, 42, 44], "disease": ["flu", "cold", "flu", "cold", "flu", "cold"]})
+    >>> schema = ind.Schema(quasi=["age"], sensitive=["disease"])
+    >>> release = ind.anonymize(table, schema, model=ind.KAnonymity(k=3))
+    >>> form = fill_form(ind.report(release, seconds=0.1), "gdpr")
+    >>> form.edition, form.open_fields > 0
+    ('internal', True)
     """
     form, stated = read_form(name), context or Context()
     filler = _Filler(report, stated, None if policy is None else digest_of(Path(policy)))
