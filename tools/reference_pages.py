@@ -15,7 +15,7 @@ import sys
 import textwrap
 import types
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -559,7 +559,13 @@ def _signature(name: str, value: Any) -> str:
 def _doc(value: Any) -> str:
     """Return a docstring as Markdown: examples and drawings fenced, numpydoc sections as lists."""
     opening, *sections = re.split(r"(?m)^(.+)\n-{3,}\n", inspect.cleandoc(value.__doc__ or ""))
-    titled = zip(sections[::2], sections[1::2], strict=True)
+    titled = [
+        (title, text)
+        for title, text in zip(sections[::2], sections[1::2], strict=True)
+        if not (
+            title == "Parameters" and isinstance(value, type) and is_dataclass(value) and parameters_of(value)
+        )  # its page has a table of them
+    ]
     parts = [_prose(opening), *(f"**{title}**\n\n{_section(title, text)}" for title, text in titled)]
     return "\n\n".join(part.strip("\n") for part in parts)
 

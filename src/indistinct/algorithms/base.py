@@ -28,7 +28,7 @@ from indistinct.machine.memory import needs_memory
 from indistinct.machine.stages import Progress as Progress
 from indistinct.metrics.loss import GeneralizedTuple
 from indistinct.models.base import Model
-from indistinct.parameters import check_parameters
+from indistinct.parameters import WithDocumentedParameters, check_parameters
 from indistinct.recoding.assign import assign
 from indistinct.recoding.columns import NO_IMPORTANCE, Importance, LevelBounds, NumericForms, QuasiColumn, numeric_forms
 from indistinct.recoding.kinds import RecodedColumn, Recoding
@@ -243,7 +243,7 @@ class AlgorithmWords:
     about: str
 
 
-class Algorithm(CheckedArguments, ABC):
+class Algorithm(WithDocumentedParameters, CheckedArguments, ABC):
     """A search for a recoding: a frozen value with its parameters."""
 
     __slots__ = ()

@@ -311,7 +311,7 @@ class NumericForms:
         return NumericForms(self.default, tuple({**dict(self.by_column), **dict(forms.by_column)}.items()))
 
     def check(self, columns: Collection[str]) -> None:
-        """Raise `ParameterError` for a column that is not among the quasi-identifiers."""
+        """Raise `ParameterError` for a name that is not a quasi-identifier."""
         _check_columns("numeric", dict(self.by_column), columns)
 
     def require_numbers(self, columns: Iterable[QuasiColumn]) -> None:
@@ -393,10 +393,11 @@ def _refuse() -> Refused:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Importance:
-    """How much columns matter, by name: a positive number, and 1 for those that are not named.
+    """Attribute weights by column name: positive numbers, 1 for columns that are not named.
 
-    A column of importance 3 loses three times as much by the same step, so that a search rather changes others. Spelled
-    as "age=3|sex=2"; from Python a mapping says the same. Two are equal that give every column the same number.
+    A column of weight 3 loses three times as much by the same step, so that a search prefers to change others. The text
+    form is "age=3|sex=2"; in Python a mapping means the same. Two values are equal if they give every column the same
+    weight.
 
     >>> given = importance_of({"age": 3})
     >>> given.of("age"), given.of("sex"), str(given)
@@ -416,7 +417,7 @@ class Importance:
 
     @property
     def _differing(self) -> frozenset[tuple[str, float]]:
-        """The columns that do not matter 1, in no order."""
+        """The columns whose weight is not 1, in no order."""
         return frozenset((name, weight) for name, weight in dict(self.weights).items() if weight != 1)
 
     def __str__(self) -> str:
@@ -424,7 +425,7 @@ class Importance:
 
     @classmethod
     def from_text(cls, text: str) -> "Importance":
-        """Return the importance that a text spells: `age=3|sex=2`."""
+        """Return the weights of a text such as `age=3|sex=2`."""
         found: dict[str, float] = {}
         for part in split(text, "|"):
             name, *rest = split(part.strip(), "=")
@@ -436,25 +437,25 @@ class Importance:
         return importance_of(found)
 
     def of(self, column: str) -> float:
-        """Return the importance of a column."""
+        """Return the weight of a column."""
         return dict(self.weights).get(column, 1.0)
 
     def check(self, columns: Collection[str]) -> None:
-        """Raise `ParameterError` for a column that is not among the quasi-identifiers."""
+        """Raise `ParameterError` for a name that is not a quasi-identifier."""
         _check_columns("importance", dict(self.weights), columns)
 
 
 NO_IMPORTANCE = Importance()
 AnyImportance = Importance | Mapping[str, float] | str | None
-"""What `importance_of` takes."""
+"""What `importance_of` accepts."""
 
 
 LEAST, MOST = 1e-100, 1e100
-"""The least and the largest importance: with more extreme ones, sums of weighted losses are infinite or zero."""
+"""The smallest and the largest weight: with more extreme ones, sums of weighted losses are infinite or zero."""
 
 
 def importance_of(given: AnyImportance) -> Importance:
-    """Return what somebody says of columns as one value: a mapping, a text, an `Importance`, or None for nothing."""
+    """Return attribute weights from a mapping, a text, an `Importance`, or None for none."""
     match given:
         case Importance():
             return given
@@ -471,7 +472,7 @@ def importance_of(given: AnyImportance) -> Importance:
 def _positive(name: str, weight: Any) -> float:
     number = math.nan
     if not isinstance(weight, bool) and isinstance(weight, Real):
-        with suppress(OverflowError):  # of a whole number that no float can hold
+        with suppress(OverflowError):  # for an integer too large for a float
             number = float(weight)
     if not 0 < number < math.inf:
         raise _not_positive(f"must give each column a finite number above 0; that of {name!r} is none")

@@ -1,8 +1,7 @@
-"""Where inputs lie: ordinary files, standard input, and addresses such as s3://bucket/table.csv, where releases go too.
+"""Where inputs are: ordinary files, standard input, and addresses such as s3://bucket/table.csv, also of releases.
 
-An address may hold a password or a token, so that every message shows it without. Engines read a table more than once,
-and a pipe can be read once: the copy lies in a file without a name, which goes with the process. Files that are read
-whole are ordinary and not endless.
+An address may contain a password or a token, so messages show it without. Engines read a table more than once, and a
+pipe can be read once: it is copied into a file without a name, which disappears with the process.
 """
 
 import errno
@@ -25,23 +24,23 @@ STANDARD_INPUT = "-"
 """The path that means standard input."""
 
 SCHEME = re.compile(r"((?:[A-Za-z0-9_]+::)*[A-Za-z][A-Za-z0-9+.-]+):/{1,3}(?=[^/])")
-# Schemes whose addresses begin with the root of a disk.
+# Schemes whose addresses begin with the root directory of a disk.
 ON_DISK = ("file", "local")
-# Further schemes that fsspec has, of which none is a place for a table: they wrap others, or run code.
+# Further schemes of fsspec that are no place for a table: they wrap others, or run code.
 REFUSED = ("reference", "dask", "generic", "filecache", "simplecache", "blockcache", "cached", "dir", "async_wrapper")
 # Databases, whose tables are opened by name.
 DATABASES = ("postgresql", "postgres", "mysql", "sqlite", "duckdb", "mssql", "oracle", "jdbc")
 
 
 class Remote(NamedTuple):
-    """A file system of fsspec, and where in it something lies."""
+    """A file system of fsspec, and a path in it."""
 
     system: Any
     path: str
 
 
 def address_of(place: object) -> str | None:
-    """Return the address that a place is, also after it was made a path and lost a stroke; None for anything else.
+    """Return the address in a path or text, also if `Path` removed one of its slashes; None for anything else.
 
     >>> address_of(Path("s3://bucket/a.csv")), address_of("folder/a.csv"), address_of("C:/a.csv")
     ('s3://bucket/a.csv', None, None)
@@ -55,7 +54,7 @@ def address_of(place: object) -> str | None:
 
 
 def is_elsewhere(place: str | Path) -> bool:
-    """Return whether a place is no path on this machine's disk: an address, or standard input.
+    """Return whether a table is not on this machine's disk: at an address, or standard input.
 
     >>> is_elsewhere("-"), is_elsewhere("s3://bucket/a.csv"), is_elsewhere("a.csv")
     (True, True, False)
@@ -64,7 +63,7 @@ def is_elsewhere(place: str | Path) -> bool:
 
 
 def scheme_of(address: str) -> str:
-    """Return what an address begins with.
+    """Return the scheme of an address.
 
     >>> scheme_of("S3://bucket/a.csv")
     's3'
@@ -73,7 +72,7 @@ def scheme_of(address: str) -> str:
 
 
 def without_credentials(place: str | Path) -> str:
-    """Return a place as messages may show it: an address without user, password, query and fragment.
+    """Return an address without user, password, query and fragment, for messages.
 
     >>> without_credentials("https://ann:secret@host/a.csv?token=t"), without_credentials("folder/a.csv")
     ('https://***@host/a.csv?***', 'folder/a.csv')
@@ -84,7 +83,7 @@ def without_credentials(place: str | Path) -> str:
     scheme, _, rest = address.partition("://")
     plain, mark, _ = rest.partition("#")
     body, query, _ = plain.partition("?")
-    # A password may hold a bare stroke or mark: whatever stands before the last @ is not shown.
+    # A password may contain a bare slash or question mark, so everything before the last @ is hidden.
     _, at, behind = rest.rpartition("@")
     if at:
         behind = re.split("[?#]", behind, maxsplit=1)[0]
@@ -93,7 +92,7 @@ def without_credentials(place: str | Path) -> str:
 
 
 def name_of(address: str) -> str:
-    """Return the name of the file at an address, whose suffix says how it is read.
+    """Return the file name of an address, whose suffix determines how it is read.
 
     >>> name_of("https://host/folder/a.csv?token=x/y.parquet")
     'a.csv'
@@ -105,7 +104,7 @@ def name_of(address: str) -> str:
 def remote(address: str) -> Remote:
     """Return the file system of an address; raise an error that names the scheme where there is none.
 
-    What fsspec says is not repeated: it may quote the address.
+    fsspec's messages are not repeated, because they may quote the address.
     """
     scheme = scheme_of(address)
     if scheme in DATABASES:
@@ -139,7 +138,7 @@ def remote(address: str) -> Remote:
 
 
 BLOCK = 1 << 20
-# What files begin with that are no text, and the suffix that says so.
+# The first bytes of file types that are not text, and their suffixes.
 KINDS = (
     (b"PAR1", ".parquet"),
     (b"ARROW1", ".arrow"),
@@ -153,14 +152,14 @@ KINDS = (
 )
 STANDARD = "standard input"
 
-# Copies of this process: where each lies, by what it is a copy of and in which state that was.
+# The copies of this process, by their origin and its state.
 _COPIES: dict[str, tuple[Any, NamelessFile]] = {}
 
 
 def fetch_files(source: str | Path) -> tuple[Path, ...] | None:
-    """Return copies of the files that standard input or an address gives, by name; None for a path.
+    """Return copies of the files of standard input or an address, by name; None for a path.
 
-    A copy is made once, and again when the file at the address is another one.
+    A copy is made once, and again when the file at the address changes.
     """
     if str(source) == STANDARD_INPUT:
         return (_standard_input(),)
@@ -176,12 +175,15 @@ def fetch_files(source: str | Path) -> tuple[Path, ...] | None:
 
 
 def origin_of(path: Path) -> str | None:
-    """Return what a file is a copy of, None if it is none; an address is whole, to be compared and not to be shown."""
+    """Return the origin of a copied file, None for other files.
+
+    An address has its credentials and must not be shown.
+    """
     return next((origin for origin, (_, copy) in _COPIES.items() if copy.path == path), None)
 
 
 def keep_copy(origin: str, state: Any, *, name: str, write: Callable[[Path], None]) -> Path:
-    """Return the private copy that `write` makes of an origin; it is made again if the origin is in another state."""
+    """Return the private copy of an origin that `write` makes; it is made again if the origin's state changes."""
     known = _COPIES.get(origin)
     if known is not None and known[0] == state and known[1].path.exists():
         return known[1].path
@@ -197,7 +199,7 @@ def keep_copy(origin: str, state: Any, *, name: str, write: Callable[[Path], Non
 
 @contextmanager
 def named_as_given() -> Iterator[None]:
-    """Let errors inside name the address or standard input in place of the copy that was read."""
+    """Make errors name the address or standard input instead of the copy that was read."""
     try:
         yield
     except IndistinctError as error:
@@ -228,7 +230,7 @@ def _standard_input() -> Path:
 
 
 def _copy(blocks: Iterable[bytes], name: str) -> NamelessFile:
-    """Return a file without a name that holds some blocks; `name` tells what it is."""
+    """Return a file without a name with the content of some blocks; the suffix of `name` gives its format."""
     copy = create_nameless(name)
     try:
         for block in blocks:
@@ -243,7 +245,7 @@ def _copy(blocks: Iterable[bytes], name: str) -> NamelessFile:
 
 
 def _list_files(found: Remote, address: str) -> list[str]:
-    """Return the files that an address names: one, those of a folder, or those that a pattern fits."""
+    """Return the files of an address: a single file, those of a folder, or those that match a pattern."""
     system, path = found
     if glob.has_magic(path) and not system.exists(path):
         files = sorted(each for each in system.glob(path) if system.isfile(each))
@@ -262,7 +264,7 @@ def _list_files(found: Remote, address: str) -> list[str]:
 def _refuse_lake(found: Remote, paths: Iterable[str]) -> None:
     """Raise `InputError` if paths lead to or into the folder of a Delta, Iceberg or Hudi table.
 
-    A website has no folders that could be looked into.
+    Folders of a website cannot be listed.
     """
     system = found.system
     if not {"http", "https"}.isdisjoint((system.protocol,) if isinstance(system.protocol, str) else system.protocol):
@@ -300,7 +302,7 @@ def _copy_file(address: str, found: Remote) -> Path:
 
 @contextmanager
 def _translate_errors(address: str) -> Iterator[None]:
-    """Say in our words that a file cannot be had: what others say may quote the address with its password."""
+    """Raise errors with our own message where a file cannot be read; other messages may quote a password."""
     try:
         yield
     except (IndistinctError, MemoryError):
@@ -313,21 +315,23 @@ def _translate_errors(address: str) -> Iterator[None]:
         ) from None
 
 
-# More than any recoding, hierarchy or policy that a program wrote or a person reviewed.
+# Upper limit of bytes: larger than any recoding, hierarchy or policy.
 MOST_BYTES = 1 << 30
 
 
-# What looks like the address of a database, and is none.
+# A text that looks like the address of a database but is none.
 SECRETS = re.compile(r":[^/]*@|://|:/[^/].*@|password", re.IGNORECASE)
 
 
 def looks_like_an_address(text: str) -> bool:
-    """Return whether a text that leads to no file may have been meant as the address of a database."""
+    """Return whether a text that is no existing path may have been meant as the address of a database."""
     return SECRETS.search(text) is not None
 
 
 def no_file(path: str | Path) -> InputError:
-    """Return the error of a path that leads nowhere; what looks like an address is not shown, it may hold a password.
+    """Return the error of a path that does not exist.
+
+    A text that looks like the address of a database is not shown, because it may contain a password.
 
     >>> print(no_file("postgres:ann:secret@host/clinic").message)
     there is no file of that name, which looks like an address
@@ -340,20 +344,20 @@ def no_file(path: str | Path) -> InputError:
     return InputError(f"there is no file {path}", hint="check the path; a relative one starts at the working directory")
 
 
-# Where this process may read files that somebody names; None is everywhere.
+# The folders in which this process may read files named by users; None allows all.
 _fence: tuple[Path, ...] | None = None
-# Private copies that this process made of what it may read.
+# Private copies that this process made of files that it may read.
 _own: set[Path] = set()
 
 
 def admit_copy(path: Path) -> None:
-    """Let this process read a private copy that it made, wherever it lies."""
+    """Allow this process to read a private copy that it made, wherever it is."""
     _own.add(path)
 
 
 @contextmanager
 def fence_reading(*folders: Path) -> Iterator[None]:
-    """Let this process read files that somebody names only where they lie in some folders; links are followed first.
+    """Restrict this process to files in some folders; links are resolved first.
 
     >>> with fence_reading(Path("/nowhere")):
     ...     check_ordinary(Path(__file__))
@@ -369,7 +373,7 @@ def fence_reading(*folders: Path) -> Iterator[None]:
 
 
 def check_ordinary(path: Path) -> None:
-    """Raise `OSError`, with the reason as its `strerror`, unless a path leads to an ordinary file."""
+    """Raise `OSError`, with the reason as `strerror`, unless a path is an ordinary file."""
     if "\0" in str(path):
         raise FileNotFoundError(errno.ENOENT, "its path has a NUL character, which no file can have")
     if _fence is not None and path not in _own:
@@ -384,7 +388,7 @@ def check_ordinary(path: Path) -> None:
 
 
 def read_ordinary(path: Path, *, most: int = MOST_BYTES) -> bytes:
-    """Return what an ordinary file holds; raise `OSError`, with the reason as its `strerror`, for any other.
+    """Return the content of an ordinary file; raise `OSError`, with the reason as `strerror`, for any other.
 
     >>> read_ordinary(Path("."))
     Traceback (most recent call last):

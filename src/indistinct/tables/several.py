@@ -1,10 +1,10 @@
-"""Several files that are one table: a list of them, a folder, or a pattern. Engines read them in one order.
+"""Several files that are one table: a list of paths, a folder, or a pattern, read in a fixed order.
 
-**Hive partitions** are folders such as `year=2024` whose names hold columns of the files in them. Every engine reads
-them by this one rule. The folders that count are those below the folder that was named, below the first part of a
-pattern that is left open, or below the folder that all files of a list share. A column whose values are all whole
-numbers without leading zeros has numbers, one whose values are all dates as in 2024-01-31 has dates, and any other has
-text. A folder `year=__HIVE_DEFAULT_PARTITION__` holds rows without a value.
+**Hive partitions** are folders such as `year=2024` whose names contain columns of the files in them. Every engine uses
+these rules. Partition folders are those below the given folder, below the first part of a pattern with a wildcard, or
+below the common folder of a list of files. A column whose values are all whole numbers without leading zeros has
+numbers, one whose values are all dates as in 2024-01-31 has dates, and any other has text. A folder
+`year=__HIVE_DEFAULT_PARTITION__` contains rows without a value.
 """
 
 import datetime
@@ -36,12 +36,12 @@ LABELLED = (".sav", ".zsav", ".dta", ".sas7bdat", ".xpt")
 
 
 def files_of(source: Any) -> tuple[Path, ...] | None:
-    """Return the files that a path, a folder, a pattern or a list of paths names; None for what is no path.
+    """Return the files that a path, a folder, a pattern or a list of paths names; None for other sources.
 
-    Of standard input, `-`, and of what lies at an address such as s3://bucket/a.csv, they are private copies. They come
-    in the order of their names, and are of one kind. A folder is read without files whose names begin with
-    a dot or an underscore, and with the folders in it if all of them are partitions such as `year=2024`. Raises
-    `InputError` for files of a Delta, Iceberg or Hudi table.
+    Standard input (`-`) and addresses such as s3://bucket/a.csv give private copies. Files are sorted by name and must
+    be of one kind. A folder is read without files whose names begin with a dot or an underscore, and with the folders
+    in it if all of them are partitions such as `year=2024`. Raises `InputError` for files of a Delta, Iceberg or Hudi
+    table.
     """
     if isinstance(source, list | tuple):
         if not source or not all(isinstance(each, str | Path) for each in source):
@@ -77,14 +77,14 @@ def files_of(source: Any) -> tuple[Path, ...] | None:
 
 
 def kind_of_file(path: Path) -> str:
-    """Return the suffix that says how a file is read; one that is compressed has another behind it."""
+    """Return the suffix that determines how a file is read, without that of a compression."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     kind = suffixes[-1] if suffixes else ""
     return suffixes[-2] if kind == ".gz" and len(suffixes) > 1 and suffixes[-2] in DELIMITED else kind
 
 
 def is_delimited(path: Path) -> bool:
-    """Return whether a file is delimited text, which has no types."""
+    """Return whether a file is delimited text, which stores no types."""
     return kind_of_file(path) in DELIMITED
 
 
@@ -149,7 +149,7 @@ def together(files: Sequence[Path], tables: Sequence[pa.Table]) -> pa.Table:
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """The state of a file when it was opened: its size, and when it was last written."""
+    """The state of a file when it was opened: its size and modification time."""
 
     path: Path
     size: int
@@ -157,7 +157,7 @@ class Stamp:
 
     @classmethod
     def of(cls, path: Path) -> "Stamp":
-        """Return the stamp of a file; one that is gone has none of its own."""
+        """Return the stamp of a file; that of a deleted file matches no other."""
         try:
             told = path.stat()
         except OSError:
@@ -167,7 +167,7 @@ class Stamp:
 
 @contextmanager
 def require_unchanged(stamps: Sequence[Stamp]) -> Iterator[None]:
-    """Raise `InputError` if files are not what they were, whatever else is wrong, once what stands inside is done."""
+    """Raise `InputError` after the block if files have changed, even if the block fails."""
     try:
         yield
     except Exception:
@@ -185,7 +185,7 @@ def _check_stamps(stamps: Sequence[Stamp]) -> None:
             ) from None
 
 
-# Files and folders that readers of tables pass over begin with one of these.
+# Files and folders whose names begin with one of these are ignored.
 HIDDEN = (".", "_")
 MISSING = "__HIVE_DEFAULT_PARTITION__"
 WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
@@ -194,17 +194,17 @@ DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 @dataclass(frozen=True, slots=True)
 class HivePartitions:
-    """Columns that the folders of files name, and their values for each file."""
+    """The columns in the folder names of files, and their values for each file."""
 
     schema: pa.Schema
     values: Mapping[Path, tuple[Any, ...]]
 
     def file_columns(self, columns: Sequence[str] | None) -> Sequence[str] | None:
-        """Return which of the chosen columns the files hold; None means all of theirs."""
+        """Return which of the wanted columns are in the files themselves; None means all of theirs."""
         return [name for name in columns or () if name not in self.schema.names] or None
 
     def of_file(self, path: Path) -> dict[str, Any]:
-        """Return the value of each column for the rows of a file."""
+        """Return the value of each partition column for the rows of a file."""
         return dict(zip(self.schema.names, self.values[path], strict=True))
 
     def distinct(self) -> pa.Table:
@@ -221,23 +221,23 @@ class HivePartitions:
         return found
 
     def add(self, path: Path, table: pa.Table, columns: Sequence[str] | None) -> pa.Table:
-        """Return the rows of a file with the columns of its folders, and of these columns the chosen ones."""
+        """Return the rows of a file with the wanted partition columns added."""
         for field, value in zip(self.schema, self.values[path], strict=True):
             table = table.append_column(field.name, constant_column(value, field.type, len(table)))
         return table.select(choose(table.column_names, columns))
 
 
 def constant_column(value: Any, kind: pa.DataType, rows: int) -> pa.Array:
-    """Return a column of one value, text as a dictionary."""
+    """Return a column with a single value, text as a dictionary."""
     column = pa.nulls(rows, kind) if value is None else pa.repeat(pa.scalar(value, kind), rows)
     return column.dictionary_encode() if pa.types.is_string(kind) else column
 
 
 def find_partitions(source: Any, files: Sequence[Path], written: pa.Schema | None = None) -> HivePartitions | None:
-    """Return the partitions of the files that a source names; None where there are none.
+    """Return the partitions of the files of a source; None where there are none.
 
-    A folder that names a column which the files hold themselves adds nothing. Columns have the types of `written`, the
-    table that was written, where it is known.
+    A folder is ignored if the files themselves have its column. Columns have the types of `written`, the table that was
+    written, where it is given.
     """
     root = root_of(source)
     found = {path: _pairs_of(path, root) for path in files}
@@ -267,9 +267,10 @@ def find_partitions(source: Any, files: Sequence[Path], written: pa.Schema | Non
 
 
 def partition_folder(name: str, text: str | None) -> str:
-    """Return the name of the folder that holds the rows with one value of a column.
+    """Return the name of the folder for the rows with one value of a column.
 
-    Letters, digits, and `-`, `.`, `_`, `~` stay; every other sign is escaped, and so is a name that would be hidden.
+    Letters, digits, `-`, `.`, `_` and `~` are kept; other characters are escaped, and so is the start of a name that
+    would be hidden.
 
     >>> partition_folder("zip code", "0213*"), partition_folder("_a", "../x"), partition_folder("a", None)
     ('zip%20code=0213%2A', '%5Fa=..%2Fx', 'a=__HIVE_DEFAULT_PARTITION__')
@@ -284,7 +285,7 @@ def partition_folder(name: str, text: str | None) -> str:
 
 
 def keeps_values(values: Sequence[Any], *, text: bool) -> bool:
-    """Return whether values that name folders are read again as they were; whole numbers of a text column as text.
+    """Return whether values in folder names are read back unchanged; `text` says that the column is text.
 
     >>> keeps_values(["12", "7"], text=True), keeps_values([10**18], text=False)
     (True, False)
@@ -294,7 +295,7 @@ def keeps_values(values: Sequence[Any], *, text: bool) -> bool:
 
 
 def is_partition(name: str) -> bool:
-    """Return whether a folder's name holds a column and its value.
+    """Return whether a folder's name contains a column and its value.
 
     >>> is_partition("year=2024"), is_partition("2024")
     (True, False)
@@ -303,7 +304,7 @@ def is_partition(name: str) -> bool:
 
 
 def files_below(folder: Path) -> list[Path] | None:
-    """Return the files in the partitions of a folder; None unless it holds partitions and nothing else."""
+    """Return the files in the partitions of a folder; None unless it has partitions and nothing else."""
     inside = [each for each in folder.iterdir() if not each.name.startswith(HIDDEN)]
     folders = [each for each in inside if each.is_dir()]
     if not folders:
@@ -315,7 +316,7 @@ def files_below(folder: Path) -> list[Path] | None:
 
 
 def folder_texts(source: Any, path: Path) -> str:
-    """Return the names of a file and of its folders, below the folder or the pattern that a source names, unescaped.
+    """Return the unescaped names of a file and of its folders, below the folder or pattern of a source.
 
     It is empty where a single file is named: the folders around it are not part of the table.
     """
@@ -325,7 +326,7 @@ def folder_texts(source: Any, path: Path) -> str:
 
 
 def root_of(source: Any) -> Path | None:
-    """Return the folder below which folders are partitions; None where a single file is named."""
+    """Return the folder below which folders are partitions; None for a single file."""
     if isinstance(source, list | tuple):
         if len(source) < 2:
             return None
@@ -340,7 +341,7 @@ def root_of(source: Any) -> Path | None:
 
 
 def _pairs_of(path: Path, root: Path | None) -> list[tuple[str, str | None]]:
-    """Return the columns and texts that the folders of a file name, from the outermost on."""
+    """Return the columns and texts in the folder names of a file, from the outermost on."""
     origin = origin_of(path)
     if origin is not None:
         folders = urlsplit(origin).path.split("/")[:-1]
@@ -353,7 +354,7 @@ def _pairs_of(path: Path, root: Path | None) -> list[tuple[str, str | None]]:
 
 
 def _typed(texts: Sequence[str | None], kind: pa.DataType | None = None) -> tuple[pa.DataType, list[Any]]:
-    """Return the type of a column, which is `kind` where that is known, and its values."""
+    """Return (type, values) of a column; the type is `kind` where that is given."""
     if kind is not None:
         plain = pa.string() if isinstance(kind, pa.DictionaryType) or is_text(kind) else kind
         return plain, pa.array(texts, pa.string()).cast(plain).to_pylist()

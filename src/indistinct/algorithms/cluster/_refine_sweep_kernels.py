@@ -54,8 +54,7 @@ Sweep = namedtuple(
         "masks",
     ],
 )
-"""One sweep: the order and each unit's position in it, the search distance, the smallest class and gain, and the turn.
-"""
+"""One sweep: the order and each unit's position in it, the search distance, the smallest class and gain, the turn."""
 
 MARK, TRANSACTIONS, LINES, MOVES, SWAPS, DISSOLVED, SPLITS, REDIVIDED = range(8)
 FIRST = np.int64(0)

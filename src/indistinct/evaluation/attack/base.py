@@ -32,7 +32,7 @@ from indistinct.frequencies.structure import Units, units_of
 from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.stages import Progress as Progress
 from indistinct.models.base import Model
-from indistinct.parameters import check_parameters
+from indistinct.parameters import WithDocumentedParameters, check_parameters
 from indistinct.release.opening import OpenedTables
 from indistinct.release.sources import Source
 from indistinct.schema import Schema
@@ -302,7 +302,7 @@ OTHER_FORM: Mapping[Units, str] = {
 """Why an attack on the other form does not apply to a release, by the release's form."""
 
 
-class Attack(ABC):
+class Attack(WithDocumentedParameters, ABC):
     """An attack: a frozen value with its parameters.
 
     `needs` names the parts of a target without which it cannot run, such as `original`, and `form` how the release must

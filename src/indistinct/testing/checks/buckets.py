@@ -1,7 +1,7 @@
-"""The checks of algorithms that publish buckets: what may be seen, what is true, and that no link survives.
+"""Checks of algorithms that publish buckets: published columns, true values, and hidden links.
 
-Each check is given a case and how it is published, and raises `AssertionError` where a release breaks its promise. A
-case's model is asked for besides the algorithm's own diversity, with buckets as classes.
+Each check receives a case and a function that publishes it, and raises `AssertionError` where a release breaks its
+guarantee. A case's model is required in addition to the algorithm's own diversity, with buckets as classes.
 """
 
 import datetime
@@ -40,7 +40,7 @@ EDGE_COLUMNS: Mapping[str, Any] = MappingProxyType(
 
 
 def check_bucket_columns(case: Case, *, publish: Publish = publish_case) -> None:
-    """A release has the schema's columns less the identifiers, a bucket column where its form has one, none else."""
+    """A release has the schema's columns without identifiers, a bucket column where its form has one, and no other."""
     release, buckets = _publish_buckets(case, publish)
     known = [*case.schema.quasi, *case.schema.insensitive]
     sensitive = list(case.schema.sensitive)
@@ -88,8 +88,8 @@ def check_preserved(case: Case, *, publish: Publish = publish_case) -> None:
 
 
 def check_links(case: Case, *, publish: Publish = publish_case) -> None:
-    """In a bucket of all rows, slices are in random orders that reveal nothing, drawn anew each time."""
-    if case.algorithm.name == "anatomy":  # its groups are small whatever a model asks for
+    """In a bucket of all rows, slices are in random orders that reveal nothing, drawn again for each release."""
+    if case.algorithm.name == "anatomy":  # its groups are small whatever a model requires
         return
     whole = replace(case, model=KAnonymity(case.table.num_rows))
     release, buckets = _publish_buckets(whole, publish)
