@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -158,6 +159,23 @@ def _find_node(taxonomy: Taxonomy, domain: Domain, value: Any) -> tuple[int, int
         f"column {taxonomy.column!r} has no such value, and its hierarchy no such label",
         hint="give values as the table has them, or labels as the hierarchy shows them",
     )
+
+
+@dataclass(frozen=True, eq=False)
+class TreeProblem:
+    """A problem all of whose columns are cut and published through hierarchies."""
+
+    problem: Problem
+
+    @cached_property
+    def columns(self) -> tuple[QuasiColumn, ...]:
+        """The quasi-identifiers, each with a hierarchy and cut through it."""
+        return self.problem.tree_columns()
+
+    @cached_property
+    def taxonomies(self) -> tuple[Taxonomy, ...]:
+        """The hierarchies in quasi-identifier order."""
+        return tuple(column.taxonomy for column in self.columns if column.taxonomy is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,6 +409,11 @@ class Algorithm(WithDocumentedParameters, CheckedArguments, ABC):
                 hint=f"use {'suppression=0, or ' if keeping else ''}the algorithm optimal",
             )
         self.numeric_forms.require_numbers(problem.columns)
+
+    def require_whole(self, problem: Problem) -> None:
+        """Raise where the search cannot work for a model, or the whole table as one class does not satisfy it."""
+        self.require(problem)
+        problem.model.check(problem.whole())
 
     @with_checked_arguments
     def find(self, problem: Problem) -> Recoding:

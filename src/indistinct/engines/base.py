@@ -4,8 +4,10 @@ A *source* is a table where it lives: in memory, in files, in a database, on a c
 engine: none is loaded for that. A *sink* takes the tables of a release, batch by batch.
 """
 
+import logging
 import re
 import sys
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -26,6 +28,7 @@ from indistinct.tables.domain import Kind
 from indistinct.tables.several import PARQUET, files_of, is_delimited, kind_of_file
 from indistinct.tables.value import ColumnLabels, Reading, home_of_opened, is_table
 
+LOG = logging.getLogger("indistinct.count")
 BY_PART = "by-part"
 """The kind of recodings whose cuts lie on disk, which need an engine that goes by parts."""
 MEANINGS = {
@@ -223,6 +226,15 @@ class BeyondMemory:
             cells=self.cells,
             needed=self.needed,
         )
+
+
+def log_counted(counted: Counted, *, rows: int, began: float) -> Counted:
+    """Log what an engine has counted since the moment `began`, and return it."""
+    cells, seconds = counted.frequencies, time.perf_counter() - began
+    LOG.info("counted %d rows: %d cells of %d columns; %.3f s", rows, len(cells), len(cells.names), seconds)
+    for domain in counted.known.values():
+        LOG.debug("column %s: %d distinct values", domain.column, len(domain))
+    return counted
 
 
 class Sink(Protocol):

@@ -57,7 +57,7 @@ def search_above_levels(beyond: BeyondMemory, request: Request, search: Search) 
     columns = _tree_columns([domains[name] for name in request.quasi], search)
     search.levels.check({column.name: column.height for column in columns})
     counting = Counting.of(columns, [domains[name] for name in keyed], search.levels, beyond.fits)
-    cells = passes.ask(counting.names, counting.count, counting.merge, what="cells on levels")
+    cells = passes.ask(counting.names, counting.count, counting.merge, what="cells on levels", large=True)
     counting.require_fit(cells, beyond)
     counted = _as_counted(cells, columns, {name: domains[name] for name in keyed}, replace(request, domains=domains))
     vectors = counted.frequencies.vectors

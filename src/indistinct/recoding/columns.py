@@ -182,11 +182,9 @@ class LevelBounds:
 
 
 NO_LEVELS = LevelBounds()
-AnyLevels = LevelBounds | Mapping[str, Any] | None
-"""What `levels_of` takes."""
 
 
-def levels_of(given: AnyLevels) -> LevelBounds:
+def levels_of(given: LevelBounds | Mapping[str, Any] | None) -> LevelBounds:
     """Return what somebody says of levels as one value: pairs by column, with None for an open end."""
     match given:
         case LevelBounds():
@@ -330,11 +328,9 @@ class NumericForms:
 
 
 INTERVALS = NumericForms()
-AnyForms = NumericForms | Mapping[str, str] | str | None
-"""What `numeric_forms` takes."""
 
 
-def numeric_forms(given: AnyForms) -> NumericForms:
+def numeric_forms(given: NumericForms | Mapping[str, str] | str | None) -> NumericForms:
     """Return forms of numbers as one value, given a form, a mapping of columns to forms, a text, or None."""
     try:
         return FORMS_OF_NUMBERS.normalize(given)

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.hierarchy.value import ROOT
-from indistinct.recoding.labels import OR_MISSING, WrittenRange, written_ranges
+from indistinct.recoding.outputs import OR_MISSING, WrittenRange, written_ranges
 from indistinct.tables.domain import Kind
 
 Texts = tuple[str | None, ...]

@@ -30,8 +30,7 @@ from indistinct.recoding.label_spans import (
     last_inside,
     span_of,
 )
-from indistinct.recoding.labels import OR_MISSING
-from indistinct.recoding.outputs import PublishedColumn
+from indistinct.recoding.outputs import OR_MISSING, PublishedColumn
 from indistinct.schema import Schema
 from indistinct.tables.domain import Domain, Kind
 

@@ -16,8 +16,14 @@ from indistinct.errors import ParameterError
 from indistinct.hierarchy.value import ROOT, Taxonomy
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.recoding.columns import INTERVALS, NumericForm, NumericForms, QuasiColumn, numeric_forms
-from indistinct.recoding.labels import node_labels, range_labels, region_labels, set_labels, text_range_labels
-from indistinct.recoding.outputs import PublishedColumn
+from indistinct.recoding.outputs import (
+    PublishedColumn,
+    node_labels,
+    range_labels,
+    region_labels,
+    set_labels,
+    text_range_labels,
+)
 from indistinct.tables.domain import Domain, Kind
 
 Extent = Literal["range", "region"]

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, TypedDict, TypeGuard, Unpack
+from typing import Any, ClassVar, Protocol, TypedDict, TypeGuard, Unpack
 
 import pyarrow as pa
 
@@ -120,8 +120,13 @@ class ColumnLabels:
         return {str(code): label for label, code in whole.items()}
 
 
+class _Typed(Protocol):
+    @property
+    def arrow(self) -> pa.Schema: ...
+
+
 class SourceDetails:
-    """What a source may provide beyond its cells; the defaults provide nothing.
+    """What a source may provide beyond its cells; the defaults provide nothing. Columns follow from `arrow`.
 
     `path` is its location if that is one file, and `files` are all files from which it was read. `left_out` lists what
     was left out of a text file, such as empty lines, and `notes` are further notes for the user. `respelled` names
@@ -133,6 +138,16 @@ class SourceDetails:
 
     __slots__ = ()
     home: ClassVar[str] = "memory"
+
+    @property
+    def columns(self: _Typed) -> tuple[str, ...]:
+        """Return the column names in order."""
+        return tuple(self.arrow.names)
+
+    @property
+    def kinds(self: _Typed) -> Mapping[str, Kind]:
+        """Return how the values of each column are compared."""
+        return {column.name: kind_of(column.type) for column in self.arrow}
 
     @property
     def in_memory(self) -> pa.Table | None:  # noqa: D102 (as the class says, here and below)
@@ -212,19 +227,9 @@ class Table(SourceDetails):
         return self.data
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """Return the column names in order."""
-        return tuple(self.data.column_names)
-
-    @property
     def arrow(self) -> pa.Schema:
         """Return the Arrow types of the columns."""
         return self.data.schema
-
-    @property
-    def kinds(self) -> Mapping[str, Kind]:
-        """Return how the values of each column are compared."""
-        return {column.name: kind_of(column.type) for column in self.data.schema}
 
     @property
     def rows(self) -> int:

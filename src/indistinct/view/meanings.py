@@ -30,7 +30,7 @@ from indistinct.recoding.label_spans import (
     place_on_line,
     span_of,
 )
-from indistinct.recoding.labels import (
+from indistinct.recoding.outputs import (
     OR_MISSING,
     WrittenRange,
     written_end,

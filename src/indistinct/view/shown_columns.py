@@ -29,7 +29,7 @@ from indistinct.recoding.label_spans import (
     shows_moments,
     written_span,
 )
-from indistinct.recoding.labels import OR_MISSING, written_members, written_text_range
+from indistinct.recoding.outputs import OR_MISSING, written_members, written_text_range
 from indistinct.schema import Schema
 from indistinct.tables.domain import Domain, Kind, kind_of
 from indistinct.view.meanings import Meaning, covered_by

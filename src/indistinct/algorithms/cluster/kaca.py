@@ -79,8 +79,7 @@ class KACA(Algorithm):
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the merged classes."""
         space = ClusterSpace(problem, scheme=self.scheme, beta=self.beta, importance=self.importance)
-        self.require(problem)
-        problem.model.check(problem.whole())
+        self.require_whole(problem)
         frequencies, model, forest = problem.frequencies, problem.model, forest_of(space)
         cells, nodes = np.arange(len(frequencies)), space.cells + forest.offsets
 

@@ -98,8 +98,7 @@ class MDAV(Algorithm):
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the classes of nearest rows."""
-        self.require(problem)
-        problem.model.check(problem.whole())
+        self.require_whole(problem)
         points = Points.of(problem, self.importance or problem.importance)
         k, counts = fewest_rows(problem.model), problem.frequencies.counts.astype(np.int64)
         made, done = [], 0

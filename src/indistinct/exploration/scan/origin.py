@@ -15,7 +15,7 @@ from indistinct.figures import plural
 from indistinct.frequencies.count import Request
 from indistinct.recoding.columns import QuasiColumn, columns_of
 from indistinct.recoding.label_spans import parse_value, place_on_line
-from indistinct.recoding.labels import written_multiset
+from indistinct.recoding.outputs import written_multiset
 from indistinct.tables.domain import Kind
 from indistinct.tables.value import Table
 from indistinct.view.read_back import cover_of
