@@ -30,8 +30,8 @@ from indistinct.linked.opened import (
 )
 from indistinct.linked.streams import (
     STREAM_MEMORY,
-    DateEvidence,
     BlockValues,
+    DateEvidence,
     KeyEvidence,
     Persons,
     RowFile,
