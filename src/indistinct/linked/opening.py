@@ -30,8 +30,8 @@ from indistinct.linked.opened import (
 )
 from indistinct.linked.streams import (
     STREAM_MEMORY,
+    BlockValues,
     DateEvidence,
-    DistinctValues,
     KeyEvidence,
     Persons,
     RowFile,
@@ -72,7 +72,7 @@ def open_linked(
     }
     streams = {table.name: _open_stream(policy, table, given.get(table.name), memory) for table in streamed}
     persons = {}
-    distinct = {table.name: [DistinctValues(name) for name in table.schema.quasi] for table in streamed}
+    distinct = {table.name: [BlockValues(name) for name in table.schema.quasi] for table in streamed}
     for table in streamed:
         found = {name: KeyEvidence() for name in shared[table.name]}
         persons[table.name] = _check_stream(policy, table, streams[table.name], ids, dates, found, distinct[table.name])
@@ -157,7 +157,7 @@ def _check_stream(
     ids: pa.ChunkedArray,
     dates: Dates,
     evidence: Mapping[str, KeyEvidence],
-    distinct: Sequence[DistinctValues],
+    distinct: Sequence[BlockValues],
 ) -> Persons:
     """Return the rows of each person of a table that is read in blocks, once all rows are possible.
 
@@ -194,7 +194,7 @@ def _store_events(
     ids: pa.ChunkedArray,
     dates: Dates,
     keys: Sequence[str],
-    distinct: Sequence[DistinctValues],
+    distinct: Sequence[BlockValues],
     persons: Persons,
 ) -> StoredEvents:
     """Return a table whose rows are read once more, coded, and written to disk."""

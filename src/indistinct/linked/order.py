@@ -28,7 +28,7 @@ RANKINGS: tuple[Callable[[pa.ChunkedArray], pa.ChunkedArray], ...] = (
 """What a column may be sorted by: its texts, the values of its type, and numbers that are written as texts."""
 
 
-class RowOrder:
+class PublishedOrder:
     """Whether rows that come in blocks are sorted by person and then by their published values.
 
     Each column is sorted by one of `RANKINGS` in the whole table; labels are by their texts.

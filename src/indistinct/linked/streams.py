@@ -167,7 +167,7 @@ class Persons:
 
 
 @dataclass(slots=True)
-class DistinctValues:
+class BlockValues:
     """The distinct values of a column that comes in blocks, missing included."""
 
     name: str

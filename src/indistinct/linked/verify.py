@@ -20,7 +20,7 @@ from indistinct.linked.declared import LinkedPolicy, LinkedTable
 from indistinct.linked.folder import blocks_of
 from indistinct.linked.judge import LinkedJudgement, judge
 from indistinct.linked.opened import window_days
-from indistinct.linked.order import RowOrder, published_columns
+from indistinct.linked.order import PublishedOrder, published_columns
 from indistinct.linked.runs import bounds_of_runs
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.machine.memory import give_memory_back
@@ -235,7 +235,7 @@ def check_rows(
 ) -> RowFindings:
     """Return what is found about an event table, read once."""
     found = RowFindings(table.name, np.zeros(len(people), dtype=np.int64))
-    order, calendar = RowOrder(table), None
+    order, calendar = PublishedOrder(table), None
     if table.time is not None and table not in policy.judged:
         calendar = _StreamedCalendar(policy, table, people)
     for block in blocks:
@@ -349,6 +349,6 @@ def _check_people(ids: pa.Array) -> list[LinkedCheck]:
 def _check_order(policy: LinkedPolicy, people: PublishedPeople, found: Sequence[RowFindings]) -> LinkedCheck:
     """Return whether all files are sorted."""
     unsorted = [each.name for each in found if not each.sorted]
-    if not RowOrder(policy.people).holds(people.data):
+    if not PublishedOrder(policy.people).holds(people.data):
         unsorted = [policy.people.name, *unsorted]
     return LinkedCheck("order", not unsorted, f"not sorted: {', '.join(unsorted)}" if unsorted else "files are sorted")
