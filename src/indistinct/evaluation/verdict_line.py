@@ -78,6 +78,16 @@ STATES: Mapping[State, str] = {
 }
 
 
+def sentence_of(line: Line) -> str:
+    """Return a line in words, with its state; a set of columns belongs to the line above and is not counted again.
+
+    >>> sentence_of(Line("column-set", "warning", ("ward",), {"alone": 3, "members": 50}))
+    "of these: 'ward': 3 of 50 rows (6 %) are unique"
+    """
+    label = "of these" if line.kind == "column-set" else STATES[line.state]
+    return f"{label}: {words_of(line)}"
+
+
 def words_of(line: Line) -> str:
     """Return a line in words.
 

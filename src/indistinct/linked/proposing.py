@@ -21,9 +21,8 @@ from indistinct.linked.guarantee import LinkedAnonymity
 from indistinct.schema import Role, Schema
 from indistinct.tables import Table, open_table
 from indistinct.tables.domain import Kind
-from indistinct.tables.hive import HIDDEN
 from indistinct.tables.opening import columns_in
-from indistinct.tables.several import ARROW, DELIMITED, LABELLED, PARQUET, SHEETS, kind_of_file
+from indistinct.tables.several import ARROW, DELIMITED, HIDDEN, LABELLED, PARQUET, SHEETS, kind_of_file
 
 STARTING_K = 5
 """The k of a first policy."""

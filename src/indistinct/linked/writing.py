@@ -12,7 +12,7 @@ from indistinct.job.policy.writing import toml_table
 from indistinct.linked.declared import DEFAULT_NODES, LinkedPolicy, LinkedTable, TimeRules
 from indistinct.schema import Role
 from indistinct.spelling import spell
-from indistinct.tables.reading import to_options
+from indistinct.tables.value import to_options
 
 
 def linked_policy_to_toml(policy: LinkedPolicy, *, heading: str = "") -> str:

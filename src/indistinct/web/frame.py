@@ -8,17 +8,19 @@ import asyncio
 import functools
 import inspect
 from collections.abc import Awaitable, Callable
+from copy import copy
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
-from nicegui import background_tasks, ui
+from nicegui import Client, background_tasks, ui
 from nicegui.element import Element
 
+from indistinct.document.catalogue import LANGUAGES
 from indistinct.errors import IndistinctError
 from indistinct.job.policy import Policy
 from indistinct.web import parts
 from indistinct.web.as_code import as_command, as_policy, as_python
-from indistinct.web.language import Own, speak, translate
+from indistinct.web.language import NAMES, Own, keep_names, preferred_language, speak, translate
 from indistinct.web.sessions import ConflictError, Refusal, Session, Work
 from indistinct.web.standing import MEANING, standing
 from indistinct.web.tables_job import TablesJob
@@ -50,6 +52,8 @@ ENDED = (
     "This session has ended: nobody used it for a while, or the server was started again. Open the address that the "
     "server printed last."
 )
+FRAMEWORK_LANGUAGES: dict[str, Literal["en-US", "de"]] = {"en": "en-US", "de": "de"}
+"""What the framework, and the attribute `lang` of a page, call our languages."""
 HEAD = '<link rel="stylesheet" href="/assets/look.css"><script defer src="/assets/page.js"></script>'
 
 
@@ -215,6 +219,7 @@ class Screen:
             self.again = focus
             return
         self.drawing = True
+        keep_names(page.client, () if self.session.policy is None else self.session.policy.schema.columns)
         try:
             self.seen = self.session.version
             self._draw_steps()
@@ -394,6 +399,28 @@ async def _forget(place: Element, old: list[Element]) -> None:
         place.client.remove_elements([each for element in old for each in element.descendants(include_self=True)])
 
 
+def _speak(client: Client, language: str) -> None:
+    """Let a page speak a language, and say so to screen readers."""
+    speak(client, language)
+    client.page = copy(client.page)  # one page object serves all browsers
+    client.page.language = FRAMEWORK_LANGUAGES[language]
+
+
+def _draw_languages(session: Session, now: str) -> None:
+    """Draw a button for each other language, in that language; it holds for the session."""
+
+    def take(language: str) -> None:
+        session.language = language
+        ui.navigate.reload()
+
+    with parts.tag("div", classes="languages"):
+        for language in LANGUAGES:
+            if language != now:
+                name = f"language-{language}"
+                box = parts.button(Own(NAMES[language]), functools.partial(take, language), name=name)
+                box.props["lang"] = language
+
+
 def draw_way(step: Step, steps: tuple[Step, ...]) -> None:
     """Draw links to some steps, of which one is shown."""
     for each in steps:
@@ -401,10 +428,14 @@ def draw_way(step: Step, steps: tuple[Step, ...]) -> None:
             parts.link(each.name.capitalize(), f"/{each.name}", current=each is step)
 
 
-def build(session: Session, step: Step, steps: tuple[Step, ...]) -> None:
-    """Build the page of a step; what it shows is drawn as soon as the browser is there."""
+def build(session: Session, step: Step, steps: tuple[Step, ...], *, asked: str = "") -> None:
+    """Build the page of a step; what it shows is drawn as soon as the browser is there.
+
+    `asked` are the languages that the browser prefers.
+    """
     ui.add_head_html(HEAD)
-    speak(ui.context.client, session.settings.language)
+    language = session.language or preferred_language(asked)
+    _speak(ui.context.client, language)
     ui.page_title(f"{translate(step.title)} · indistinct")
     # The framework's page is a main of its own round everything; the one below is the one to skip to.
     around = ui.context.client.content.parent_slot
@@ -418,6 +449,7 @@ def build(session: Session, step: Step, steps: tuple[Step, ...]) -> None:
         with parts.tag("nav", aria_label="Steps"), parts.tag("ol") as way:
             shown = tuple(each for each in steps if session.tables is None or each.for_several)
             draw_way(step, shown)
+        _draw_languages(session, language)
         tools = parts.tag("div", classes="tools")
     strip = parts.tag("dl", classes="strip", aria_label="Where this job stands")
     on = HOW_TO_GO_ON[session.settings.shelf.keeps]

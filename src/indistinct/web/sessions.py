@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 
-from indistinct.document.catalogue import ENGLISH
 from indistinct.drawing.columns import bars_of_numbers, draw_bars
 from indistinct.errors import MissingExtraError
 from indistinct.job.policy import Output, Policy, Statement
@@ -66,7 +65,8 @@ class ConflictError(TaskError):
 class Settings:
     """What a server allows: the folder that paths may lead to, how large an upload may be, and whether it is a demo.
 
-    Jobs are saved on the `shelf`. Pages speak `language`. A session that nobody used for `idle` seconds ends.
+    Jobs are saved on the `shelf`. Pages speak `language`, or that of the browser where it is None. A session that
+    nobody used for `idle` seconds ends.
     """
 
     folder: Path
@@ -74,7 +74,7 @@ class Settings:
     demo: bool = False
     shelf: Shelf = field(default_factory=lambda: Shelf(None))
     idle: float = 4 * 3600.0
-    language: str = ENGLISH
+    language: str | None = None
 
 
 def job_of(policy: Policy | None) -> Policy | None:
@@ -160,6 +160,8 @@ class Session:
         self.decided = False
         """Whether something was changed since the table was opened."""
         self.used = time.monotonic()
+        self.language = settings.language
+        """What its pages speak, which the steward can change; None is the language of the browser."""
         self.tabs = 0
         """How many tabs are open."""
         self.uploads = 0

@@ -7,6 +7,7 @@ from typing import Any
 from indistinct.evaluation.assess.profiles import Profile, parse_profile
 from indistinct.evaluation.verdict import AttackFigures, Verdict, verdict_of
 from indistinct.figures import number, percent
+from indistinct.frequencies.structure import structure_of
 from indistinct.models import Model
 from indistinct.spelling import arguments_of
 from indistinct.web.sessions import Session, job_of
@@ -125,16 +126,16 @@ def _figures_of_release(made: Mapping[str, Any], asked: tuple[str, str, str], ki
 
     Nothing is good unless all is `clear`.
     """
-    in_buckets = made["form"] is not None
-    risk = _link_risk(made) if in_buckets else 1 / made["k"] if made["k"] else None
+    hides_rows = structure_of(made["form"], (), ()).hides_rows
+    risk = _link_risk(made) if not hides_rows else 1 / made["k"] if made["k"] else None
     told = ABSENT if risk is None else percent(risk)
     return [
         ("rows", _of(made["rows"], made["original_rows"]), kind),
         *_people(made["people"], made["original_people"], kind),
         asked,
-        ("smallest bucket" if in_buckets else "k reached", _spell(made["k"]), kind),
+        ("k reached" if hides_rows else "smallest bucket", _spell(made["k"]), kind),
         ("violations", _spell(made["violations"]), kind or ("" if made["holds"] and not clear else _kind(made))),
-        ("highest risk", f"{told} for a value" if in_buckets and risk is not None else told, kind),
+        ("highest risk", f"{told} for a value" if not hides_rows and risk is not None else told, kind),
         ("loss", ABSENT if made["loss"] is None else percent(made["loss"]), kind),
     ]
 

@@ -14,14 +14,14 @@ from indistinct.engines.base import DatabaseTable, without_password
 from indistinct.job.policy.value import Policy, rebased
 from indistinct.metrics.base import Metric
 from indistinct.models import Model
-from indistinct.recoding.levels import spell_bounds
+from indistinct.recoding.columns import spell_bounds
 from indistinct.release.writing.files import write_atomically
 from indistinct.release.writing.staging import filled
 from indistinct.schema import Role
 from indistinct.settings import TABLES, settings_of, value_at
 from indistinct.spelling import spell
 from indistinct.tables.addresses import address_of
-from indistinct.tables.reading import to_options
+from indistinct.tables.value import to_options
 
 
 def write_policy(

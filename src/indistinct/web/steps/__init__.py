@@ -98,4 +98,4 @@ def prepare() -> None:
 def _register(step: Step) -> None:
     @ui.page(f"/{step.name}")
     def show(request: Request) -> None:
-        build(request.scope[SESSION], step, STEPS)
+        build(request.scope[SESSION], step, STEPS, asked=request.headers.get("accept-language", ""))

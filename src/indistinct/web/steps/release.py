@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from indistinct.document.blocks import JsonValues
-from indistinct.document.html import grid_html
 from indistinct.evaluation.verdict import Verdict
 from indistinct.figures import number, plural
 from indistinct.job.policy import Policy
@@ -29,6 +28,7 @@ from indistinct.web.following import (
     writes_again,
 )
 from indistinct.web.frame import Screen
+from indistinct.web.language import Own
 from indistinct.web.sessions import Session
 from indistinct.web.steps.found_release import as_sentence
 from indistinct.web.steps.opening import FROM_FOLDER, FROM_LIST, allowed_path
@@ -328,10 +328,12 @@ def draw_links(title: str, kinds: dict[str, tuple[str, str]], files: dict[str, P
         with parts.tag("ul", classes="takes"):
             for kind in there:
                 label, hint = kinds[kind]
-                name = f"{files[kind].name}: " if kind in files else ""
                 with parts.tag("li"):
                     draw_download(label, kind, classes="button")
-                    parts.tag("p", f"{name}{hint}.", classes="hint")
+                    with parts.tag("p", classes="hint"):
+                        if kind in files:
+                            parts.tag("span", Own(f"{files[kind].name}: "))
+                        parts.tag("span", f"{hint}.")
 
 
 def _checked(found: Any, screen: Screen) -> None:
@@ -340,8 +342,8 @@ def _checked(found: Any, screen: Screen) -> None:
     for note in found["notes"]:
         parts.notice(as_sentence(note), kind="warning")
     with parts.details("What was promised, and what was counted on the file", screen.choices, name="counted"):
-        parts.html(grid_html(verdict_grid(told)))
-        parts.html(grid_html(counted_grid(told)))
+        parts.document_table(verdict_grid(told))
+        parts.document_table(counted_grid(told))
 
 
 # What is written
@@ -376,7 +378,7 @@ def _draw_folder(screen: Screen) -> None:
     written = session.result("written")
     if written is not None and session.is_fresh("written", identity_of_files(session)):
         parts.notice(f"Written to {written['folder']}:")
-        draw_list(written["names"])
+        draw_list([Own(name) for name in written["names"]])
 
 
 def identity_of_files(session: Session) -> Any:

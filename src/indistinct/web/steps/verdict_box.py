@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from indistinct.evaluation.verdict import Verdict
-from indistinct.evaluation.verdict_line import STATES, words_of
+from indistinct.evaluation.verdict_line import sentence_of, words_of
 from indistinct.figures import plural
 from indistinct.web import parts
 from indistinct.web.background import Chore, about_seconds
@@ -63,7 +63,7 @@ def settled_lines(verdict: Verdict) -> Iterator[str]:
         if line.state == "not checked" and verdict.running:
             yield f"being checked: {'attacks' if line.kind == 'attack' else words_of(line)}"
         elif not line.open:
-            yield f"{STATES[line.state]}: {words_of(line)}"
+            yield sentence_of(line)
 
 
 def link_to_release() -> None:

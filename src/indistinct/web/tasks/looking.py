@@ -25,9 +25,8 @@ from indistinct.release.writing.formats import FORMATS, is_text_file
 from indistinct.samples import generate_patients
 from indistinct.schema import Role
 from indistinct.tables import Reading, Table
-from indistinct.tables.addresses import is_elsewhere
+from indistinct.tables.addresses import is_elsewhere, read_ordinary
 from indistinct.tables.dialect import encodings, find_dialect
-from indistinct.tables.input_files import read_ordinary
 from indistinct.tables.lakes import kind_of_lake
 from indistinct.tables.opening import delimited_reading
 from indistinct.tables.several import DELIMITED, LABELLED, SHEETS, files_of, kind_of_file

@@ -19,7 +19,7 @@ from indistinct.linked.publishing import publish_linked
 from indistinct.linked.report import report_folder
 from indistinct.linked.writing import move_linked
 from indistinct.tables import Reading
-from indistinct.tables.input_files import read_ordinary
+from indistinct.tables.addresses import read_ordinary
 from indistinct.tables.lakes import kind_of_lake
 from indistinct.web.tasks.looking import (
     Allowed,
