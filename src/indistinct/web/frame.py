@@ -420,8 +420,8 @@ def build(session: Session, step: Step, steps: tuple[Step, ...], *, asked: str =
             for each in steps:
                 with parts.tag("li"):
                     parts.link(each.name.capitalize(), f"/{each.name}", current=each is step)
-        _draw_languages(session, language)
         tools = parts.tag("div", classes="tools")
+        _draw_languages(session, language)
     strip = parts.tag("dl", classes="strip", aria_label="Where this job stands")
     on = HOW_TO_GO_ON[session.settings.shelf.keeps]
     with parts.tag("main", id="step", tabindex="-1", data_lost=f"{LOST} {on}", data_ended=f"{ENDED} {on}"):
