@@ -1,4 +1,4 @@
-"""The page in German in a real browser: the language that it asks for, the switch, and no English sentence on the way."""
+"""The page in German in a browser: the language that it asks for, the switch, and no English sentence on the way."""
 
 import re
 
@@ -13,7 +13,8 @@ ENGLISH_WORDS = re.compile(r"\b(the|of|and|is|are|which|that|with|by|for|not|has
 SAID = (
     "const found = new Set(), walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);"
     "const code = 'code, pre, script, style, #popup, [lang=en], .own';"
-    "while (walk.nextNode()) if (!walk.currentNode.parentElement.closest(code)) found.add(walk.currentNode.data.trim());"
+    "while (walk.nextNode())"
+    "  if (!walk.currentNode.parentElement.closest(code)) found.add(walk.currentNode.data.trim());"
     "for (const each of document.querySelectorAll('[aria-label], [placeholder], [aria-valuetext], [title]'))"
     "  if (!each.closest(code)) for (const name of ['aria-label', 'placeholder', 'aria-valuetext', 'title'])"
     "    if (each.hasAttribute(name)) found.add(each.getAttribute(name).trim());"
