@@ -15,6 +15,7 @@ from indistinct.evaluation.assess.profiles import Gate, GateLine, Profile, excee
 from indistinct.evaluation.verdict_line import WEAK, Line, State, sentence_of
 from indistinct.figures import plural
 from indistinct.frequencies.singled_out import SingledOut, without_class
+from indistinct.frequencies.structure import unit_of
 from indistinct.frequencies.value import CLASS
 from indistinct.inspection.patterns.base import PatternShare
 from indistinct.models.registry import parse_model_or_none, subset_models
@@ -270,7 +271,7 @@ def figures_of_certificate(certificate: Certificate, schema: Schema) -> Figures:
         own_values={name: min(alone[(name,)], members) for name in schema.sensitive if (name,) in alone},
         identifying=None,
         promise=certificate.holds,
-        groups="class" if certificate.form is None else "bucket",
+        groups=unit_of(certificate.form),
         subsets=subsets_promised(each.model for each in certificate.verdicts),
     )
 

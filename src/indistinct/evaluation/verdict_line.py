@@ -169,6 +169,7 @@ TRIES = {
     "downcoding": "name finer values, because the release loses as little as it can",
     "combinatorial-refinement": "narrow values by the order of a search",
     "minimality": "compute which tables the algorithm could have had; for small tables",
+    "known-rows": "find a person among too few others by as many rows as the policy says may be known",
     "predictable-seed": "undo the shuffling by guessing a seed",
 }
 """What each attack tries, in plain words."""

@@ -98,7 +98,7 @@ class EntropyLDiversity(SensitiveModel):
         return {"l": float(self._diversity(classes)[classes.sizes > 0].min())} if classes.rows else {}
 
     def _diversity(self, classes: Classes) -> Floats:
-        """Return how many equally frequent values would be as uncertain as those of each class."""
+        """Return, for each class, how many equally frequent values would be as uncertain as its values."""
         histogram = self.histogram(classes)
         if self.estimator == "shannon":
             return _exponential_entropy(histogram, classes.sizes)

@@ -75,9 +75,9 @@ class RecursiveLDiversity(SensitiveModel):
         return None if ratio is None else (HistogramTest(RECURSIVE, self.keys[0], least=self.l, ratio=ratio),)
 
     def inevitable(self, classes: Classes) -> Counts:
-        """Return how many rows of each class must go, at least, before its most frequent value is rare enough.
+        """Return how many rows of each class must be suppressed before its most frequent value is rare enough.
 
-        Rows that go never make the tail longer, so that in the end every count is below `c` times the tail of now.
+        Suppressing rows never makes the tail longer, so in the end every count is below `c` times the present tail.
         """
         histogram = self.histogram(classes)
         _, tail = _head_and_tail(histogram, self.l)

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 from indistinct.errors import ParameterError
 from indistinct.machine.arguments import is_required, required_fields
 from indistinct.metrics import METRICS
-from indistinct.recoding.numeric_forms import NumericForms
+from indistinct.recoding.columns import NumericForms
 from indistinct.schema import Schema
 from indistinct.spelling import parse_field, spell_value
 from indistinct.web.worker import TaskError

@@ -12,8 +12,8 @@ import pytest
 
 import indistinct as ind
 from indistinct.engines import bytes_of, chosen_engine
+from indistinct.engines.base import bytes_in_memory
 from indistinct.engines.duckdb.source import own_words
-from indistinct.engines.home import bytes_in_memory
 from indistinct.errors import InputError, MissingExtraError, OutputError, ParameterError
 from indistinct.release.writing.formats import FORMATS
 

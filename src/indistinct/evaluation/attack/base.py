@@ -8,7 +8,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from indistinct.algorithms.base import Algorithm
 from indistinct.budget import NO_BUDGET, Budget
@@ -28,10 +28,11 @@ from indistinct.document.blocks import (
 )
 from indistinct.document.result import Result
 from indistinct.figures import number, percent, short
+from indistinct.frequencies.structure import Units, units_of
 from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.stages import Progress as Progress
 from indistinct.models.base import Model
-from indistinct.parameters import check_parameters
+from indistinct.parameters import WithDocumentedParameters, check_parameters
 from indistinct.release.opening import OpenedTables
 from indistinct.release.sources import Source
 from indistinct.schema import Schema
@@ -107,9 +108,9 @@ class Target:
     learned: dict[Hashable, Any] = field(default_factory=dict)
 
     @property
-    def form(self) -> "Form":
+    def form(self) -> Units:
         """How the release shows its rows."""
-        return "classes" if self.published.buckets is None else "buckets"
+        return units_of(self.published.structure.form)
 
     def once(self, name: Hashable, compute: Callable[[], Value]) -> Value:
         """Return what was computed under a name, computing it when it is first asked for."""
@@ -294,15 +295,14 @@ NEEDED = {
 """What the parts of a target are, in words, and how they are given."""
 
 
-Form = Literal["classes", "buckets"]
-OTHER_FORM: Mapping[Form, str] = {
+OTHER_FORM: Mapping[Units, str] = {
     "buckets": "it is in buckets, and its values are not generalized",
     "classes": "it is in classes, and the attack deals values out inside buckets",
 }
 """Why an attack on the other form does not apply to a release, by the release's form."""
 
 
-class Attack(ABC):
+class Attack(WithDocumentedParameters, ABC):
     """An attack: a frozen value with its parameters.
 
     `needs` names the parts of a target without which it cannot run, such as `original`, and `form` how the release must
@@ -312,7 +312,7 @@ class Attack(ABC):
     __slots__ = ()
     name: ClassVar[str]
     needs: ClassVar[tuple[str, ...]] = ()
-    form: ClassVar[Form | None] = None
+    form: ClassVar[Units | None] = None
 
     def __post_init__(self) -> None:
         check_parameters(self)
