@@ -92,7 +92,7 @@ def _different_claims(
     wrong = [name for name, value in wanted.items() if told.get(name) != value]
     for table in policy.tables:
         entry = document["tables"][table.name]
-        declared = {
+        declared: dict[str, Any] = {
             "rows": verdict.rows[table.name],
             "person": table.person,
             "people": table.people,
