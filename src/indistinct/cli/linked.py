@@ -188,7 +188,7 @@ def assess_linked(
             assessment = assess_release(written, tables, known)
     if chart is not None:
         from indistinct.cli.output import write_text
-        from indistinct.linked.report import draw_known_rows
+        from indistinct.linked.pictures import draw_known_rows
 
         write_text(chart, draw_known_rows(assessment), overwrite=False)
     if flags.as_json:

@@ -21,7 +21,7 @@ from indistinct.machine.arrays import Codes
 from indistinct.models import AlphaK, KAnonymity, Model
 from indistinct.models.registry import all_of
 from indistinct.recoding.label_spans import span_of
-from indistinct.recoding.labels import OR_MISSING
+from indistinct.recoding.outputs import OR_MISSING
 from indistinct.schema import Schema
 from indistinct.tables.domain import Kind
 

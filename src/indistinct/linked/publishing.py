@@ -95,14 +95,59 @@ def run(
     seed: int | None = None,
     progress: Progress | None = None,
 ) -> Release | LinkedRelease:
-    """Return the release that a policy describes, written where the policy says.
+    r"""Return the release that a policy describes, and write it where the policy says.
 
-    `policy` is one, or the path of its file (.toml). `input` takes the place of its table and is read in the same way,
-    `output` that of its output; where neither names an output the release stays in memory. `overwrite` lets it replace
-    an earlier release, never a file that the policy reads. All other keywords are those of `anonymize`. A report is
-    not written: `report(release, policy=policy, original=…)` makes one.
+    A policy with `[tables.NAME]` publishes several tables into a folder and returns a `LinkedRelease`. A report is not
+    written: `report(release, policy=policy, original=…)` makes one.
 
-    A policy with `[tables.NAME]` publishes several tables into a folder, and returns a `LinkedRelease`.
+    Parameters
+    ----------
+    policy
+        The policy, or the path of its file (.toml).
+    input
+        Table in place of the policy's input; it is read in the same way.
+    output
+        Path or database table in place of the policy's output. Without any output the release stays in memory.
+    overwrite
+        Whether an earlier release may be replaced; a file that the policy reads never is.
+    save_recoding
+        File for the recoding, which `apply` reads.
+    engine, memory
+        Where rows are counted and published, and the memory that this may use, as in `anonymize`.
+    seed
+        Fixes the order of published rows, for tests; the certificate records it.
+    progress
+        Called with the share of the work that is done.
+
+    Returns
+    -------
+    Release
+        The verified release; a `LinkedRelease` for several tables.
+
+    Raises
+    ------
+    PolicyError
+        If the policy cannot be read or contradicts itself.
+    InfeasibleError
+        If no release satisfies the model within the suppression limit.
+    InputError
+        If the table cannot be read, or does not fit the policy.
+    OutputError
+        If the output exists and `overwrite` is not set, or cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "people.csv").write_text("age,ill\n21,flu\n22,cold\n23,flu\n", encoding="utf-8")
+    >>> policy = folder / "policy.toml"
+    >>> columns = '[columns]\nage = { role = "quasi" }\nill = { role = "sensitive" }\n'
+    >>> _ = policy.write_text(
+    ...     f'[input]\npath = "people.csv"\n{columns}[privacy]\nmodels = ["k-anonymity:k=3"]\n',
+    ...     encoding="utf-8",
+    ... )
+    >>> run(policy).classes().to_pylist()
+    [{'age': '[21-23]', 'rows': 3}]
     """
     if isinstance(policy, LinkedPolicy) or (isinstance(policy, str | Path) and is_linked_policy(policy)):
         refuse_options(input=input, save_recoding=save_recoding, seed=seed)
@@ -191,41 +236,53 @@ def anonymize_tables(
     tables
         The tables by name: anything that `open` takes.
     schemas
-        The roles of each table's columns. `person` names the one column that tells people apart.
+        The roles of each table's columns; `person` names the column of the person ID.
     people
-        The table with one row a person.
+        Name of the table with one row per person.
     knows
-        How many rows of one person an attacker may know, by event table: 0, 1, 2, 3 or "all".
+        Largest number of rows of one person that an attacker knows, by event table: 0, 1, 2, 3 or "all".
     model
         Such as `LinkedAnonymity(k=5, l=2)` or "linked-anonymity:k=5,l=2".
     hierarchies
         Hierarchies of the quasi-identifiers of each table.
     time, times
-        Since which day times are counted (`TimeRules`), and the `TimeColumn` of each event table that has one.
+        The day from which times are counted (`TimeRules`), and the `TimeColumn` of each event table that has one.
     tells
         Columns of the people table that are dates of "birth" or "death".
     lists
         The list columns of the people table (`ListColumn`).
     knows_together
-        Rows of all tables together, needed where the numbers of `knows` add up to more than 3.
+        Largest number of rows of all tables together that an attacker knows; required where the numbers of `knows`
+        add up to more than 3.
     suppression
-        People who may be dropped: a share, or a number such as "4 people".
+        People who may be suppressed: a share, or a number such as "4 people".
     rows
-        The share of the rows of each event table that may be deleted.
+        Share of the rows of each event table that may be deleted.
     algorithm
-        The algorithm for the people table, by default mondrian.
+        Algorithm for the people table, by default mondrian.
     output
-        A folder for the release; without one it stays in memory.
+        Folder for the release; without it the release stays in memory.
+    overwrite
+        Whether an earlier release in the folder may be replaced.
     engine, memory
-        ``"memory"``, or ``"duckdb"`` for event tables larger than memory, which then wait on disk, and about how much
-        memory it takes, such as "4GB". ``"auto"`` chooses by their size.
+        ``"memory"``, or ``"duckdb"`` for event tables larger than memory, which then wait on disk, and the limit of
+        memory, such as "4GB". ``"auto"`` chooses by their size.
+    progress
+        Called with the share of the work that is done.
+
+    Returns
+    -------
+    LinkedRelease
+        The published tables with their certificate.
 
     Raises
     ------
     InfeasibleError
-        No release satisfies the model within the budgets.
+        If no release satisfies the model within the limits.
     InputError
-        The tables do not fit together, such as events of unknown people.
+        If the tables do not fit together, for example events of unknown people.
+    OutputError
+        If the folder exists and `overwrite` is not set, or cannot be written.
 
     Examples
     --------

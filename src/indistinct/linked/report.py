@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from indistinct.document.blocks import (
     listing,
 )
 from indistinct.document.html import page_html
-from indistinct.errors import MissingExtraError
+from indistinct.evaluation.verdict import AttackFigures, Figures, Verdict, verdict_of
 from indistinct.figures import percent, plural
 from indistinct.linked.assess import LinkedAssessment, assess_release
 from indistinct.linked.attack import LinkedOutcome, attack_release
@@ -30,6 +31,7 @@ from indistinct.linked.folder import open_folder
 from indistinct.linked.guarantee import ALL
 from indistinct.linked.measure import LinkedMeasurements, measure_release
 from indistinct.linked.opening import open_linked
+from indistinct.linked.pictures import draw_known_rows
 from indistinct.linked.verify import LinkedVerdict
 
 NOT_PROMISED = (
@@ -50,38 +52,66 @@ FIGURES = {
 
 @dataclass(frozen=True, slots=True)
 class LinkedReport:
-    """A page about a release, the documents that its figures come from, and whether everything is satisfied."""
+    """A page about a release, the documents that its figures come from, its verdict, and whether all is satisfied.
+
+    `picture` is the risk by known rows; nothing where the extra that draws is not installed.
+    """
 
     html: str
     documents: Mapping[str, Any]
+    verdict: Verdict
     holds: bool
+    picture: str = ""
 
 
 def report_folder(folder: Path, policy: LinkedPolicy, *, seed: int | None = None) -> LinkedReport:
     """Return a report about a release in a folder, verified beside its originals."""
     opened, tables = open_linked(policy), open_folder(folder, policy).read()
     verdict = check_release(folder, policy, originals=True)
-    documents = {"verify": verdict.to_json()}
-    sections = [_verdict(policy, verdict), Section("verification", "Verification", (_checks(verdict),))]
+    documents, sections = {"verify": verdict.to_json()}, [Section("verification", "Verification", (_checks(verdict),))]
+    picture, attack = "", None
     if verdict.judgement is not None:
         risk, cost = assess_release(policy, tables, (1, 2, 3)), measure_release(opened, tables)
         attack = attack_release(opened, tables, seed=seed)
         documents |= {"assess": risk.to_json(), "attack": attack.to_json(), "measure": cost.to_json()}
+        picture = draw_known_rows(risk) if find_spec("altair") and find_spec("vl_convert") else ""
         sections += [
-            Section("risk", "Risk by known rows", (*_picture(risk), _risks(risk))),
+            Section("risk", "Risk by known rows", (*_drawn(picture), _risks(risk))),
             Section("attack", "Attack by known rows", (Paragraph(f"{attack.sentence}."), _outcome(attack))),
             Section("utility", "Utility", (_costs(cost),)),
         ]
-    sections.append(Section("not-promised", "Not promised", listing(NOT_PROMISED)))
+    judged = verdict_of_tables(verdict, attack)
+    beginning = _beginning(policy, verdict, judged)
+    sections = [beginning, *sections, Section("not-promised", "Not promised", listing(NOT_PROMISED))]
     page = page_html(
         Document(f"Release of {len(policy.tables)} tables", tuple(sections)),
         byline="For the steward, not for readers of the release.",
         footer=f"Written by indistinct {__version__}. One file: no script, nothing fetched.",
     )
-    return LinkedReport(page, documents, verdict.holds)
+    return LinkedReport(page, documents, judged, verdict.holds, picture)
 
 
-def _verdict(policy: LinkedPolicy, verdict: LinkedVerdict) -> Section:
+def verdict_of_tables(verified: LinkedVerdict, attack: LinkedOutcome | None = None) -> Verdict:
+    """Return the verdict on a release of several tables, from its verification and the attack on it, if it was run."""
+    smallest = 0 if verified.judgement is None else verified.judgement.k
+    figures = _figures(verified.people, smallest, holds=verified.holds)
+    if attack is None:
+        return verdict_of(figures)
+    beyond = max(attack.risk - attack.baseline, 0.0)
+    return verdict_of(figures, attacks=[AttackFigures(attack.attack, attack.succeeds, beyond)])
+
+
+def verdict_of_certificate(certificate: Mapping[str, Any]) -> Verdict:
+    """Return what a certificate tells by itself, before the release is verified once more and attacked."""
+    found = _figures(certificate["people"], certificate["smallest_group"], holds=certificate["holds"])
+    return verdict_of(found)
+
+
+def _figures(people: int, smallest: int, *, holds: bool) -> Figures:
+    return Figures("people", people, smallest, 0 if smallest > 1 else None, identifying=None, promise=holds)
+
+
+def _beginning(policy: LinkedPolicy, verdict: LinkedVerdict, judged: Verdict) -> Section:
     known = [
         f"all rows of {name}" if rows == ALL else f"{plural(int(rows), 'row')} of {name}"
         for name, rows in policy.knowledge.tables.items()
@@ -89,9 +119,10 @@ def _verdict(policy: LinkedPolicy, verdict: LinkedVerdict) -> Section:
     people, together = policy.people.name, plural(policy.knowledge.rows, "row")
     knowledge = f"Attackers know the quasi-identifiers of {people}, {', '.join(known)}; {together} together at most."
     words = "Every check is satisfied" if verdict.holds else "NOT every check is satisfied"
-    notice = Notice(f"{words}: {policy.model.spec()}.", "good" if verdict.holds else "bad")
+    notice = Notice(judged.sentence, "missing" if judged.tone == "checking" else judged.tone)
+    model = Paragraph(f"{policy.model.spec()}: {words}.")
     assumed = listing(f"Assumed: {each}." for each in assumptions_of(policy))
-    return Section("verdict", "", (notice, Paragraph(knowledge), *assumed))
+    return Section("verdict", "", (notice, model, Paragraph(knowledge), *assumed))
 
 
 def _checks(verdict: LinkedVerdict) -> Grid:
@@ -99,37 +130,10 @@ def _checks(verdict: LinkedVerdict) -> Grid:
     return grid("", ("check", "satisfied", "found"), rows, most=len(rows))
 
 
-def draw_known_rows(assessment: LinkedAssessment) -> str:
-    """Return an SVG: a chart for attackers with and without people columns, a line a table."""
-    from indistinct.drawing.charts import draw
-    from indistinct.drawing.lines import line_charts
-
-    measure = f"share below k = {assessment.k}"
-    rows = [
-        {
-            "known rows": risk.known,
-            "attackers": "with people columns" if risk.people_columns else "rows alone",
-            "table": risk.table,
-            measure: risk.share,
-        }
-        for risk in assessment.risks
-        if risk.share is not None and risk.known != ALL
-    ]
-    charts = line_charts(
-        rows, x=("known rows", "known rows"), across="attackers", lines="table", measures={measure: "linear"}
-    )
-    title = f"People left among fewer than {assessment.k}, by known rows"
-    return draw(
-        charts, title=title, notes=[f"{assessment.people:,} people"], legend=[str(row["table"]) for row in rows]
-    )
-
-
-def _picture(found: LinkedAssessment) -> tuple[Block, ...]:
+def _drawn(drawn: str) -> tuple[Block, ...]:
     """Return the picture of the risk; a sentence in its place where charts cannot be drawn."""
-    try:
-        drawn = draw_known_rows(found)
-    except MissingExtraError as error:
-        return (Notice(f"{error.message}. {error.hint or ''}"),)
+    if not drawn:
+        return (Notice('Charts are drawn by the extra report: pip install "indistinct[report]".'),)
     return (Picture("Share of people below k", "the figures are in the table that follows", drawn),)
 
 

@@ -13,14 +13,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from indistinct.engines.base import is_read_in_place
 from indistinct.engines.duckdb.opening import open_duck
-from indistinct.engines.home import is_read_in_place
 from indistinct.machine.arrays import Codes
 from indistinct.machine.spill import disk_errors, nameless_file
 from indistinct.schema import Schema
 from indistinct.tables import open_table
+from indistinct.tables.addresses import named_as_given
 from indistinct.tables.domain import Kind, kind_of, plain_column
-from indistinct.tables.fetched import named_as_given
 from indistinct.tables.inference import are_dates
 from indistinct.tables.several import Stamp
 from indistinct.tables.snapshots import settle_snapshot
