@@ -114,10 +114,10 @@ def class_dates(
     if policy.time is not None:
         whole = window_of_all(policy) if anchors_inside else (-OPEN, OPEN)
         anchor_low, anchor_high = _ends_of(policy.people, policy.time.anchor, labels, star=whole)
-    for name, told in policy.people.tells.items():
+    for name, event in policy.people.tells.items():
         low, high = _ends_of(policy.people, name, labels, star=(-OPEN, OPEN))
         missing = np.array([text is None for text in labels[name]], dtype=bool)
-        if told == "birth":
+        if event == "birth":
             birth_high = np.maximum(birth_high, np.where(missing, -OPEN, high))
         else:
             death_low = np.minimum(death_low, np.where(missing, OPEN, low))
