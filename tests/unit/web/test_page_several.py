@@ -25,7 +25,7 @@ from indistinct.web.frame import Places, Screen
 from indistinct.web.project import job_of_session
 from indistinct.web.saving import new_key
 from indistinct.web.sessions import Session, Settings
-from indistinct.web.standing import standing
+from indistinct.web.standing import MEANING, standing
 from indistinct.web.steps import STEPS
 from indistinct.web.steps.opening import TABLES_LEFT_OUT, TABLES_REASONS
 from indistinct.web.steps.several.columns import roles_for
@@ -248,7 +248,7 @@ def test_roles_that_a_column_cannot_have_are_not_offered(looked: TablesLook) -> 
 def test_every_step_is_drawn_and_asks_what_is_open(session: Session) -> None:
     opened = text_of(session, "open", **{"rows-patients": True})
     assert "4 tables about the same people" in opened
-    assert "Patients has one row a person" in opened
+    assert "patients has one row a person" in opened
     assert "Left out, because no column holds person IDs: codes." in opened
     columns = text_of(session, "columns")
     assert "person ID: published as a random pseudonym" in columns
@@ -261,6 +261,7 @@ def test_every_step_is_drawn_and_asks_what_is_open(session: Session) -> None:
     assert "There is no release yet." in text_of(session, "risk")
     assert "do not have this step" in text_of(session, "explore")
     assert ("tables", "4", "") in standing(session)
+    assert {label for label, _, _ in standing(session)} <= set(MEANING)
 
 
 def test_nothing_is_searched_before_it_is_said_what_is_known(session: Session) -> None:

@@ -38,6 +38,7 @@ from indistinct.web.worker import TaskError
 
 NAME = "open"
 ROWS = 12
+TO_COLUMNS = "Go on to columns"
 FROM_LIST = "choose one of the list"
 FROM_FOLDER = "a path from the folder in which the server was started"
 NOTES, STARTER, FORM, WAITING, SHEETS = "notes", "starter", "form", "waiting", "sheets"
@@ -438,7 +439,7 @@ async def _draw_opened(screen: Screen) -> None:
     _found_in_file(screen, looked)
     _questions(screen)
     with parts.tag("div", classes="actions"):
-        parts.link("Go on to columns", "/columns", classes="main")
+        parts.link(TO_COLUMNS, "/columns", classes="main")
     await _rows(screen)
     if screen.session.settings.shelf.keeps:
         _keeping(screen)

@@ -22,6 +22,7 @@ from indistinct.web import parts
 from indistinct.web.frame import Screen
 from indistinct.web.language import Own
 from indistinct.web.steps.opening import WHO
+from indistinct.web.steps.privacy import TO_SEARCH
 from indistinct.web.steps.several.chores import draw_tables_chores
 from indistinct.web.tables_following import follow_tables, key_of_known_rows
 from indistinct.web.tables_job import known_rows, with_calendar, with_known, with_policy, with_window
@@ -52,7 +53,7 @@ async def draw(screen: Screen) -> None:
     policy = screen.tables.policy
     follow_tables(screen.session)
     with parts.tag("div", classes="actions"):
-        parts.link("Go on to search", "/search", classes="main")
+        parts.link(TO_SEARCH, "/search", classes="main")
     _risk(screen)
     _knowledge(screen)
     _guarantee(screen, policy)
@@ -175,7 +176,7 @@ def least_k(profile: Profile) -> int:
     """Return the smallest number of people that keeps the risk of a profile.
 
     >>> [least_k(kind()) for kind in PROFILES.values()]
-    [12, 11, 10]
+    [12, 12, 5]
     """
     models = models_asked_by(profile, Schema()).models
     average = [math.ceil(1 / exact(each.threshold)) for each in models if isinstance(each, AverageRisk)]

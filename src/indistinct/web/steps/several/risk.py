@@ -7,6 +7,7 @@ from indistinct.figures import number, percent
 from indistinct.web import parts
 from indistinct.web.blocks import draw_list
 from indistinct.web.frame import Screen
+from indistinct.web.steps.risk import WHO_COULD
 from indistinct.web.steps.several.chores import draw_tables_verdict, tables_release_of
 from indistinct.web.steps.several.privacy import TOO_MANY
 from indistinct.web.steps.verdict_box import link_to_release
@@ -30,7 +31,7 @@ async def draw(screen: Screen) -> None:
         return
     key = key_of_known_rows(screen.tables.policy)
     before = session.result(KNOWN_ROWS) if session.is_fresh(KNOWN_ROWS, key) else None
-    parts.heading("Who could be found")
+    parts.heading(WHO_COULD)
     draw_list(risk_lines(judged["assess"], judged["attack"]))
     if before is not None and before["picture"]:
         with parts.tag("div", classes="pictures"):

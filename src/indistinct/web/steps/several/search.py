@@ -11,6 +11,7 @@ from indistinct.web import parts
 from indistinct.web.blocks import draw_list
 from indistinct.web.frame import Screen
 from indistinct.web.language import Own
+from indistinct.web.steps.search import ASKED
 from indistinct.web.steps.several.chores import draw_tables_verdict
 from indistinct.web.steps.verdict_box import link_to_release
 from indistinct.web.tables_following import NOT_SAID, begin_tables_search, follow_tables
@@ -18,7 +19,6 @@ from indistinct.web.tables_job import known_rows
 from indistinct.web.tables_standing import MADE, fresh_tables, judged_tables
 
 CHANGED = "The job was changed since this was found. Undo takes the change back."
-ASKED = "What is searched for"
 FEW = "few"
 """A number of suppressed rows or people that is so small that it is not said."""
 
@@ -33,7 +33,7 @@ async def draw(screen: Screen) -> None:
         with parts.tag("div", classes="actions"):
             link_to_release()
             parts.link("Look at the risk", "/risk")
-        _found(screen, fresh)
+        _draw_found(screen, fresh)
     _request(screen)
     _search(screen, again=fresh is not None)
     if made is not None and fresh is None:
@@ -100,7 +100,7 @@ def _search(screen: Screen, *, again: bool) -> None:
     screen.problem("search")
 
 
-def _found(screen: Screen, made: Any) -> None:
+def _draw_found(screen: Screen, made: Any) -> None:
     """Draw what was published of each table, and what it lost."""
     certificate = made["certificate"]
     parts.heading("The release").classes("outcome")
