@@ -17,7 +17,7 @@ from indistinct.linked.declared import LinkedTable
 from indistinct.linked.guarantee import KnownRows
 from indistinct.linked.judge import subset_bound
 from indistinct.linked.opened import OpenEvents, OpenTables, StoredEvents, window_days
-from indistinct.linked.people import PeopleClasses, classes_of_people, dates_of_classes
+from indistinct.linked.people import PeopleClasses, classes_of_people
 from indistinct.linked.runs import class_runs, rows_of_classes, rows_of_each_class
 from indistinct.linked.suppress import LabelRows, suppressed_rows
 from indistinct.machine.arrays import Codes
@@ -319,7 +319,6 @@ def _parts(
     number = np.full(opened.size, -1, dtype=np.int64)
     number[classes.kept] = np.arange(len(classes.kept))
     chosen = np.ones(classes.size, dtype=bool) if sampled is None else sampled
-    dates = dates_of_classes(opened, classes)
     unit: Unit = "days" if opened.policy.time is None else opened.policy.time.unit
     parts = []
     for events in events_in_memory:
@@ -330,7 +329,9 @@ def _parts(
         table = events.table
         time = table.time if isinstance(table, LinkedTable) else None
         units = None if events.days is None else units_of_days(events.days[rows], unit)
-        limits = dates.limits(window_days(opened.policy, events.name)) if time is not None else (dates.anchor_low,) * 2
+        limits = (classes.dates.anchor_low,) * 2
+        if time is not None:
+            limits = classes.dates.limits(window_days(opened.policy, events.name))
         widths = () if time is None or time.unknown else time.levels(unit)
         parts.append(_Part(events, rows, person[rows], units, limits, widths))
     return parts
