@@ -9,7 +9,7 @@ from indistinct.drawing.charts import altair
 if TYPE_CHECKING:
     import altair as alt
 
-Scale = Literal["linear", "log", "ratio"]
+Scale = Literal["linear", "log", "ratio", "share"]
 WIDTH, HEIGHT = 220, 140
 # 0.01, 100 and 20k: large numbers with a letter, others in full.
 SHORT = "format(datum.value, datum.value < 1000 ? '~g' : '~s')"
@@ -63,6 +63,8 @@ def measure_axis(values: Sequence[float], named: tuple[str, str], scale: Scale) 
     axis = alt.Y(f"{key}:Q", title=title)
     if scale == "linear":
         return axis.scale(padding=0).axis(labelExpr=SHORT, tickCount=5)
+    if scale == "share":  # always from 0 to 1, so that pictures can be compared
+        return axis.scale(domain=[0, 1], padding=0).axis(format=".0%", tickCount=5)
     if scale == "ratio":
         return axis.scale(zero=False, padding=4).axis(format="~g", tickCount=5)
     powers = range(math.floor(math.log10(min(values))), math.ceil(math.log10(max(values))) + 1)

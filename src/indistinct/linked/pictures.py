@@ -19,7 +19,7 @@ def draw_known_rows(assessment: LinkedAssessment) -> str:
         if risk.share is not None and risk.known != "all"
     ]
     charts = line_charts(
-        rows, x=("known rows", "known rows"), across="attackers", lines="table", measures={measure: "linear"}
+        rows, x=("known rows", "known rows"), across="attackers", lines="table", measures={measure: "share"}
     )
     title = f"People left among fewer than {assessment.k}, by known rows"
     return draw(
