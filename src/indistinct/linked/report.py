@@ -9,6 +9,7 @@ from typing import Any
 from indistinct.document.blocks import Grid, JsonValues, grid
 from indistinct.document.html import escape, grid_html
 from indistinct.evaluation.verdict import AttackFigures, Figures, Verdict, verdict_of
+from indistinct.figures import plural
 from indistinct.linked.assess import LinkedAssessment, assess_release
 from indistinct.linked.attack import LinkedOutcome, attack_release
 from indistinct.linked.certificate import assumptions_of
@@ -24,7 +25,7 @@ STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 56em; margin: 2em auto; padding: 0 1em; }
 table { border-collapse: collapse; margin: 1em 0; } caption { text-align: left; font-weight: bold; }
 figure { margin: 1em 0; overflow-x: auto; }
-table { break-inside: avoid; } h1, caption { break-after: avoid; }
+tr, figure { break-inside: avoid; } h1, caption, thead { break-after: avoid; }
 th, td { text-align: left; padding: 0.2em 1em 0.2em 0; border-bottom: 1px solid #bbb; vertical-align: top; }
 .number { text-align: right; font-variant-numeric: tabular-nums; }
 """
@@ -86,7 +87,7 @@ def _page(
 ) -> str:
     words = "every check is satisfied" if verdict.holds else "NOT everything is satisfied"
     known = [
-        f"{rows} row(s) of {name}" if rows != "all" else f"all rows of {name}"
+        f"all rows of {name}" if rows == "all" else f"{plural(int(rows), 'row')} of {name}"
         for name, rows in policy.knowledge.tables.items()
     ]
     parts = [
@@ -94,7 +95,7 @@ def _page(
         f"<p><strong>{escape(judged.sentence)}</strong></p>",
         f"<p>{escape(policy.model.spec())}: {words}. Attackers know the quasi-identifiers of "
         f"{escape(policy.people.name)}{escape(', ' + ', '.join(known) if known else '')}, "
-        f"{policy.knowledge.rows} rows together at most.</p>",
+        f"{plural(policy.knowledge.rows, 'row')} together at most.</p>",
         *(f"<p>Assumed: {escape(each)}.</p>" for each in assumptions_of(policy)),
         *(f"<figure>{svg[svg.index('<svg') :]}</figure>" for svg in pictures),
         *map(grid_html, grids),
