@@ -10,18 +10,24 @@ if TYPE_CHECKING:
     import altair as alt
 
 Scale = Literal["linear", "log", "ratio", "share"]
-WIDTH, HEIGHT = 220, 140
+WIDTH, STACKED_WIDTH, HEIGHT = 220, 300, 140
 # 0.01, 100 and 20k: large numbers with a letter, others in full.
 SHORT = "format(datum.value, datum.value < 1000 ? '~g' : '~s')"
 
 
 def line_charts(
-    rows: Sequence[Mapping[str, Any]], *, x: tuple[str, str], across: str, lines: str, measures: Mapping[str, Scale]
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    x: tuple[str, str],
+    across: str,
+    lines: str,
+    measures: Mapping[str, Scale],
+    stacked: bool = False,
 ) -> "alt.VConcatChart":
     """Return a row of charts for each measure, with its scale, and in it a chart for each value of the key `across`.
 
     `x` is the key of the x axis and its title; `lines` is the key whose values have a line each. Colours, dashes and
-    marks distinguish lines.
+    marks distinguish lines. Charts that are `stacked` are below each other, which is legible on a telephone.
     """
     alt = altair()
     key, title = x
@@ -32,7 +38,7 @@ def line_charts(
     spaced = "log" if 0 < 10 * ticks[0] <= ticks[-1] else "linear"
     line = {"field": lines, "type": "nominal", "scale": alt.Scale(domain=names)}
     base = (
-        alt.Chart(alt.Data(values=named), width=WIDTH, height=HEIGHT)
+        alt.Chart(alt.Data(values=named), width=STACKED_WIDTH if stacked else WIDTH, height=HEIGHT)
         .mark_line(point=alt.OverlayMarkDef(size=42, filled=True, opacity=1), strokeWidth=1.8)
         .encode(
             x=alt.X(f"{key}:Q", title=title)
@@ -43,10 +49,16 @@ def line_charts(
             shape=alt.Shape(**line),
         )
     )
-    facets = alt.Column(f"{across}:N", sort=[f"{across} = {value}" for value in charts], title=None)
+    order = [f"{across} = {value}" for value in charts]
+    above = alt.Header(labelOrient="top", labelAnchor="start")
+    facets: dict[str, Any] = (
+        {"row": alt.Row(f"{across}:N", sort=order, title=None, header=above)}
+        if stacked
+        else {"column": alt.Column(f"{across}:N", sort=order, title=None)}
+    )
     return alt.vconcat(
         *(
-            base.encode(y=measure_axis([row[measure] for row in rows], (measure, measure), scale)).facet(column=facets)
+            base.encode(y=measure_axis([row[measure] for row in rows], (measure, measure), scale)).facet(**facets)
             for measure, scale in measures.items()
         )
     )
