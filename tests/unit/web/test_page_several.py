@@ -22,12 +22,12 @@ from indistinct.web import parts
 from indistinct.web.as_code import as_command, as_policy, as_python, tables_policy_text
 from indistinct.web.files import DOWNLOADS
 from indistinct.web.frame import Places, Screen
-from indistinct.web.project import job_of_session
-from indistinct.web.saving import new_key
+from indistinct.web.project import job_of_session, save_session
+from indistinct.web.saving import Shelf, new_key
 from indistinct.web.sessions import Session, Settings
 from indistinct.web.standing import MEANING, standing
 from indistinct.web.steps import STEPS
-from indistinct.web.steps.opening import TABLES_LEFT_OUT, TABLES_REASONS
+from indistinct.web.steps.opening import TABLES_LEFT_OUT, TABLES_REASONS, is_another_job
 from indistinct.web.steps.several.columns import roles_for
 from indistinct.web.tables_following import begin_tables_search, chores_for_tables, take_tables
 from indistinct.web.tables_job import (
@@ -321,10 +321,26 @@ def test_one_table_after_several_and_back(session: Session) -> None:
 
     before = session.tables
     policy = Policy(Input(session.folder / "a.csv"), Schema(quasi=["age"]), (KAnonymity(5),))
+    assert is_another_job(session, policy), "it does not overwrite the saved job on several tables"
     session.change(policy, name="a.csv", key=new_key())
     assert session.tables is None
+    assert not is_another_job(session, policy)
     session.undo()
     assert session.tables == before
     assert session.policy is None
     with suppress(RuntimeError):
         session.save_soon()
+
+
+def test_a_job_on_several_tables_is_kept_on_the_shelf(tmp_path: Any, looked: TablesLook, decided: TablesJob) -> None:
+    private, folder = tmp_path / "private", tmp_path / "folder"
+    for each in (private / "uploaded" / "table" / "clinic", folder):
+        each.mkdir(parents=True)
+    made = Session(private, Settings(folder, 10, shelf=Shelf(tmp_path / "jobs")), save=save_session)
+    uploaded = replace(decided.policy, base=private / "uploaded" / "table" / "clinic")
+    take_tables(made, TablesJob(uploaded), name="clinic", key=new_key())
+    made.change_tables(replace(decided, policy=uploaded))
+    made.save()
+    [entry] = made.settings.shelf.entries()
+    assert entry.name == "clinic"
+    assert 'path = "patients.csv"' in made.settings.shelf.take(entry.key)[0].policy

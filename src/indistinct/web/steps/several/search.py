@@ -43,7 +43,9 @@ async def draw(screen: Screen) -> None:
 def _request(screen: Screen) -> None:
     policy = screen.tables.policy
     quasi = ", ".join(f"{table.name}: {names}" for table in policy.tables if (names := ", ".join(_coarser(table))))
-    lost = f"{policy.suppression.plain} of the people, {percent(policy.rows)} of the rows of a table"
+    people = policy.suppression.plain
+    dropped = f"{percent(people)} of the people" if isinstance(people, float) else str(people)
+    lost = f"{dropped}, {percent(policy.rows)} of the rows of a table"
     told = [
         ("Made coarser", quasi or "no column", "columns"),
         ("Attackers know", known_in_words(policy, chosen=screen.tables.chosen), "privacy"),
@@ -108,7 +110,9 @@ def _draw_found(screen: Screen, made: Any) -> None:
     judged = judged_tables(screen.session, made)
     costs = {} if judged is None else {each["table"]: each for each in judged["measure"]["tables"]}
     headings = ("table", "rows", "suppressed", "attackers know", "detail lost")
-    parts.table("Tables of the release", headings, table_rows(certificate, costs), right=("rows", "suppressed"))
+    parts.table(
+        "Tables of the release", headings, table_rows(certificate, costs), right=("rows", "suppressed", "detail lost")
+    )
     if certificate["assumptions"]:
         parts.say("What is assumed:")
         draw_list([Own(f"{each[:1].upper()}{each[1:]}.") for each in certificate["assumptions"]])
@@ -134,7 +138,7 @@ def release_sentence(certificate: Mapping[str, Any]) -> str:
 def table_rows(certificate: Mapping[str, Any], costs: Mapping[str, Any]) -> Sequence[Sequence[Cell]]:
     """Return a line for each table of a release."""
     rows: list[Sequence[Cell]] = []
-    for name, entry in certificate["tables"].items():
+    for name, entry in sorted(certificate["tables"].items(), key=lambda pair: not pair[1]["people"]):
         known = (
             "all quasi-identifiers"
             if entry["people"]
