@@ -18,8 +18,8 @@ from indistinct.frequencies.encode import encode_column
 from indistinct.linked.calendar import OPEN, first_day, last_day, units_of_days
 from indistinct.linked.declared import LinkedTable
 from indistinct.linked.guarantee import ALL
-from indistinct.linked.opening import OpenEvents, OpenTables, window_days
-from indistinct.linked.people import day_ends
+from indistinct.linked.label_dates import day_ends, window_days
+from indistinct.linked.opening import OpenEvents, OpenTables
 from indistinct.linked.verify import arrays_of, offsets_of, owners_of
 from indistinct.machine.arrays import Codes, run_entries, starts_of
 from indistinct.recoding.columns import columns_of

@@ -10,7 +10,7 @@ import numpy as np
 from indistinct.errors import InputError
 from indistinct.linked.calendar import OPEN
 from indistinct.linked.declared import LinkedPolicy
-from indistinct.linked.people import day_ends, window_of_all
+from indistinct.linked.label_dates import day_ends, window_of_all
 from indistinct.release.certificate import SMALLEST
 
 KIND = "linked"

@@ -16,6 +16,7 @@ from indistinct.hierarchy import Hierarchy, Taxonomy, check_rooted, suggest
 from indistinct.hierarchy.explicit import value_key
 from indistinct.linked.calendar import OPEN
 from indistinct.linked.declared import LinkedPolicy, LinkedTable, ListColumn, list_name
+from indistinct.linked.label_dates import window_days
 from indistinct.linked.streams import DateEvidence, KeyEvidence, Persons, Stream, open_stream, plain_names
 from indistinct.machine.arrays import Codes
 from indistinct.schema import where_is
@@ -405,14 +406,6 @@ def _offsets(policy: LinkedPolicy, table: LinkedTable, data: pa.Table, person: C
                 hint="correct or remove these rows, or declare the window that the data cover",
             )
     return days - anchor[person]
-
-
-def window_days(policy: LinkedPolicy, table: str) -> tuple[int, int]:
-    """Return the window of a table in days since 1970."""
-    if policy.time is None:
-        return -OPEN, OPEN
-    first, last = (int(np.datetime64(day).astype(int)) for day in policy.time.windows[table])
-    return first, last
 
 
 def code_column(data: pa.Table, name: str, hierarchy: Hierarchy | None) -> EventColumn:

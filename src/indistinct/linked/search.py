@@ -16,7 +16,8 @@ from indistinct.linked.calendar import OPEN, OffsetLabels, Unit, label_offsets, 
 from indistinct.linked.declared import LinkedTable
 from indistinct.linked.guarantee import KnownRows
 from indistinct.linked.judge import subset_bound
-from indistinct.linked.opening import OpenEvents, OpenTables, window_days
+from indistinct.linked.label_dates import window_days
+from indistinct.linked.opening import OpenEvents, OpenTables
 from indistinct.linked.people import PeopleClasses, classes_of_people, dates_of_classes
 from indistinct.linked.suppress import LabelRows, suppressed_rows
 from indistinct.machine.arrays import Codes

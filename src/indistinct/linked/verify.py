@@ -19,8 +19,8 @@ from indistinct.linked.declared import LinkedPolicy, LinkedTable, list_name
 from indistinct.linked.folder import blocks_of
 from indistinct.linked.guarantee import KnownRows
 from indistinct.linked.judge import LinkedJudgement, judge
-from indistinct.linked.opening import coarse_codes, window_days
-from indistinct.linked.people import class_dates
+from indistinct.linked.label_dates import class_dates, window_days
+from indistinct.linked.opening import coarse_codes
 from indistinct.linked.view import EventLabels, LinkedView, distinct_values, number_rows
 from indistinct.machine.arrays import Codes, Floats
 from indistinct.release.pseudonyms.making import are_pseudonyms

@@ -36,7 +36,8 @@ class Metric(ABC):
     open), and `monotone` says that merging classes, with the same rows suppressed, never gets a better value.
     `counts_rows`: rows count even if the schema has a person ID. `compares_cells`: published values are compared with
     the original cells, which a file does not show. `charges_cells`: cells of columns are charged, and not classes
-    or rows as wholes. `bare` is the field whose key may be left out.
+    or rows as wholes. `counts_values` says that the values which a label covers are counted row by row. `bare` is the
+    field whose key may be left out.
     """
 
     __slots__ = ()
@@ -48,6 +49,7 @@ class Metric(ABC):
     counts_rows: ClassVar[bool] = False
     compares_cells: ClassVar[bool] = False
     charges_cells: ClassVar[bool] = False
+    counts_values: ClassVar[bool] = False
     bare: ClassVar[str | None] = None
 
     def __post_init__(self) -> None:
@@ -68,6 +70,10 @@ class Metric(ABC):
 
     def column_totals(self, assignment: Assignment) -> Floats | None:
         """Return what each column costs over all rows, None for a metric that does not add up cells."""
+        return None
+
+    def of_class_number(self, classes: int, *, released: int, rows: int) -> float | None:
+        """Return the metric of so many classes with `released` of `rows` rows, None where that does not tell it."""
         return None
 
 

@@ -1,0 +1,75 @@
+"""The dates that published labels of people allow: anchors, births and deaths, and the windows of tables."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+
+import numpy as np
+
+from indistinct.errors import InputError
+from indistinct.linked.calendar import OPEN, ClassDates
+from indistinct.linked.declared import LinkedPolicy, LinkedTable
+from indistinct.recoding.label_spans import span_of
+from indistinct.recoding.labels import OR_MISSING
+from indistinct.tables.domain import Kind
+
+EPOCH = datetime(1970, 1, 1)
+
+
+def class_dates(
+    policy: LinkedPolicy, labels: Mapping[str, Sequence[str | None]], *, anchors_inside: bool
+) -> ClassDates:
+    """Return the dates that the labels of each class allow; `labels` has one label a class for each date column.
+
+    A star means any day; of an anchor it means the declared windows, if all anchors lie inside them.
+    """
+    size = len(next(iter(labels.values()), ()))
+    anchor_low, anchor_high = np.full(size, -OPEN), np.full(size, OPEN)
+    birth_high, death_low = np.full(size, -OPEN), np.full(size, OPEN)
+    if policy.time is not None:
+        whole = window_of_all(policy) if anchors_inside else (-OPEN, OPEN)
+        ends = [day_ends(policy.people, policy.time.anchor, text, star=whole) for text in labels[policy.time.anchor]]
+        anchor_low, anchor_high = (np.array([end[i] for end in ends], dtype=np.int64) for i in (0, 1))
+    for name, told in policy.people.tells.items():
+        ends = [day_ends(policy.people, name, text, star=(-OPEN, OPEN)) for text in labels[name]]
+        missing = np.array([text is None for text in labels[name]], dtype=bool)
+        if told == "birth":
+            high = np.array([end[1] for end in ends], dtype=np.int64)
+            birth_high = np.maximum(birth_high, np.where(missing, -OPEN, high))
+        else:
+            low = np.array([end[0] for end in ends], dtype=np.int64)
+            death_low = np.minimum(death_low, np.where(missing, OPEN, low))
+    return ClassDates(anchor_low, anchor_high, birth_high, death_low)
+
+
+def window_of_all(policy: LinkedPolicy) -> tuple[int, int]:
+    """Return the first and the last day that any window declares."""
+    windows = [window_days(policy, name) for name in (policy.time.windows if policy.time else ())]
+    return min(first for first, _ in windows), max(last for _, last in windows)
+
+
+def day_ends(table: LinkedTable, name: str, text: str | None, *, star: tuple[int, int]) -> tuple[int, int]:
+    """Return the first and the last day that a published date allows; a missing one allows every day."""
+    if text is None:
+        return -OPEN, OPEN
+    if text == "*":
+        return star
+    span = span_of((text.removesuffix(OR_MISSING),), Kind.DATE, moments=True)
+    if span is None or any(end is not None and not isinstance(end, datetime) for end in span[:2]):
+        raise InputError(
+            f"a label of column {name!r} of table {table.name!r} is no date, so one calendar cannot be checked",
+            hint='give the column a hierarchy of dates: hierarchy = { dates = ["year", "decade"] }',
+            values=[text],
+        )
+    low = -OPEN if not isinstance(span.low, datetime) else (span.low - EPOCH).days
+    if not isinstance(span.high, datetime):
+        return low, OPEN
+    last = span.high if span.closed else span.high - timedelta(microseconds=1)
+    return low, (last - EPOCH).days
+
+
+def window_days(policy: LinkedPolicy, table: str) -> tuple[int, int]:
+    """Return the window of a table in days since 1970."""
+    if policy.time is None:
+        return -OPEN, OPEN
+    first, last = (int(np.datetime64(day).astype(int)) for day in policy.time.windows[table])
+    return first, last
