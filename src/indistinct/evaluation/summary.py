@@ -23,7 +23,7 @@ from indistinct.evaluation.assess.membership import Membership
 from indistinct.evaluation.verdict import Verdict, figures_of_certificate, verdict_blocks, verdict_of
 from indistinct.figures import count_unit, percent, plural
 from indistinct.frequencies.structure import unit_of, units_of
-from indistinct.metrics.measurements import Measurements, metric_grid
+from indistinct.metrics.registry import Measurements, metric_grid
 from indistinct.recoding.outputs import MAIN
 from indistinct.release.certificate import Certificate, Overlap, verdict_grid
 from indistinct.release.release import Release

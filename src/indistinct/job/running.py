@@ -29,7 +29,8 @@ from indistinct.recoding.assign import keys_of
 from indistinct.recoding.by_part import ByPart
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import Recoding, with_hierarchies
-from indistinct.recoding.range_columns import check_form, require_free_names
+from indistinct.recoding.outputs import check_range_form
+from indistinct.recoding.range_columns import require_free_names
 from indistinct.recoding.storage import NAMES as KIND_NAMES
 from indistinct.recoding.transformations import Transformation, kept_hierarchies
 from indistinct.release.fit import Fit, explain_failure, fit, suppressed_within, within_budget
@@ -185,7 +186,7 @@ def _check_partitioning(job: Job, require_classes: Callable[[IndistinctError], N
 
 def _check_ranges(job: Job, algorithm: Algorithm) -> None:
     """Raise where ranges cannot be published as columns: in buckets, or beside another form of numbers."""
-    if check_form(job.ranges) == "labels":
+    if check_range_form(job.ranges) == "labels":
         return
     require_free_names(job.schema)
     forms, hint = algorithm.numeric_forms, "leave out `ranges` (--ranges), or use numeric=interval"

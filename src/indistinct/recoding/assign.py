@@ -19,7 +19,6 @@ from indistinct.machine.arrays import Codes, starts_of
 from indistinct.machine.ordering import distinct_with_places
 from indistinct.recoding.by_part import ByPart
 from indistinct.recoding.kinds import ByBucket, ByCell, ByColumn, ByRegion, ByRow, Recoding
-from indistinct.recoding.labels import multiset_labels
 from indistinct.recoding.outputs import (
     MAIN,
     SENSITIVE,
@@ -28,6 +27,7 @@ from indistinct.recoding.outputs import (
     OutputColumn,
     OutputTable,
     PublishedColumn,
+    multiset_labels,
 )
 from indistinct.recoding.range_columns import with_range_columns
 from indistinct.recoding.validation import check_recoding

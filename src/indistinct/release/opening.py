@@ -24,13 +24,17 @@ from indistinct.release.writing.delimited import MARK
 from indistinct.release.writing.guard import columns_with_marks, is_guarded, remove_guard
 from indistinct.release.writing.staging import digest_of
 from indistinct.schema import Schema
-from indistinct.tables.addresses import address_of, is_elsewhere, without_credentials
+from indistinct.tables.addresses import (
+    address_of,
+    fetch_files,
+    is_elsewhere,
+    origin_of,
+    read_ordinary,
+    without_credentials,
+)
 from indistinct.tables.domain import Kind
-from indistinct.tables.fetched import fetch_files, origin_of
-from indistinct.tables.hive import find_partitions
-from indistinct.tables.input_files import read_ordinary
 from indistinct.tables.opening import columns_in, open_table
-from indistinct.tables.several import LABELLED, PARQUET, SHEETS, files_of, is_delimited, kind_of_file
+from indistinct.tables.several import LABELLED, PARQUET, SHEETS, files_of, find_partitions, is_delimited, kind_of_file
 from indistinct.tables.value import Reading, Table, is_table
 from indistinct.view.bucket_evidence import BucketEvidence, count_buckets
 

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for small tables, hierarchies, models, algorithms and recodings written down by hand.
+"""Hypothesis strategies for small tables, hierarchies, models, algorithms and hand-made recodings.
 
 Hypothesis is not a dependency of the library: install it to test an algorithm or an engine of your own.
 """
@@ -152,7 +152,7 @@ def algorithms() -> st.SearchStrategy[Algorithm]:
 
 @st.composite
 def recodings(draw: st.DrawFn, sample: Sample) -> Recoding:
-    """Return recodings by column and by cell that no algorithm found, with suppression: anything a recoding may say."""
+    """Return recodings by column and by cell, with suppression, that need not come from an algorithm."""
     counted = sample.count()
     columns = sample.columns(counted)
     if draw(st.booleans()):

@@ -19,8 +19,7 @@ from indistinct.machine.arrays import Codes
 from indistinct.models.base import Model
 from indistinct.models.l_diverse_links import EXACT_ROWS
 from indistinct.models.link_probability import expected_rows
-from indistinct.recoding.labels import written_multiset
-from indistinct.recoding.outputs import MAIN, SENSITIVE
+from indistinct.recoding.outputs import MAIN, SENSITIVE, written_multiset
 from indistinct.schema import BUCKET, COUNT, Schema
 from indistinct.tables.domain import Domain
 

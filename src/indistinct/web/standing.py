@@ -11,13 +11,14 @@ from indistinct.frequencies.structure import structure_of
 from indistinct.models import Model
 from indistinct.spelling import arguments_of
 from indistinct.web.sessions import Session, job_of
+from indistinct.web.tables_standing import ABSENT, standing_of_tables
 
-ABSENT = "–"
 RELEASED, INSPECTED, RISK, ATTACKS = "release", "inspection", "risk", "attacks"
 """Under these names a session keeps what a search published, what a first look at the table found, and what an
 assessment and attacks found of the release."""
 RISK_CHOICES = "risk-choices"
 MEANING = {
+    "tables": "Tables about the same people, published together.",
     "rows": "Rows of the table; after a search, how many of them are published.",
     "people": "People behind the rows, where a column tells them apart; else each row counts as a person.",
     "k asked": "How many must look alike, at least: the smallest equivalence class that is asked for.",
@@ -39,6 +40,8 @@ def standing(session: Session) -> Told:
     Before a search, risk is that of the table as it is; afterwards the release says what it achieves. Where people are
     counted, so are k and risk.
     """
+    if session.tables is not None:
+        return standing_of_tables(session)
     if session.policy is None:
         return [("", "Nothing is open yet: a table comes first.", "none")]
     looked, made = session.result(INSPECTED) or {}, session.result(RELEASED)

@@ -1,6 +1,6 @@
 """Multiset-based generalization: every value of a bucket becomes the multiset of the bucket's values.
 
-It tells as much as slicing with one attribute a column (after an idea of Kifer and Gehrke 2006).
+It reveals as much as slicing with one attribute per column (after an idea of Kifer and Gehrke 2006).
 """
 
 from dataclasses import dataclass
@@ -37,11 +37,11 @@ class Multiset(BreaksLinks):
     try_all_dims: Annotated[bool, TRY_ALL_COLUMNS] = False
 
     def promise(self) -> Model:
-        """Buckets are l-diverse, and have at least `size` rows."""
+        """The promise: buckets are l-diverse and have at least `size` rows."""
         return self._slicing().promise()
 
-    def structure(self, schema: Schema, told: Structure = CLASSES) -> Buckets:
-        """Return one attribute a slice."""
+    def structure(self, schema: Schema, certified: Structure = CLASSES) -> Buckets:
+        """Return one slice for each attribute."""
         names = (*schema.quasi, *schema.insensitive, *schema.sensitive)
         return Buckets("multiset", tuple((name,) for name in names))
 

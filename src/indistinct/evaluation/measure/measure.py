@@ -20,8 +20,7 @@ from indistinct.metrics.base import Metric
 from indistinct.metrics.buckets import measure_buckets
 from indistinct.metrics.information import AverageClassSize
 from indistinct.metrics.loss import Loss
-from indistinct.metrics.measurements import Measurements, measure_all
-from indistinct.metrics.registry import metric_of, standard_metrics
+from indistinct.metrics.registry import Measurements, measure_all, metric_of, standard_metrics
 from indistinct.models import KAnonymity
 from indistinct.recoding.columns import QuasiColumn, columns_of
 from indistinct.recoding.outputs import Assignment, PublishedColumn

@@ -29,10 +29,9 @@ from indistinct.metrics.queries.published_rows import PublishedRows
 from indistinct.metrics.queries.value import AllConditions, Compare, Condition, Either, Query, check_columns
 from indistinct.metrics.queries.workload import Workload
 from indistinct.recoding.assign import domains_of
-from indistinct.recoding.columns import QuasiColumn, columns_of
+from indistinct.recoding.columns import INTERVALS, NumericForms, QuasiColumn, columns_of
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.label_spans import behind_a_zero
-from indistinct.recoding.numeric_forms import INTERVALS, NumericForms
 from indistinct.recoding.outputs import ENDS
 from indistinct.release.opening import OpenedTables
 from indistinct.release.published import Beside, Knowledge, Published, describe_release

@@ -21,8 +21,7 @@ from indistinct.machine.arrays import Codes, both
 from indistinct.machine.stages import enter
 from indistinct.models.base import Model
 from indistinct.models.of_population import no_population
-from indistinct.recoding.labels import written_multiset
-from indistinct.recoding.outputs import MAIN, Assignment
+from indistinct.recoding.outputs import MAIN, Assignment, written_multiset
 from indistinct.recoding.transformations import Transformation
 from indistinct.recoding.transformed_values import may_come_of
 from indistinct.release.certificate import About, Certificate, table_path

@@ -20,7 +20,7 @@ from indistinct.release.writing.formats import publishable, write_parquet
 from indistinct.schema import Schema, did_you_mean
 from indistinct.tables.addresses import address_of, without_credentials
 from indistinct.tables.dictionaries import is_text
-from indistinct.tables.hive import keeps_values, partition_folder
+from indistinct.tables.several import keeps_values, partition_folder
 
 MAX_PARTITIONS = 1_000
 MAX_NAME_BYTES = 255

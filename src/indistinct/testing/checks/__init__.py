@@ -5,7 +5,7 @@
     ...     CHECKS["model_holds"](case)
 
 A check is a function of a `Case` and of how it is published; it raises `AssertionError` where a recoding breaks its
-promise. An edge is such a function of an algorithm. `indistinct.testing.check_algorithm` runs them all.
+guarantee. An edge is such a function of an algorithm. `indistinct.testing.check_algorithm` runs them all.
 """
 
 from collections.abc import Callable, Mapping
