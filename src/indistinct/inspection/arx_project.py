@@ -29,10 +29,10 @@ from indistinct.models import (
     SampleUniqueness,
     TCloseness,
 )
-from indistinct.recoding.levels import Bounds
+from indistinct.recoding.columns import Bounds
 from indistinct.schema import Role
-from indistinct.tables.encodings import encodings_of
-from indistinct.tables.input_files import check_ordinary
+from indistinct.tables.addresses import check_ordinary
+from indistinct.tables.dialect import encodings_of
 from indistinct.tables.sheets import MOST_INFLATED
 from indistinct.tables.xml_documents import parse_xml
 

@@ -12,7 +12,7 @@ from typing import Any
 from nicegui.element import Element
 
 from indistinct.document.html import escape
-from indistinct.recoding.labels import written_members
+from indistinct.recoding.outputs import written_members
 from indistinct.web import parts
 from indistinct.web.frame import Screen
 from indistinct.web.language import Own, shown_drawing, translate

@@ -1,4 +1,4 @@
-"""Cells in the few types that every check can compare, and published columns beside those of the original."""
+"""Columns in the few types that checks can compare, and published columns paired with those of the original."""
 
 from collections.abc import Mapping
 
@@ -10,9 +10,10 @@ from indistinct.exploration.scan.base import ScannedFile
 
 
 def published_as_is(subject: ScannedFile) -> Mapping[str, tuple[pa.ChunkedArray, pa.ChunkedArray]]:
-    """Return the columns that were published as they are: as published, and as they were.
+    """Return the unmodified columns as pairs of the published and the original column.
 
-    No value is there more often than in the original: coarse ages such as 20 and 40 are ages too, but far more often.
+    In these no value is more frequent than in the original: coarse ages such as 20 and 40 are ages too, but far more
+    frequent.
     """
     original = subject.compared
     if original is None:
@@ -29,7 +30,7 @@ def published_as_is(subject: ScannedFile) -> Mapping[str, tuple[pa.ChunkedArray,
 
 
 def _is_part(shown: pa.ChunkedArray, before: pa.ChunkedArray) -> bool:
-    """Return whether no value is in one column more often than in another."""
+    """Return whether no value is more frequent in one column than in the other."""
     few, many = shown.value_counts(), before.value_counts()
     places = pc.index_in(few.field("values"), value_set=many.field("values"))
     if places.null_count:
@@ -38,7 +39,7 @@ def _is_part(shown: pa.ChunkedArray, before: pa.ChunkedArray) -> bool:
 
 
 def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column without a dictionary, its text as `large_string` and its numbers of whatever width alike."""
+    """Return a column without dictionary, text as `large_string`, and numbers in a uniform width."""
     kind = column.type.value_type if isinstance(column.type, pa.DictionaryType) else column.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return column.cast(pa.large_string())
@@ -48,7 +49,7 @@ def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _wide_integers(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return whole numbers as those with a sign, or without one where they are too large for it."""
+    """Return whole numbers as signed ones, or as unsigned ones where they are too large."""
     try:
         return column.cast(pa.int64())
     except pa.ArrowInvalid:
@@ -65,7 +66,7 @@ def in_type(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray | Non
 
 
 def spell_values(column: pa.ChunkedArray) -> pa.Array:
-    """Return the distinct values of a column as text; whole numbers have no point."""
+    """Return the distinct values of a column as text; whole numbers have no decimal point."""
     values = pc.drop_null(plain(column).unique())
     try:
         texts = values.cast(pa.large_string())
@@ -75,9 +76,9 @@ def spell_values(column: pa.ChunkedArray) -> pa.Array:
 
 
 def in_plain_types(table: pa.Table) -> pa.Table:
-    """Return a table of numbers, times, truth values and text; what is none of these becomes text.
+    """Return a table of numbers, times, booleans and text; other types become text.
 
-    Dictionaries keep the values that no row has, and metadata stays.
+    Dictionaries keep the values that no row has, and metadata is kept.
     """
     columns = [_plain(column) for column in table.columns]
     fields = [
@@ -94,7 +95,7 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
             [_plain_codes(chunk) for chunk in column.chunks], pa.dictionary(pa.int32(), _value_type(kind))
         )
     if types.is_decimal(kind) and kind.bit_width < 128:
-        return column.cast(pa.decimal128(kind.precision, kind.scale))  # few functions of Arrow take narrower ones
+        return column.cast(pa.decimal128(kind.precision, kind.scale))  # few functions of Arrow accept narrower ones
     if types.is_string(kind) or types.is_large_string(kind) or types.is_boolean(kind) or types.is_decimal(kind):
         return column
     if types.is_string_view(kind) or types.is_null(kind):
@@ -130,14 +131,14 @@ def _cast(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
 def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     try:
         cells = column.to_pylist()
-    except (OverflowError, ValueError):  # moments that Python has no name for, such as those of the year 20000
+    except (OverflowError, ValueError):  # timestamps that Python cannot represent, such as those of the year 20000
         cells = column.cast(_with_numbers(column.type)).to_pylist()
     texts = [None if cell is None else str(cell) for cell in cells]
     return pa.chunked_array([pa.array(texts, pa.large_string())])
 
 
 def _with_numbers(kind: pa.DataType) -> pa.DataType:
-    """Return a type in which numbers stand in place of the times inside another one."""
+    """Return a type in which times inside another type are replaced with numbers."""
     types = pa.types
     if types.is_struct(kind):
         return pa.struct([each.with_type(_with_numbers(each.type)) for each in kind])

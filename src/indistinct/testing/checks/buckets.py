@@ -1,7 +1,7 @@
-"""The checks of algorithms that publish buckets: what may be seen, what is true, and that no link survives.
+"""Checks of algorithms that publish buckets: published columns, true values, and hidden links.
 
-Each check is given a case and how it is published, and raises `AssertionError` where a release breaks its promise. A
-case's model is asked for besides the algorithm's own diversity, with buckets as classes.
+Each check receives a case and a function that publishes it, and raises `AssertionError` where a release breaks its
+guarantee. A case's model is required in addition to the algorithm's own diversity, with buckets as classes.
 """
 
 import datetime
@@ -15,9 +15,9 @@ import pyarrow as pa
 
 from indistinct.algorithms.base import Algorithm
 from indistinct.errors import InfeasibleError, InputError
+from indistinct.frequencies.structure import Buckets
 from indistinct.job.publishing import apply
 from indistinct.models import KAnonymity, LDiverseLinks
-from indistinct.recoding.outputs import Buckets
 from indistinct.release.release import Release
 from indistinct.schema import BUCKET, COUNT, Schema
 from indistinct.testing.bucket_reference import Shown, read_multisets, read_sliced
@@ -40,7 +40,7 @@ EDGE_COLUMNS: Mapping[str, Any] = MappingProxyType(
 
 
 def check_bucket_columns(case: Case, *, publish: Publish = publish_case) -> None:
-    """A release has the schema's columns less the identifiers, a bucket column where its form has one, none else."""
+    """A release has the schema's columns without identifiers, a bucket column where its form has one, and no other."""
     release, buckets = _publish_buckets(case, publish)
     known = [*case.schema.quasi, *case.schema.insensitive]
     sensitive = list(case.schema.sensitive)
@@ -52,7 +52,7 @@ def check_bucket_columns(case: Case, *, publish: Publish = publish_case) -> None
     expect(release.table.column_names == wanted, f"published {release.table.column_names}, wanted {wanted}")
     named = sorted(name for names in buckets.slices for name in names)
     expect(named == sorted([*known, *sensitive]), "the slices do not name every attribute once")
-    apart = {"sensitive": [BUCKET, *sensitive, COUNT]} if buckets.form == "tables" else {}
+    apart = {"sensitive": [BUCKET, *sensitive, COUNT]} if buckets.two_tables else {}
     expect({what: table.column_names for what, table in release.others.items()} == apart, "an unexpected table")
 
 
@@ -69,7 +69,7 @@ def check_diversity(case: Case, *, publish: Publish = publish_case) -> None:
     """No tuple of the original is linked to a sensitive value with more than 1 / l, by the slow reference."""
     release, buckets = _publish_buckets(case, publish)
     originals = case.rows
-    if buckets.form == "multiset":
+    if buckets.multisets:
         originals = [{**row, **_as_text(case, row)} for row in originals]
     strongest = _read(case, release, buckets).strongest(originals)
     promise = case.algorithm.promise() or case.model
@@ -88,8 +88,8 @@ def check_preserved(case: Case, *, publish: Publish = publish_case) -> None:
 
 
 def check_links(case: Case, *, publish: Publish = publish_case) -> None:
-    """In a bucket of all rows, slices are in random orders that reveal nothing, drawn anew each time."""
-    if case.algorithm.name == "anatomy":  # its groups are small whatever a model asks for
+    """In a bucket of all rows, slices are in random orders that reveal nothing, drawn again for each release."""
+    if case.algorithm.name == "anatomy":  # its groups are small whatever a model requires
         return
     whole = replace(case, model=KAnonymity(case.table.num_rows))
     release, buckets = _publish_buckets(whole, publish)
@@ -186,16 +186,17 @@ BUCKET_CHECKS: Mapping[str, Callable[..., None]] = MappingProxyType(
 
 def _publish_buckets(case: Case, publish: Publish) -> tuple[Release, Buckets]:
     release = publish(case)
-    if release.buckets is None:
+    buckets = release.structure.buckets
+    if buckets is None:
         raise AssertionError("an algorithm that declares buckets published none")
-    return release, release.buckets
+    return release, buckets
 
 
 def _read(case: Case, release: Release, buckets: Buckets) -> Shown:
     rows, sensitive = release.table.to_pylist(), list(case.schema.sensitive)
-    if buckets.form == "multiset":
+    if buckets.multisets:
         return read_multisets(rows, sensitive=sensitive)
-    apart = release.others["sensitive"].to_pylist() if buckets.form == "tables" else None
+    apart = release.others["sensitive"].to_pylist() if buckets.two_tables else None
     return read_sliced(rows, slices=buckets.slices, sensitive=sensitive, apart=apart)
 
 

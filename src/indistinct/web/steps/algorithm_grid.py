@@ -76,7 +76,7 @@ def offer_algorithms(policy: Policy) -> dict[str, str]:
     """Return the algorithms that can be compared, with that of the job among them, and what they do."""
     own = policy.algorithm
     spec = spell(own)
-    if own.traits.buckets or own.name == "node" or spec in OFFERED:
+    if own.traits.keeps_values or own.name == "node" or spec in OFFERED:
         return OFFERED
     return {**OFFERED, spec: f"{spec}: as it stands in this job"}
 

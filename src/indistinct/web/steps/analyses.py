@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from indistinct.document.blocks import Section
+from indistinct.frequencies.structure import structure_of
 from indistinct.job.policy import Policy
 from indistinct.job.policy.value import AnalysisPlan
 from indistinct.models.words import list_names
@@ -44,7 +45,9 @@ class SuggestedAnalysis:
 def draw_analyses(screen: Screen, made: Any) -> None:
     """Draw what becomes of the policy's analyses on the release, and what else could be analyzed."""
     policy, session = screen.policy, screen.session
-    suggested = suggest_analyses(policy, session.result(INSPECTED), linked=made["form"] is None)
+    suggested = suggest_analyses(
+        policy, session.result(INSPECTED), linked=structure_of(made["form"], (), ()).whole_rows
+    )
     if not policy.analysis.asks and not suggested:
         return
     with parts.tag("section", id="analyses", aria_label="Analyses"):

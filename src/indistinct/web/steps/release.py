@@ -296,26 +296,28 @@ def _take(screen: Screen, files: dict[str, Path], verdict: Verdict) -> None:
         if "table" in files:
             reserved = reservation(verdict)
             text = f"Download {files['table'].name}{reserved}"
-            _download(text, "table", classes="button large" if reserved else "main large")
+            draw_download(text, "table", classes="button large" if reserved else "main large")
         elif verdict.running:
             parts.say("The download appears when every check has an answer.", kind="hint").props["id"] = "waits"
         elif not session.refusals() and (session.policy is None or session.policy.output.ledger is None):
             parts.say("The table is being written in this form …", kind="hint")
         if PACKAGE in files:
-            _download("With certificate and report, as .zip", PACKAGE, classes="button")
+            draw_download("With certificate and report, as .zip", PACKAGE, classes="button")
     if "table" in files:
         parts.say("It was verified as it was written. The policy and a saved job let you make it again.", kind="hint")
     with parts.tag("div", classes="sides"):
-        _links("For the recipient", FOR_OTHERS, files)
-        _links("For you alone", FOR_STEWARD, files, also="project")
+        draw_links("For the recipient", FOR_OTHERS, files)
+        draw_links("For you alone", FOR_STEWARD, files, also="project")
 
 
-def _download(text: str, kind: str, *, classes: str) -> None:
+def draw_download(text: str, kind: str, *, classes: str) -> None:
+    """Draw a link to a file that may leave."""
     link = parts.link(text, f"/download/{kind}", download=True, classes=classes)
     link.props["id"] = f"take-{kind}"
 
 
-def _links(title: str, kinds: dict[str, tuple[str, str]], files: dict[str, Path], *, also: str = "") -> None:
+def draw_links(title: str, kinds: dict[str, tuple[str, str]], files: dict[str, Path], *, also: str = "") -> None:
+    """Draw the files of some kinds with what each is for, as far as they are there."""
     there = [kind for kind in kinds if kind in files or kind == also]
     if not there:
         return
@@ -325,7 +327,7 @@ def _links(title: str, kinds: dict[str, tuple[str, str]], files: dict[str, Path]
             for kind in there:
                 label, hint = kinds[kind]
                 with parts.tag("li"):
-                    _download(label, kind, classes="button")
+                    draw_download(label, kind, classes="button")
                     with parts.tag("p", classes="hint"):
                         if kind in files:
                             parts.tag("span", Own(f"{files[kind].name}: "))

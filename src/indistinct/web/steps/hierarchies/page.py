@@ -9,7 +9,7 @@ from nicegui import ui
 
 from indistinct.figures import number, plural
 from indistinct.hierarchy import Hierarchy, table_of_values
-from indistinct.recoding.levels import spell_bounds
+from indistinct.recoding.columns import spell_bounds
 from indistinct.web import parts
 from indistinct.web.deciding import with_levels
 from indistinct.web.files import DOWNLOADS, key_of_downloads, safe_name, uploaded_path
