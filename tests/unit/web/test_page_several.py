@@ -57,6 +57,7 @@ from indistinct.web.tasks.several import (
     publish_tables,
 )
 from indistinct.web.worker import Desk, TaskError
+from references.drawn_page import draw_step
 
 SIZE = 120
 
@@ -134,6 +135,20 @@ def text_of(session: Session, step: str, **choices: Any) -> str:
     said = asyncio.run(draw())
     assert "unexpected" not in said, said
     return said
+
+
+@pytest.mark.parametrize("step", ["open", "columns", "privacy", "search", "risk", "release"])
+def test_each_step_is_told_in_german(session: Session, decided: TablesJob, step: str, tmp_path: Any) -> None:
+    session.language = "de"
+    undecided = draw_step(session, step)[1]
+    session.change_tables(decided, name="clinic")
+    policy = session.require_tables().policy
+    made = publish_tables(Desk(), policy, tmp_path / "release")
+    session.keep(MADE, made, rests_on=policy)
+    judged = judge_tables(Desk(), policy, made["folder"], tables_policy_text(policy, session.folder))
+    session.keep(JUDGED, judged, rests_on=made["folder"])
+    left = [*undecided.missing, *draw_step(session, step)[1].missing]
+    assert left == []
 
 
 # What is opened
