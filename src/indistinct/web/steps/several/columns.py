@@ -45,7 +45,7 @@ async def draw(screen: Screen) -> None:
         parts.link(TO_PRIVACY, "/privacy", classes="main")
     screen.problem("role")
     for number, table in enumerate(sorted(policy.tables, key=lambda each: not each.people)):
-        parts.heading(table.name)
+        parts.heading(Own(table.name))
         hint = PEOPLE_HINT if table.people else EVENTS_HINT if table.is_counted else PASSED_HINT
         parts.say(hint, kind="hint")
         columns = looked[table.name]["columns"]

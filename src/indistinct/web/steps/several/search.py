@@ -47,7 +47,7 @@ def _request(screen: Screen) -> None:
     dropped = f"{percent(people)} of the people" if isinstance(people, float) else str(people)
     lost = f"{dropped}, {percent(policy.rows)} of the rows of a table"
     told = [
-        ("Made coarser", quasi or "no column", "columns"),
+        ("Made coarser", Own(quasi) if quasi else "no column", "columns"),
         ("Attackers know", known_in_words(policy, chosen=screen.tables.chosen), "privacy"),
         ("What must hold", f"a choice of {policy.model.k} people or more", "privacy"),
         ("At most suppressed", lost, "privacy"),
