@@ -1,6 +1,6 @@
 """The step `search`: an algorithm, how far it is, and what it found."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -64,9 +64,13 @@ def _draw_request(screen: Screen) -> None:
         ("What must hold", [promise_for_one(each, policy.schema) for each in models] or ["nothing"], "privacy"),
         ("Suppression limit", [suppressed], "privacy"),
     ]
-    title = ASKED
-    with parts.tag("section", classes="card asked", id="asked", aria_label=title):
-        parts.heading(title, level=3)
+    draw_asked(told)
+
+
+def draw_asked(told: Sequence[tuple[str, Sequence[str], str]]) -> None:
+    """Draw what is searched for: of each part its name, its sentences, and the step in which it is decided."""
+    with parts.tag("section", classes="card asked", id="asked", aria_label=ASKED):
+        parts.heading(ASKED, level=3)
         with parts.tag("dl", classes="facts"):
             for label, words, step in told:
                 with parts.tag("div"):

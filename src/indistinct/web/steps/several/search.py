@@ -10,8 +10,8 @@ from indistinct.linked.guarantee import ALL, Known
 from indistinct.web import parts
 from indistinct.web.blocks import draw_list
 from indistinct.web.frame import Screen
-from indistinct.web.language import Own, translate
-from indistinct.web.steps.search import ASKED
+from indistinct.web.language import Own
+from indistinct.web.steps.search import draw_asked
 from indistinct.web.steps.several.chores import draw_tables_verdict
 from indistinct.web.steps.verdict_box import link_to_release
 from indistinct.web.tables_following import NOT_SAID, begin_tables_search, follow_tables
@@ -52,15 +52,7 @@ def _request(screen: Screen) -> None:
         ("What must hold", f"a choice of {policy.model.k} people or more", "privacy"),
         ("At most suppressed", lost, "privacy"),
     ]
-    with parts.tag("section", classes="card asked", id="asked", aria_label=ASKED):
-        parts.heading(ASKED, level=3)
-        with parts.tag("dl", classes="facts"):
-            for label, words, step in told:
-                with parts.tag("div"):
-                    parts.tag("dt", label)
-                    with parts.tag("dd"):
-                        parts.tag("span", Own(f"{translate(words)}. "))
-                        parts.link("Change", f"/{step}", label=f"Change: {label}")
+    draw_asked([(label, [words], step) for label, words, step in told])
 
 
 def _coarser(table: Any) -> tuple[str, ...]:
