@@ -1,28 +1,20 @@
-"""The people table: classes of people by an algorithm for one table, and the dates that the labels of a class allow."""
+"""The classes of the people table, and the dates that their labels allow."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.budget import Budget
-from indistinct.errors import InfeasibleError, InputError
-from indistinct.evaluation.measure.measure import measure
-from indistinct.job.publishing import anonymize
+from indistinct.errors import InputError
 from indistinct.linked.calendar import OPEN, ClassDates
 from indistinct.linked.declared import LinkedPolicy, LinkedTable
 from indistinct.linked.opened import OpenTables, window_days
-from indistinct.linked.view import number_rows
 from indistinct.machine.arrays import Codes
-from indistinct.models import AlphaK, KAnonymity, Model
-from indistinct.models.registry import all_of
 from indistinct.recoding.label_spans import span_of
 from indistinct.recoding.outputs import OR_MISSING
-from indistinct.schema import Schema
 from indistinct.tables.domain import Kind
 
 EPOCH = datetime(1970, 1, 1)
@@ -47,51 +39,6 @@ class PeopleClasses:
     def size(self) -> int:
         """Return the number of classes."""
         return int(self.classes.max(initial=-1)) + 1
-
-
-def classes_of_people(opened: OpenTables, k: int, dropped: int) -> PeopleClasses | None:
-    """Return classes of at least `k` people by the algorithm of the policy, dropping at most `dropped`; None without.
-
-    With l no sensitive value of the people table is too frequent in a class.
-    """
-    policy, table = opened.policy, opened.people
-    schema = policy.people.schema
-    if k > table.num_rows:
-        return None
-    if not schema.quasi:
-        one = np.zeros(len(table), dtype=np.int64)
-        return PeopleClasses(np.arange(len(table)), one, pa.table({}), 0.0, _dates_of_labels(opened, pa.table({}), one))
-    row = _free_name(table.column_names)
-    models: list[Model] = [KAnonymity(k)]
-    ratio = policy.model.ratio
-    if ratio is not None:
-        models += [AlphaK(name, alpha=Fraction(ratio[1], ratio[0]), k=k) for name in schema.sensitive]
-    data = table.select([*schema.quasi, *schema.sensitive]).append_column(row, pa.array(np.arange(len(table))))
-    try:
-        release = anonymize(
-            data,
-            Schema(quasi=schema.quasi, sensitive=schema.sensitive, insensitive=[row]),
-            model=all_of(models),
-            algorithm=policy.algorithm,
-            hierarchies={name: each for name, each in policy.people.hierarchies.items() if name in schema.quasi},
-            suppression=Budget(dropped, "rows"),
-        )
-    except InfeasibleError:
-        return None
-    published = release.table
-    order = np.argsort(published[row].to_numpy(), kind="stable")
-    published = published.take(pa.array(order))
-    labels = pa.table({name: published[name].cast(pa.string()) for name in schema.quasi})
-    classes, _ = number_rows([text_codes(labels[name]) for name in schema.quasi], len(labels))
-    dates = _dates_of_labels(opened, labels, classes)
-    return PeopleClasses(published[row].to_numpy(), classes, labels, measure(release, ["loss"])["loss"], dates)
-
-
-def _free_name(names: Sequence[str]) -> str:
-    name = "row"
-    while name in names:
-        name += "_"
-    return name
 
 
 def text_codes(column: pa.ChunkedArray) -> Codes:
@@ -167,7 +114,7 @@ def anchors_inside(opened: OpenTables) -> bool:
     return bool((opened.anchor >= first).all() and (opened.anchor <= last).all())
 
 
-def _dates_of_labels(opened: OpenTables, labels: pa.Table, classes: Codes) -> ClassDates:
+def dates_of_labels(opened: OpenTables, labels: pa.Table, classes: Codes) -> ClassDates:
     """Return the dates that each class allows; `labels` are those of each person."""
     policy, size = opened.policy, int(classes.max(initial=-1)) + 1
     names = [*policy.people.tells, *([] if policy.time is None else [policy.time.anchor])]
