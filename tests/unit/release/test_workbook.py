@@ -97,3 +97,15 @@ def test_a_row_without_any_value_is_refused_because_readers_leave_it_out(tmp_pat
     schema = ind.Schema(quasi=["count"], sensitive=["ill"], insensitive=["city"])
     ind.anonymize(table, schema, model="k-anonymity:k=2", algorithm="mondrian", output=path)
     assert ind.open(path).data.num_rows == 4
+
+
+@pytest.mark.parametrize("suffix", ["csv", "xlsx"])
+def test_empty_texts_of_a_quasi_identifier_are_named_where_a_file_cannot_hold_them(tmp_path, suffix):
+    # A text file of one column cannot tell them, a sheet never does.
+    others = {"count": [1, 1, 2, 2]} if suffix == "xlsx" else {}
+    table = pa.table({"city": ["a", "a", "", ""], **others})
+    schema, path = ind.Schema(quasi=["city"], insensitive=list(others)), tmp_path / f"release.{suffix}"
+    with pytest.raises(ind.VerificationError, match="does not show the classes") as caught:
+        ind.anonymize(table, schema, model="k-anonymity:k=2", algorithm="mondrian", output=path)
+    assert "'city' has empty texts, which this file may show as missing: write .parquet" in caught.value.hint
+    assert list(tmp_path.iterdir()) == []

@@ -365,7 +365,8 @@ class Evidence:
         if not same:
             raise VerificationError(
                 "the release does not show the classes that were to be published",
-                hint="nothing was written; a file that is verified needs its own original and recoding",
+                hint="nothing was written; a file that is verified needs its own original and recoding"
+                + _hint_for_empty_texts(self.assignment.domains),
             )
         return matching
 
@@ -386,6 +387,12 @@ class Evidence:
                     f"the release does not show the values of {key[0]!r} that were to be published",
                     hint="nothing was written",
                 )
+
+
+def _hint_for_empty_texts(domains: Sequence[Domain]) -> str:
+    """Return what to do where a quasi-identifier has empty texts, which text files and sheets show as missing."""
+    named = [domain.column for domain in domains if "" in domain.texts()]
+    return f"; {_list(named)} has empty texts, which this file may show as missing: write .parquet" if named else ""
 
 
 def _empty_as_missing(histogram: Histogram) -> Histogram:
