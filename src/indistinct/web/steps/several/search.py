@@ -42,7 +42,7 @@ async def draw(screen: Screen) -> None:
 
 def _request(screen: Screen) -> None:
     policy = screen.tables.policy
-    quasi = ", ".join(f"{table.name}: {names}" for table in policy.tables if (names := ", ".join(_coarser(table))))
+    quasi = "; ".join(f"{table.name}: {names}" for table in policy.tables if (names := ", ".join(_coarser(table))))
     people = policy.suppression.plain
     dropped = f"{percent(people)} of the people" if isinstance(people, float) else str(people)
     lost = f"{dropped}, {percent(policy.rows)} of the rows of a table"
@@ -107,7 +107,7 @@ def _draw_found(screen: Screen, made: Any) -> None:
     )
     if certificate["assumptions"]:
         parts.say("What is assumed:")
-        draw_list([Own(f"{each[:1].upper()}{each[1:]}.") for each in certificate["assumptions"]])
+        draw_list([f"{each[:1].upper()}{each[1:]}." for each in certificate["assumptions"]])
     for each in certificate["warnings"]:
         parts.notice(f"{each[:1].upper()}{each[1:]}.", kind="warning")
 
