@@ -5,8 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import tomlkit
-
 from indistinct.algorithms.partition.mondrian import Mondrian
 from indistinct.hierarchy import Hierarchy
 from indistinct.hierarchy.explicit import move_file
@@ -22,14 +20,16 @@ def linked_policy_to_toml(policy: LinkedPolicy, *, heading: str = "") -> str:
 
     What has its default is left out.
     """
+    import tomlkit
+
     document = tomlkit.document()
     for line in heading.splitlines():
         document.add(tomlkit.comment(line))
     tables = tomlkit.table(is_super_table=True)
     for table in policy.tables:
         own = toml_table(_keys_of_table(table))
-        width = max((len(tomlkit.key(name).as_string()) for name in _columns(policy, table)), default=0)
-        own.append("columns", toml_table(_columns(policy, table), width=width))
+        columns = _columns(policy, table)
+        own.append("columns", toml_table(columns, width=max(len(tomlkit.key(name).as_string()) for name in columns)))
         tables.append(table.name, own)
     document.append("tables", tables)
     sections = {
