@@ -12,7 +12,7 @@ GERMAN = read_catalogue("de")
 ENGLISH_WORDS = re.compile(r"\b(the|of|and|is|are|which|that|with|by|for|not|has|have|this|it)\b", re.IGNORECASE)
 SAID = (
     "const found = new Set(), walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);"
-    "const code = 'code, pre, script, style, #popup, [lang=en], .own';"
+    "const code = 'code, pre, script, style, #popup, [lang=en], svg[role=img] *';"
     "while (walk.nextNode())"
     "  if (!walk.currentNode.parentElement.closest(code)) found.add(walk.currentNode.data.trim());"
     "for (const each of document.querySelectorAll('[aria-label], [placeholder], [aria-valuetext], [title]'))"

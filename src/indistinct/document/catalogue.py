@@ -9,6 +9,7 @@ interface translates when it shows them. The kind of a placeholder says what sta
 ``{x:n}``    a number or a share, written as the language writes numbers
 ``{x:q}``    names in quotes, which stay
 ``{x:w}``    one word, which stays, such as the name of a parameter
+``{x:c}``    a name without blanks, which stays
 ``{x:d}``    a date such as 2026-05-31, written as the language writes dates
 ``{x:t}``    a sentence or words of the catalogue
 ``{x:l}``    several of them with "; " between them
@@ -41,6 +42,7 @@ LISTS = {"l": "; ", "list": ", ", "then": ", then ", "both": " and "}
 _SHAPES = {
     **dict.fromkeys(("", "t", *LISTS, "and"), ".+?"),
     "q": """['"].+?['"]""",
+    "c": r"\S+",
     "w": r"[a-z][a-z0-9.]*(?:-[a-z0-9.]+)*",
     "par": r"[a-z_]+ = \S.*?",
     "n": rf"{NUMBER}|\[?hidden\]?",
@@ -79,11 +81,13 @@ class Catalogue:
 
     def translate(self, text: str) -> str | None:
         """Return a sentence in the language of the catalogue; None where it has none."""
-        found = self._translate(text)
-        if found is None and (text[:1].isupper() or text.endswith(".")):  # the same as a part of another one
-            end = "." if text.endswith(".") else ""
-            part = self._translate(text[:1].lower() + text[1 : len(text) - len(end)])
-            found = None if part is None else part[:1].upper() + part[1:] + end
+        end = "." if text.endswith(".") else ""
+        part = text[:1].lower() + text[1 : len(text) - len(end)]
+        may = text[:1].isupper() or bool(end)  # it may be the same as a part of another one
+        found = None if may and text not in self.exact and part in self.exact else self._translate(text)
+        if found is None and may:
+            said = self._translate(part)
+            found = None if said is None else said[:1].upper() + said[1:] + end
         return found
 
     def number(self, text: str) -> str:

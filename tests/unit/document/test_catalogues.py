@@ -97,7 +97,7 @@ def test_no_message_is_left_of_a_sentence_that_no_module_says(language):
 @pytest.mark.parametrize("language", OTHERS)
 def test_every_kind_of_placeholder_is_known(language):
     kinds = {kind for source, _ in messages_of(language) for _, kind in PLACEHOLDER.findall(source)}
-    assert kinds <= {"", "n", "d", "t", "l", "list", "then", "both", "q", "w", "and", "par"}
+    assert kinds <= {"", "n", "d", "t", "l", "list", "then", "both", "q", "w", "c", "and", "par"}
 
 
 @pytest.mark.parametrize(
@@ -119,6 +119,10 @@ def test_every_kind_of_placeholder_is_known(language):
         (
             "FAILED: 'class': 1,490 of 1,500 rows (99.3 %) are unique",
             "NICHT ERFÜLLT: 'class': 1.490 von 1.500 Zeilen (99,3 %) sind einzigartig",
+        ),
+        (
+            "Say which of two people was in the table.",
+            "Sagen, welche von zwei Personen in der Tabelle war.",
         ),
         (
             "The smallest class has [hidden] rows.",
