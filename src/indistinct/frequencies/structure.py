@@ -1,6 +1,6 @@
-"""The structure of a release: classes, in whose rows all columns stay together, or buckets, which break links.
+"""The structure of a release: classes, in whose rows all columns stay together, or buckets, which separate slices.
 
-Whoever reads a release asks this value what holds of it, and not which of the two it is.
+A module that reads a release asks this value for a property, and not which of the two it is.
 """
 
 from collections.abc import Collection, Iterable
@@ -60,7 +60,7 @@ class Structure:
 
     @property
     def added_columns(self) -> tuple[str, ...]:
-        """The columns that a release has beside those of the original."""
+        """The columns that a release has in addition to those of the original."""
         return ()
 
     @property
@@ -101,7 +101,7 @@ class Structure:
         return self.recoded(schema)
 
     def treatment(self, name: str) -> str | None:
-        """Return in words what breaking links did to a column, None where its role and its recoding say it all."""
+        """Return in words what bucketization did to a column, None where its role and its recoding say it all."""
         return None
 
     def require_classes(self, otherwise: IndistinctError) -> None:
@@ -184,13 +184,13 @@ class Buckets(Structure):
         return self.recoded(schema)
 
     def treatment(self, name: str) -> str:
-        """Return in words what breaking links did to a column."""
+        """Return in words what bucketization did to a column."""
         if name in self.generalized:
             return "generalized, and its links to other columns broken inside buckets"
         return "values unmodified; links to other columns broken inside buckets"
 
     def require_classes(self, otherwise: IndistinctError) -> None:
-        """Raise the error: buckets break links."""
+        """Raise the error: releases in buckets have no classes."""
         raise otherwise
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from indistinct.algorithms.base import AlgorithmTraits, AlgorithmWords, Problem
 from indistinct.algorithms.bucket import _kernels
-from indistinct.algorithms.bucket.breaking_links import BreaksLinks
+from indistinct.algorithms.bucket.bucketization import Bucketization
 from indistinct.algorithms.parameters import DIVERSITY
 from indistinct.errors import Feasible, InfeasibleError, SchemaError
 from indistinct.frequencies.encode import distinct_codes
@@ -35,7 +35,7 @@ DRAWS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Anatomy(BreaksLinks):
+class Anatomy(Bucketization):
     """Groups of `l` rows with distinct sensitive values.
 
     Of several sensitive columns the one with the most frequent value is made distinct; in the others the drawn groups

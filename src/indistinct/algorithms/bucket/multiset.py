@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from indistinct.algorithms.base import AlgorithmTraits, AlgorithmWords, Problem
-from indistinct.algorithms.bucket.breaking_links import BreaksLinks
+from indistinct.algorithms.bucket.bucketization import Bucketization
 from indistinct.algorithms.bucket.slicing import Slicing
 from indistinct.algorithms.parameters import BUCKET_SIZE, DIVERSITY, TRY_ALL_COLUMNS
 from indistinct.errors import SchemaError
@@ -18,7 +18,7 @@ from indistinct.schema import Schema
 
 
 @dataclass(frozen=True, slots=True)
-class Multiset(BreaksLinks):
+class Multiset(Bucketization):
     """Buckets as slicing finds them, published as multisets such as `22:2,33:1,52:1`.
 
     `size` is the least number of rows in a bucket; `try_all_dims` tries all attributes for a split and not only the

@@ -16,7 +16,7 @@ import numpy as np
 
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, AlgorithmWords, Problem
 from indistinct.algorithms.bucket.attributes import Columns, explicit_columns, partition_attributes
-from indistinct.algorithms.bucket.breaking_links import BreaksLinks
+from indistinct.algorithms.bucket.bucketization import Bucketization
 from indistinct.algorithms.bucket.correlation import correlations, put_into_bins
 from indistinct.algorithms.bucket.diversity import TupleLinks, largest_diversity, links_of
 from indistinct.algorithms.bucket.tuples import Rules, lines_of, partition_by_check, partition_by_kernel
@@ -50,7 +50,7 @@ GENERALIZERS: Mapping[str, Algorithm] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True)
-class Slicing(BreaksLinks):
+class Slicing(Bucketization):
     """Columns of dependent attributes, permuted inside buckets.
 
     `columns` is a number of columns, or the columns themselves (`age+sex|zipcode+disease`; from Python also lists of

@@ -1,4 +1,4 @@
-"""What algorithms have in common that break links inside buckets: what they count, and what they cannot publish."""
+"""What all algorithms of bucketization count, and what they cannot publish."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,8 +12,8 @@ from indistinct.recoding.columns import QuasiColumn
 from indistinct.schema import BUCKET, COUNT, Schema
 
 
-class BreaksLinks(Algorithm):
-    """A search that puts rows into buckets, inside which slices are permuted, and leaves values as they are."""
+class Bucketization(Algorithm):
+    """A search that puts rows into buckets, inside which slices are permuted, and leaves values unmodified."""
 
     __slots__ = ()
 
