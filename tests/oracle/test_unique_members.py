@@ -181,10 +181,10 @@ def test_bounds_contain_the_people_whose_rows_are_not_known(drawn):
     assert known.own_values["disease"] <= hidden.own_values["disease"]
 
 
-@pytest.mark.parametrize("most", [counting.MOST_CELLS, 0])
+@pytest.mark.parametrize("most", [counting.MAX_CELLS_AT_ONCE, 0])
 @pytest.mark.parametrize("person", [(), ("who",)])
 def test_engines_count_classes_alike(monkeypatch, person, most):
-    monkeypatch.setattr("indistinct.engines.groups.MOST_CELLS", most)
+    monkeypatch.setattr("indistinct.engines.groups.MAX_CELLS_AT_ONCE", most)
     table = pa.table(
         {
             "who": ["a", "a", "b", "c", "d"],

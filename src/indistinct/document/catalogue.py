@@ -29,7 +29,7 @@ from indistinct.errors import ParameterError
 ENGLISH = "en"
 LANGUAGES = {ENGLISH: "English", "de": "German"}
 """The languages of interfaces; the text of a program is English, each other one has its catalogue."""
-LONGEST = 4_000
+MAX_SENTENCE_CHARACTERS = 4_000
 """Longer sentences, which name very many columns, are not looked up."""
 NUMBER = r"(?:[<>] ?)?-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[-+]?\d+)?(?: ?%)?"
 _SHAPES = {
@@ -95,7 +95,7 @@ class Catalogue:
             return self.exact[text]
         if re.fullmatch(NUMBER, text):
             return self.number(text)
-        if len(text) > LONGEST:
+        if len(text) > MAX_SENTENCE_CHARACTERS:
             return None
         for message in self.patterns:
             matched = message.pattern.fullmatch(text)

@@ -24,7 +24,7 @@ from indistinct.engines.memory.count import (
 from indistinct.errors import InputError
 from indistinct.frequencies.count import Counted, Request, group_encoded, join_columns, parts_of
 from indistinct.frequencies.encode import Encoded, encode_column, not_finite
-from indistinct.frequencies.singled_out import MOST_CELLS, SingledOut, count_apart, rows_alone
+from indistinct.frequencies.singled_out import MAX_CELLS_AT_ONCE, SingledOut, count_apart, rows_alone
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Joint, Key
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.machine.arrays import Codes
@@ -102,7 +102,7 @@ def _published_columns(source: GroupedSource, request: Request) -> SingledOut | 
     if not names:
         return None
     wanted = tuple(dict.fromkeys((*names, *request.class_columns, *request.person)))
-    if source.rows * len(wanted) <= MOST_CELLS:
+    if source.rows * len(wanted) <= MAX_CELLS_AT_ONCE:
         found = source.groups(wanted)
         return published_columns_of(found.table, request, counts=found.counts)
     finer = [name for name in wanted if _is_told_apart(source.arrow.field(name).type)]

@@ -33,14 +33,14 @@ from indistinct.recoding.levels import Bounds
 from indistinct.schema import Role
 from indistinct.tables.encodings import encodings_of
 from indistinct.tables.input_files import check_ordinary
-from indistinct.tables.sheets import MOST_INFLATED
+from indistinct.tables.sheets import MAX_INFLATED_BYTES
 from indistinct.tables.xml_documents import parse_xml
 
 SUFFIX = ".deid"
 DEFINITION, CONFIG, PROJECT = "input/definition.xml", "input/config.xml", "project.xml"
 DATA, SUBSET = "data/input.csv", "data/input_subset.csv"
 # What one description and one hierarchy may be, in bytes, and how many columns a project may have.
-MOST_XML, MOST_HIERARCHY, MOST_COLUMNS = 1 << 24, 1 << 28, 16_384
+MAX_XML_BYTES, MAX_HIERARCHY_BYTES, MAX_COLUMNS = 1 << 24, 1 << 28, 16_384
 ROLES = {
     "IDENTIFYING_ATTRIBUTE": Role.IDENTIFIER,
     "QUASI_IDENTIFYING_ATTRIBUTE": Role.QUASI,
@@ -121,7 +121,7 @@ class ArxProject:
     lost: tuple[str, ...] = ()
 
 
-def read_arx_project(path: Path, *, most: int = MOST_INFLATED) -> ArxProject:
+def read_arx_project(path: Path, *, most: int = MAX_INFLATED_BYTES) -> ArxProject:
     """Return what the project in an archive says; the archive may inflate to `most` bytes.
 
     Raises `InputError` for a file that is no project, is damaged or encrypted, or that could fill the memory.
@@ -154,7 +154,7 @@ def read_arx_project(path: Path, *, most: int = MOST_INFLATED) -> ArxProject:
 
 
 @contextmanager
-def open_archive(path: Path, *, most: int = MOST_INFLATED) -> Iterator[zipfile.ZipFile]:
+def open_archive(path: Path, *, most: int = MAX_INFLATED_BYTES) -> Iterator[zipfile.ZipFile]:
     """Open the archive of a project; raise `InputError` for one that is damaged, encrypted or inflates without end."""
     try:
         check_ordinary(path)
@@ -181,7 +181,7 @@ def open_archive(path: Path, *, most: int = MOST_INFLATED) -> Iterator[zipfile.Z
 
 def read_rows(archive: zipfile.ZipFile, name: str, delimiter: str, path: Path) -> list[tuple[str, ...]]:
     """Return the rows of a hierarchy."""
-    text = _text(_bytes(archive, name, path, most=MOST_HIERARCHY))
+    text = _text(_bytes(archive, name, path, most=MAX_HIERARCHY_BYTES))
     try:
         return [tuple(row) for row in csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True) if row]
     except csv.Error:
@@ -205,7 +205,7 @@ def _text(content: bytes) -> str:
 
 
 def _xml(archive: zipfile.ZipFile, name: str, path: Path) -> ElementTree.Element:
-    content = _bytes(archive, name, path, most=MOST_XML)
+    content = _bytes(archive, name, path, most=MAX_XML_BYTES)
     try:
         return parse_xml(content, f"{name} in {path}")
     except (ElementTree.ParseError, ValueError, RecursionError):
@@ -228,9 +228,9 @@ def _read_columns(
         name = element.findtext("name") or ""
         column, more = _read_column(name, element, entries)
         lost += more
-        if found.setdefault(name, column) is not column or len(found) > MOST_COLUMNS:
+        if found.setdefault(name, column) is not column or len(found) > MAX_COLUMNS:
             raise InputError(
-                f"the data definition of the project names a column twice, or more than {MOST_COLUMNS:,}",
+                f"the data definition of the project names a column twice, or more than {MAX_COLUMNS:,}",
                 hint="save the project again in ARX",
             )
     if not found:

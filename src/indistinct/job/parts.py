@@ -35,7 +35,7 @@ from indistinct.engines.memory.count import encoded_column
 from indistinct.engines.passes import KeyPasses, RegionFinder, TablePasses, share_files
 from indistinct.errors import IndistinctError, InfeasibleError, OutOfMemoryError
 from indistinct.frequencies.count import Counted, Request
-from indistinct.frequencies.passes import MISSING, NOBODY, KeyColumn, KeyTree, KnownValues, Segments
+from indistinct.frequencies.passes import MISSING_KEY, NO_PART, KeyColumn, KeyTree, KnownValues, Segments
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Key
 from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.memory import give_memory_back, needs_memory
@@ -259,7 +259,7 @@ def keyed_columns(
     for quasi, values in zip(bounded, known, strict=True):
         weight = importance.of(values.name)
         if _by_keys(values):
-            low = MISSING if values.missing else values.low
+            low = MISSING_KEY if values.missing else values.low
             columns.append(KeyedColumn(quasi, KeyColumn(values.name, values.kind), low, values.high, weight))
             continue
         keys = KeyColumn(values.name, values.kind, quasi.domain, quasi.ranks)
@@ -332,7 +332,7 @@ def _finished(
 def _by_file(numbered: KeyTree, files: Sequence[Sequence[int]]) -> KeyTree:
     """Return the tree that sends rows to the file of their leaf, or to nobody where that is not one of the files."""
     inner = numbered.axis >= 0
-    of_leaf = np.full(int((~inner).sum()), NOBODY, dtype=np.int64)
+    of_leaf = np.full(int((~inner).sum()), NO_PART, dtype=np.int64)
     for file, own in enumerate(files):
         of_leaf[list(own)] = file
     return replace(numbered, left=np.where(inner, numbered.left, of_leaf[np.where(inner, 0, numbered.left)]))

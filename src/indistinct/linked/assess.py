@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from indistinct.errors import ParameterError
 from indistinct.linked.declared import LinkedPolicy
-from indistinct.linked.guarantee import ALL, MOST_KNOWN, Known, KnownRows, LinkedAnonymity
+from indistinct.linked.guarantee import ALL, MAX_ROWS_KNOWN, Known, KnownRows, LinkedAnonymity
 from indistinct.linked.judge import judge
 from indistinct.linked.opening import OpenTables, open_linked
 from indistinct.linked.people import text_codes
@@ -97,7 +97,7 @@ def parse_known(text: str) -> tuple[Known, ...]:
     for part in filter(None, map(str.strip, text.split(","))):
         if part == ALL:
             found.append(ALL)
-        elif part.isdecimal() and int(part) <= MOST_KNOWN:
+        elif part.isdecimal() and int(part) <= MAX_ROWS_KNOWN:
             found.append(int(part))
         else:
             raise ParameterError(f'--knows takes 0, 1, 2, 3 and "all"; got {part!r}', hint="for example --knows 1,2,3")

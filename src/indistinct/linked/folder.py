@@ -232,7 +232,9 @@ def outdated_files(folder: Path, kept: Sequence[Path]) -> list[Path]:
     with suppress(OSError, InputError):
         certificate = read_linked_certificate(read_ordinary(folder / FILE_NAME).decode("utf-8", "replace"))
         paths = {folder / Path(entry["file"]).name: entry["digest"] for entry in certificate["tables"].values()}
-        return [path for path, told in paths.items() if path not in kept and path.is_file() and digest_of(path) == told]
+        return [
+            path for path, digest in paths.items() if path not in kept and path.is_file() and digest_of(path) == digest
+        ]
     return []
 
 

@@ -13,7 +13,7 @@ from indistinct.errors import ParameterError
 
 NAME = "linked-anonymity"
 ALL: Literal["all"] = "all"
-MOST_KNOWN = 3
+MAX_ROWS_KNOWN = 3
 """Known rows of one person that are counted at most: sub-multisets of four rows are too many to count."""
 Known = int | Literal["all"]
 
@@ -106,22 +106,22 @@ class KnownRows:
 
     def __post_init__(self) -> None:
         for name, known in self.tables.items():
-            if known != ALL and (isinstance(known, bool) or known not in range(MOST_KNOWN + 1)):
+            if known != ALL and (isinstance(known, bool) or known not in range(MAX_ROWS_KNOWN + 1)):
                 raise ParameterError(
                     f'`knows` of table {name!r} must be 0, 1, 2, 3 or "all"; got {known!r}',
                     hint="state how many rows of one person an attacker may know",
                 )
         total, stated = sum(known for known in self.tables.values() if known != ALL), self.together
         if stated is None:
-            if total > MOST_KNOWN:
+            if total > MAX_ROWS_KNOWN:
                 raise ParameterError(
-                    f"attackers may know {total} rows of one person over all tables; at most {MOST_KNOWN} are counted",
-                    hint=f"state `knows_together`, at most {MOST_KNOWN}",
+                    f"attackers may know {total} rows of a person in all tables; at most {MAX_ROWS_KNOWN} are counted",
+                    hint=f"state `knows_together`, at most {MAX_ROWS_KNOWN}",
                 )
             object.__setattr__(self, "together", total)
-        elif isinstance(stated, bool) or stated not in range(MOST_KNOWN + 1):
+        elif isinstance(stated, bool) or stated not in range(MAX_ROWS_KNOWN + 1):
             raise ParameterError(
-                f"`knows_together` must be from 0 to {MOST_KNOWN}; got {stated!r}",
+                f"`knows_together` must be from 0 to {MAX_ROWS_KNOWN}; got {stated!r}",
                 hint="it bounds the rows of one person that an attacker knows over all tables",
             )
 

@@ -12,11 +12,11 @@ from itertools import chain, pairwise
 import numpy as np
 
 from indistinct.errors import ParameterError
-from indistinct.linked.guarantee import ALL, MOST_KNOWN, KnownRows, LinkedAnonymity
+from indistinct.linked.guarantee import ALL, MAX_ROWS_KNOWN, KnownRows, LinkedAnonymity
 from indistinct.linked.view import LinkedView, PersonValues, number_rows
 from indistinct.machine.arrays import Codes, run_entries, starts_of
 
-MOST_GROUP_ENTRIES = 400_000_000
+MAX_GROUP_ENTRIES = 400_000_000
 """Sub-multisets of single people that are counted at most in one class; they are listed class by class."""
 ENTRIES_AT_ONCE = 8_000_000
 """Sub-multisets that are sorted together: whole classes up to this many."""
@@ -146,7 +146,7 @@ def _tokens(view: LinkedView, knowledge: KnownRows, parts: Codes, renamed: Codes
     person, item, weight, table = person[order], item[order], weight[order], table[order]
     part_of = np.empty(view.people, dtype=np.int64)
     part_of[renamed] = parts
-    words = (part_of[person] * (first_item + 1) + item) * (MOST_KNOWN + 1) + weight
+    words = (part_of[person] * (first_item + 1) + item) * (MAX_ROWS_KNOWN + 1) + weight
     cell = np.unique(words, return_inverse=True)[1]
     return Tokens(person, cell.astype(np.int64), weight, table, item)
 
@@ -174,10 +174,10 @@ def _batches(tokens: Tokens, values: PersonValues, ends: Codes, knowledge: Known
     cost = starts_of((1 + subset_bound(per_person, knowledge.rows)) * (1 + shown))[ends]
     bounds, begun = [0], 0
     for part, end in enumerate(ends[1:].tolist()):
-        if cost[part + 1] - cost[part] > MOST_GROUP_ENTRIES:
+        if cost[part + 1] - cost[part] > MAX_GROUP_ENTRIES:
             raise ParameterError(
                 f"one class has {int(cost[part + 1] - cost[part]):,} combinations of known rows; at most "
-                f"{MOST_GROUP_ENTRIES:,} are counted",
+                f"{MAX_GROUP_ENTRIES:,} are counted",
                 hint="declare fewer known rows, or coarser codes",
             )
         if cost[part + 1] - begun > ENTRIES_AT_ONCE and bounds[-1] < ends[part]:

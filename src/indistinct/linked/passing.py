@@ -25,7 +25,7 @@ PARTITION_BYTES = 1 << 27
 """Bytes of the rows that are sorted together, about."""
 UNITS = "\0units"
 """The column of offsets that travels with rows; no column of a table begins so."""
-MOST_WORD = 1 << 62
+MAX_WORD = 1 << 62
 
 
 def passed_rows(
@@ -151,7 +151,7 @@ def sorted_rows(ranks: Sequence[Codes], rows: int) -> Codes:
     word, size = np.zeros(rows, dtype=np.int64), 1
     for each in ranks:
         width = int(each.max(initial=0)) + 1
-        if size * width >= MOST_WORD:
+        if size * width >= MAX_WORD:
             known, word = distinct_with_places(word)
             size = len(known)
         word = word * width + each

@@ -111,10 +111,10 @@ def class_dates(
         whole = window_of_all(policy) if anchors_inside else (-OPEN, OPEN)
         ends = [day_ends(policy.people, policy.time.anchor, text, star=whole) for text in labels[policy.time.anchor]]
         anchor_low, anchor_high = (np.array([end[i] for end in ends], dtype=np.int64) for i in (0, 1))
-    for name, told in policy.people.tells.items():
+    for name, meaning in policy.people.tells.items():
         ends = [day_ends(policy.people, name, text, star=(-OPEN, OPEN)) for text in labels[name]]
         missing = np.array([text is None for text in labels[name]], dtype=bool)
-        if told == "birth":
+        if meaning == "birth":
             high = np.array([end[1] for end in ends], dtype=np.int64)
             birth_high = np.maximum(birth_high, np.where(missing, -OPEN, high))
         else:

@@ -24,7 +24,7 @@ from indistinct.machine.arrays import Codes
 LOG = logging.getLogger("indistinct.linked")
 SAMPLED_ROWS = 20_000
 """Event rows, about, on which nodes are compared: whole classes up to this many."""
-MOST_COMBINATIONS = 4_000_000_000
+MAX_COMBINATIONS = 4_000_000_000
 """Combinations of known rows of all people together above which a job is refused before it starts."""
 LARGER_K = (1, 4, 16)
 """Multiples of k at which the people table is classed: larger classes delete fewer event rows."""
@@ -98,10 +98,10 @@ def search_linked(opened: OpenTables, *, progress: Progress | None = None) -> Li
     """
     combinations = estimate_combinations(opened)
     LOG.info("about %s combinations of known rows are counted for each release that is compared", f"{combinations:,}")
-    if combinations > MOST_COMBINATIONS:
+    if combinations > MAX_COMBINATIONS:
         raise ParameterError(
             f"attackers who know {opened.policy.knowledge.rows} rows have {combinations:,} combinations; at most "
-            f"{MOST_COMBINATIONS:,} are counted",
+            f"{MAX_COMBINATIONS:,} are counted",
             hint="declare fewer known rows, or replace codes by coarser ones that repeat less within a person",
         )
     policy = opened.policy

@@ -26,7 +26,7 @@ from indistinct.tables.value import Reading
 
 BLOCK_ROWS = 1 << 20
 """Rows of a block at most."""
-MEMORY = 1 << 30
+MEMORY_BYTES = 1 << 30
 """Bytes that DuckDB may take where it looks at texts that may be dates."""
 PAIRS_TOGETHER = 1 << 22
 """Pairs of a value and a person that are gathered before they are reduced to distinct ones."""
@@ -47,7 +47,7 @@ def open_stream(source: Any, reading: Reading) -> Stream:
     place, how = settle_snapshot(source, reading)
     if find_spec("duckdb") is not None and is_read_in_place(place):
         with named_as_given():
-            table = open_duck(place, how, memory=MEMORY)
+            table = open_duck(place, how, memory=MEMORY_BYTES)
         if table is not None:
             return Stream(
                 table.arrow, table.rows, lambda names: table.batches(list(names), size=BLOCK_ROWS), table.stamps

@@ -12,7 +12,7 @@ import numpy as np
 from indistinct.errors import ParameterError
 from indistinct.linked._set_kernels import BITS, list_sets, meet_violations
 from indistinct.linked.guarantee import ALL, KnownRows, LinkedAnonymity
-from indistinct.linked.judge import MOST_GROUP_ENTRIES, multiset_numbers, subset_bound
+from indistinct.linked.judge import MAX_GROUP_ENTRIES, multiset_numbers, subset_bound
 from indistinct.linked.view import number_rows
 from indistinct.machine.arrays import Codes, run_entries, starts_of
 
@@ -271,9 +271,9 @@ def _violations_of_run(
 
 def check_size(count: int) -> None:
     """Raise where one class has more combinations of known rows than fit."""
-    if count > MOST_GROUP_ENTRIES:
+    if count > MAX_GROUP_ENTRIES:
         raise ParameterError(
-            f"one class has {count:,} combinations of known rows; at most {MOST_GROUP_ENTRIES:,} are counted",
+            f"one class has {count:,} combinations of known rows; at most {MAX_GROUP_ENTRIES:,} are counted",
             hint="declare fewer known rows, or coarser codes",
         )
 

@@ -22,7 +22,7 @@ from indistinct.schema import BUCKET, COUNT, Schema, require_schema
 from indistinct.tables.dictionaries import is_text
 from indistinct.tables.domain import Kind
 from indistinct.tables.inference import mixture_of, spellings
-from indistinct.tables.likely import JUDGED, Notation, likely_notation
+from indistinct.tables.likely import MAX_TEXTS_JUDGED, Notation, likely_notation
 from indistinct.tables.notation import is_time, plain_numbers
 from indistinct.tables.opening import where_in
 from indistinct.tables.several import is_delimited
@@ -129,7 +129,7 @@ def _texts_of(column: pa.ChunkedArray) -> pa.Array:
         return pa.array([], pa.string())
     if isinstance(column.type, pa.DictionaryType):
         return spellings(column).combine_chunks()
-    return column.slice(0, JUDGED).combine_chunks().unique().cast(pa.string())
+    return column.slice(0, MAX_TEXTS_JUDGED).combine_chunks().unique().cast(pa.string())
 
 
 def settle_reading(source: Source, columns: Iterable[str]) -> Reading:

@@ -143,14 +143,14 @@ class Subject:
         text = pa.types.is_string(plain.type) or pa.types.is_large_string(plain.type)
         return int(pc.sum(pc.equal(plain, STAR)).as_py() or 0) if text else 0
 
-    def notes(self, told: Sequence[str], roles: Schema) -> list[str]:
+    def notes(self, given: Sequence[str], roles: Schema) -> list[str]:
         """Return the notes of an assessment; it takes pseudonyms for identifiers that were not removed."""
         if not self.pseudonyms:
-            return list(told)
+            return list(given)
         tables, buckets = {MAIN: self.published.columns}, self.published.buckets
         taken = appearance_of(roles, tables, buckets).warnings
         known = appearance_of(self.schema, tables, buckets, pseudonyms=tuple(self.pseudonyms)).warnings
-        return [*known, *(note for note in told if note not in taken)]
+        return [*known, *(note for note in given if note not in taken)]
 
     def schema_digest(self) -> str:
         """Return the SHA-256 of the columns and roles of the original, in order."""
@@ -186,8 +186,10 @@ def subject_of(
     if certified and not given.pseudonyms:
         given = describe_release(given, pseudonyms=tuple(certified))
     declared = known.get("pseudonyms") or ({} if policy is None else policy.declared_pseudonyms)
-    told = described or policy is not None or given.recoding is not None or known.get("transformations") is not None
-    return Subject(given, policy, questions, declared, told, written)
+    declared_masking = (
+        described or policy is not None or given.recoding is not None or known.get("transformations") is not None
+    )
+    return Subject(given, policy, questions, declared, declared_masking, written)
 
 
 def _read_own_certificate(path: Path | None) -> Mapping[str, Any]:

@@ -18,7 +18,7 @@ from indistinct.machine.spill import NamelessFile, create_nameless, disk_errors
 from indistinct.tables.addresses import STANDARD_INPUT, Remote, address_of, name_of, remote, without_credentials
 from indistinct.tables.lakes import at_address, find_kind, may_hold_rows
 
-BLOCK = 1 << 20
+BLOCK_BYTES = 1 << 20
 # The first bytes of file types that are not text, and their suffixes.
 KINDS = (
     (b"PAR1", ".parquet"),
@@ -102,11 +102,11 @@ def _standard_input() -> Path:
             "standard input (`-`) is empty",
             hint="pipe a file into the command: cat table.csv | indistinct …",
         )
-    first = stream.read(BLOCK)
+    first = stream.read(BLOCK_BYTES)
     if not first:
         raise InputError("standard input is empty", hint="check what is piped into the command")
     suffix = next((suffix for mark, suffix in KINDS if first.startswith(mark)), ".csv")
-    _COPIES[STANDARD] = (None, _copy(chain([first], iter(partial(stream.read, BLOCK), b"")), f"table{suffix}"))
+    _COPIES[STANDARD] = (None, _copy(chain([first], iter(partial(stream.read, BLOCK_BYTES), b"")), f"table{suffix}"))
     return _COPIES[STANDARD][1].path
 
 
@@ -174,7 +174,7 @@ def _copy_file(address: str, found: Remote) -> Path:
     if known is not None and known[0] == state and known[1].path.exists():
         return known[1].path
     with system.open(path, "rb") as opened:
-        copy = _copy(iter(partial(opened.read, BLOCK), b""), name_of(origin) or "table")
+        copy = _copy(iter(partial(opened.read, BLOCK_BYTES), b""), name_of(origin) or "table")
     if known is not None:
         known[1].close()
     _COPIES[origin] = (state, copy)

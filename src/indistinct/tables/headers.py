@@ -17,12 +17,14 @@ DATE = re.compile(
 )
 YEAR = re.compile("(?:19|20)[0-9]{2}")
 TRUTH = frozenset({"true", "false", "yes", "no", "ja", "nein", "oui", "non", "sí", "si", "はい", "いいえ"})
-# MOSTLY: share of a column's cells that must be of a kind. FEWEST_ROWS: rows below which repeated texts mean nothing.
-MOSTLY = 0.8
-FEWEST_ROWS = 3
-# CODE_DIGITS: digits from which a code has a shape. SEVERAL: columns whose cells must repeat or have the shape.
-CODE_DIGITS = 4
-SEVERAL = 2
+# MIN_SHARE_OF_KIND: share of a column's cells that must be of a kind. MIN_ROWS_REPEATED: rows below which repeated
+# texts mean nothing.
+MIN_SHARE_OF_KIND = 0.8
+MIN_ROWS_REPEATED = 3
+# MIN_CODE_DIGITS: digits from which a code has a shape. MIN_COLUMNS_REPEATED: columns whose cells must repeat or have
+# the shape.
+MIN_CODE_DIGITS = 4
+MIN_COLUMNS_REPEATED = 2
 
 
 def check_header(path: Path, records: Sequence[Sequence[str]]) -> None:
@@ -60,8 +62,8 @@ def is_data(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     ):
         return True
     return (
-        len(rows) >= FEWEST_ROWS
-        and sum(_returns(cell, below) for cell, below in zip(cells, columns, strict=True)) >= SEVERAL
+        len(rows) >= MIN_ROWS_REPEATED
+        and sum(_returns(cell, below) for cell, below in zip(cells, columns, strict=True)) >= MIN_COLUMNS_REPEATED
     )
 
 
@@ -71,7 +73,7 @@ def _rows_as_wide(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[
 
 
 def _mostly(pattern: re.Pattern[str], cells: Sequence[str]) -> bool:
-    return bool(cells) and sum(pattern.fullmatch(cell) is not None for cell in cells) >= MOSTLY * len(cells)
+    return bool(cells) and sum(pattern.fullmatch(cell) is not None for cell in cells) >= MIN_SHARE_OF_KIND * len(cells)
 
 
 def _among(cell: str, below: Sequence[str]) -> bool:
@@ -96,8 +98,8 @@ def _returns(cell: str, below: Sequence[str]) -> bool:
     if cell in below:
         return True
     shape = _shape(cell)
-    coded = sum(mark == "9" for mark in shape) >= CODE_DIGITS
-    return coded and sum(_shape(other) == shape for other in below) >= MOSTLY * max(1, len(below))
+    coded = sum(mark == "9" for mark in shape) >= MIN_CODE_DIGITS
+    return coded and sum(_shape(other) == shape for other in below) >= MIN_SHARE_OF_KIND * max(1, len(below))
 
 
 def _is_composed_alike(cell: str, below: Sequence[str]) -> bool:
@@ -109,7 +111,7 @@ def _is_composed_alike(cell: str, below: Sequence[str]) -> bool:
     if "9" not in shape or shape in ("9", "a9", "a_9", "a 9", "a-9", "a.9"):
         return False
     alike = sum(re.sub("9+", "9", re.sub("a+", "a", _shape(other))) == shape for other in below)
-    return bool(below) and alike >= MOSTLY * len(below)
+    return bool(below) and alike >= MIN_SHARE_OF_KIND * len(below)
 
 
 def _is_truth(cell: str, below: Sequence[str]) -> bool:

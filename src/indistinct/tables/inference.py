@@ -29,9 +29,9 @@ KINDS: tuple[tuple[str, pa.DataType], ...] = (
 MOMENTS: tuple[tuple[str, pa.DataType], ...] = KINDS[3:]
 # A number with thousands separators or three decimals; and a number with neither, which decides between these.
 GROUPED, SMALL = r"^-?[1-9][0-9]{0,2}\.[0-9]{3}$", r"^(?:0|-?[1-9][0-9]{0,2})$"
-FEW = 1 << 16
+MAX_DISTINCT_SCANNED = 1 << 16
 # With more distinct values, columns are not checked for codes.
-COMPARED = 1 << 20
+MAX_VALUES_COMPARED = 1 << 20
 
 
 def settle(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -47,7 +47,7 @@ def spellings(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def has_several_spellings(column: pa.ChunkedArray, kind: pa.DataType) -> bool:
     """Return whether a text column read as a type writes one number in several ways, as codes may."""
     texts = spellings(column)
-    if not pa.types.is_floating(kind) or len(texts) > COMPARED:
+    if not pa.types.is_floating(kind) or len(texts) > MAX_VALUES_COMPARED:
         return False
     distinct = pc.drop_null(texts.unique())
     try:
@@ -122,10 +122,10 @@ def _cast(values: pa.ChunkedArray, kind: pa.DataType) -> list[pa.Array] | None:
 def _repeats(column: pa.ChunkedArray) -> bool:
     """Return whether a common dictionary pays, judged from an even sample of the chunks' dictionaries."""
     sizes = [len(chunk.dictionary) for chunk in column.chunks]
-    if sum(sizes) <= FEW:
+    if sum(sizes) <= MAX_DISTINCT_SCANNED:
         return True
     if len(sizes) == 1:
         return 2 * sizes[0] < len(column)
     step = max(1, len(sizes) // 16)
-    sample = [chunk.dictionary.slice(0, FEW // 8) for chunk in column.chunks[::step]]
+    sample = [chunk.dictionary.slice(0, MAX_DISTINCT_SCANNED // 8) for chunk in column.chunks[::step]]
     return bool(2 * pc.count_distinct(pa.chunked_array(sample)).as_py() < sum(map(len, sample)))

@@ -14,9 +14,9 @@ import pyarrow.compute as pc
 from indistinct.tables.notation import SIGN, moments, plain_numbers, without_signs
 
 # Distinct texts of another notation that are allowed in a column: a share, or a few.
-STRANGERS, FEW = 0.05, 3
+MAX_SHARE_OF_STRANGERS, MAX_STRANGERS = 0.05, 3
 # Of more texts, an even sample is judged.
-JUDGED = 20_000
+MAX_TEXTS_JUDGED = 20_000
 # Decimal and thousands separators, the likelier first; numbers in computer notation match none of these.
 NUMBERS = ((",", "."), (",", " "), (",", "'"), (",", None), (None, ","), (None, " "), (None, "'"))
 ORDERS = ("%d.%m.%Y", "%m.%d.%Y", "%Y.%m.%d", "%d.%m.%y", "%m.%d.%y")
@@ -96,8 +96,8 @@ def likely_notation(texts: pa.Array) -> Notation | None:
     texts = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
     texts = pc.drop_null(texts)
     texts = texts.filter(pc.not_equal(texts, ""))
-    if len(texts) > JUDGED:
-        texts = texts.take(pa.array(range(0, len(texts), len(texts) // JUDGED)))
+    if len(texts) > MAX_TEXTS_JUDGED:
+        texts = texts.take(pa.array(range(0, len(texts), len(texts) // MAX_TEXTS_JUDGED)))
     if not len(texts):
         return None
     eras = pc.match_substring_regex(texts, ERA)
@@ -138,7 +138,9 @@ def _signed_notation(texts: pa.Array) -> Notation | None:
 
 def _enough(fitting: int, texts: int) -> bool:
     strangers = texts - fitting
-    return fitting > 0 and (strangers <= STRANGERS * texts or (strangers <= FEW and fitting >= 4 * strangers))
+    return fitting > 0 and (
+        strangers <= MAX_SHARE_OF_STRANGERS * texts or (strangers <= MAX_STRANGERS and fitting >= 4 * strangers)
+    )
 
 
 def _dates(texts: pa.Array) -> Notation | None:
@@ -187,7 +189,7 @@ def _occurs(texts: pa.Array, read: pa.Array, mark: str) -> bool:
 def _is_coded(texts: pa.Array, read: pa.Array) -> bool:
     """Return whether all texts have one length, as codes such as 123 456 do and numbers do not."""
     lengths = pc.unique(pc.utf8_length(texts.filter(pc.is_valid(read))))
-    return len(lengths) == 1 and len(texts) > FEW
+    return len(lengths) == 1 and len(texts) > MAX_STRANGERS
 
 
 def _valid(read: pa.Array) -> int:

@@ -14,7 +14,7 @@ from indistinct.errors import InputError
 from indistinct.tables.dictionaries import is_text
 from indistinct.tables.domain import Kind, kind_of
 from indistinct.tables.inference import KINDS, are_dates, convert_values, mixture_of
-from indistinct.tables.likely import FEW, JUDGED, Notation, likely_notation
+from indistinct.tables.likely import MAX_STRANGERS, MAX_TEXTS_JUDGED, Notation, likely_notation
 from indistinct.tables.marks import are_marks, date_marks, is_mark, number_marks
 from indistinct.tables.notation import is_future, moments
 from indistinct.tables.opening import open_table
@@ -144,7 +144,7 @@ def strangers_among_dates(texts: pa.Array, notation: Notation | None) -> tuple[s
     if notation is not None:
         return notation.strangers if notation.dates else ()
     strange = tuple(texts.filter(pc.invert(are_dates(texts))).to_pylist())
-    return strange if 0 < len(strange) <= FEW and len(texts) - len(strange) >= 4 * len(strange) else ()
+    return strange if 0 < len(strange) <= MAX_STRANGERS and len(texts) - len(strange) >= 4 * len(strange) else ()
 
 
 def _reason_against(notation: Notation, counts: Mapping[str, int]) -> str | None:
@@ -316,11 +316,11 @@ def looks_missing(mark: str, rows: int) -> str:
 def _count_texts(column: pa.ChunkedArray) -> dict[str, int]:
     """Return the texts of a column with their rows; of very many texts, those that repeat and some others."""
     counts = pc.value_counts(column.cast(pa.string()))
-    if len(counts) > JUDGED:
+    if len(counts) > MAX_TEXTS_JUDGED:
         several = pc.greater(counts.field("counts"), 1)
         once = counts.filter(pc.invert(several))
-        some = once.take(pa.array(range(0, len(once), 1 + len(once) // JUDGED), pa.int64()))
-        counts = pa.concat_arrays([counts.filter(several).slice(0, JUDGED), some])
+        some = once.take(pa.array(range(0, len(once), 1 + len(once) // MAX_TEXTS_JUDGED), pa.int64()))
+        counts = pa.concat_arrays([counts.filter(several).slice(0, MAX_TEXTS_JUDGED), some])
     pairs = zip(counts.field("values").to_pylist(), counts.field("counts").to_pylist(), strict=True)
     return {text: rows for text, rows in pairs if text is not None}
 

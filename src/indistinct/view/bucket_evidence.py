@@ -16,7 +16,7 @@ from indistinct.frequencies.slices import Links, Slice, find_contained, together
 from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Key
 from indistinct.machine.arrays import Codes
 from indistinct.models.base import Model
-from indistinct.models.l_diverse_links import EXACT_ROWS
+from indistinct.models.l_diverse_links import MAX_ROWS_COMPUTED_EXACTLY
 from indistinct.models.link_probability import expected_rows
 from indistinct.recoding.labels import written_multiset
 from indistinct.recoding.outputs import MAIN, SENSITIVE, Buckets
@@ -46,7 +46,7 @@ def count_buckets(
     the bound on links, and to compare with the original.
     """
     _require(buckets, schema)
-    light = buckets.form == "tables" and rows > EXACT_ROWS if light is None else light
+    light = buckets.form == "tables" and rows > MAX_ROWS_COMPUTED_EXACTLY if light is None else light
     match buckets.form:
         case "tables":
             slices, known = _of_tables(count, buckets, rows, light=light)

@@ -31,7 +31,7 @@ from indistinct.tables.input_files import read_ordinary
 from indistinct.tables.lakes import kind_of_lake
 from indistinct.tables.opening import delimited_reading
 from indistinct.tables.several import DELIMITED, LABELLED, SHEETS, files_of, kind_of_file
-from indistinct.tables.sheets import MOST_INFLATED, open_workbook
+from indistinct.tables.sheets import MAX_INFLATED_BYTES, open_workbook
 from indistinct.web.tasks.tables import open_kept
 from indistinct.web.tasks.treatments import suggest_coarser
 from indistinct.web.worker import Desk
@@ -159,7 +159,7 @@ def look_at_project(desk: Desk, path: Path, policy: Path, *, most: int) -> tuple
     """
     desk.enter("reading the project")
     with without_folder(path), without_folder(policy):
-        taken = take_over(path, policy, overwrite=True, most=min(most, MOST_INFLATED))
+        taken = take_over(path, policy, overwrite=True, most=min(most, MAX_INFLATED_BYTES))
         desk.report(0.5)
         made = read_policy(policy)
         job = move_files(made, made.locate, base=policy.parent, move_hierarchy=lambda _: None)
