@@ -102,7 +102,7 @@ class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type
         )
         if not release.recoding.reusable:
             raise ParameterError(
-                f"{self.algorithm} speaks of the rows of one table, and cannot recode others",
+                f"{self.algorithm} assigns the rows of one table, and cannot recode other tables",
                 hint="use mondrian:extent=region, or a full-domain algorithm",
             )
         self.release_certificate_ = release.certificate

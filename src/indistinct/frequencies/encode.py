@@ -220,7 +220,7 @@ def check_finite(name: str, numbers: Codes) -> None:
 def not_finite(name: str, nans: int, infinities: int) -> InputError:
     """Return the error of a column with NaN or infinite numbers."""
     return InputError(
-        f"column {name!r} holds {nans} NaN and {infinities} infinite value(s), which have no place in an order",
+        f"column {name!r} holds {nans} NaN and {infinities} infinite value(s), which cannot be ordered",
         hint="make them missing (null) or drop these rows",
     )
 

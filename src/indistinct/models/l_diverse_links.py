@@ -90,7 +90,7 @@ class LDiverseLinks(Model):
         each: list[Model] = [LDiverseLinks(self.l, (name,)) for name in names]
         if not each:
             raise SchemaError(
-                f"{self.spec()} speaks of sensitive columns, but the schema names none",
+                f"{self.spec()} applies to sensitive columns, but the schema names none",
                 hint="give the columns that must not be learned the role sensitive",
             )
         return reduce(lambda one, other: one & other, each)

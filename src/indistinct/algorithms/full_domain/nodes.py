@@ -188,9 +188,9 @@ class FullDomain:
     def went_too_far(self, name: str) -> InfeasibleError:
         """Return the error of a greedy search that found no satisfying node although one may exist."""
         return InfeasibleError(
-            f"{name} does not come to {self.problem.model.spec()} with at most {self.problem.suppression} suppressed "
-            f"{self.problem.unit}: it generalized everything, and the whole table as one class breaks the model",
-            hint="use the algorithm optimal, which also looks at what a greedy search passes by, or a weaker model",
+            f"{name} finds no node that satisfies {self.problem.model.spec()} with at most {self.problem.suppression} "
+            f"suppressed {self.problem.unit}: it generalized everything, and the whole table as one class breaks the model",
+            hint="use the algorithm optimal, which also checks nodes that a greedy search skips, or a weaker model",
         )
 
     def _least_suppressed_rows(self) -> int:

@@ -140,7 +140,7 @@ def ranks_of(columns: Sequence[QuasiColumn], vectors: Codes, *, order: Literal["
     for column in columns:
         if column.tree and column.taxonomy is not None and not column.taxonomy.rooted:
             raise HierarchyError(
-                f"the hierarchy of column {column.name!r} has several values on top; partitioning needs one",
+                f"the hierarchy of column {column.name!r} has several top values; partitioning needs a single root",
                 hint="add a last level with the same value everywhere, such as *",
                 column=column.name,
             )

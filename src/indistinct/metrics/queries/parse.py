@@ -211,6 +211,6 @@ def _number(text: str) -> int | float:
 
 def _refusal(words: str) -> InputError:
     return InputError(
-        f"a release is not asked with {words}",
+        f"a query of a release cannot have {words}",
         hint="one aggregate, conditions with AND, OR and NOT, and GROUP BY of columns; ask several times for more",
     )
