@@ -64,7 +64,7 @@ def test_members_alone_are_those_of_the_definition(drawn, people, with_class, co
     whose = np.array([row["owner"] for row in rows])
     dense = np.unique(whose, return_inverse=True)[1]
     members = len(set(whose.tolist()))
-    with mock.patch.multiple(counting, is_large=lambda _rows: compiled, LARGEST_TABLE=largest):
+    with mock.patch.multiple(counting, is_large=lambda _rows: compiled, MAX_TABLE_ENTRIES=largest):
         found = singled_out(
             codes, dense, members=members, people=people, classes=np.array(classes) if with_class else None
         )

@@ -63,12 +63,14 @@ PACKAGE = ROOT / "src" / "indistinct"
 PLAIN_CODE = (
     "algorithms",
     "cli",
+    "document",
     "drawing",
     "evaluation",
     "exploration",
     "frequencies",
     "hierarchy",
     "inspection",
+    "linked",
     "machine",
     "metrics",
     "models",
@@ -78,7 +80,20 @@ PLAIN_CODE = (
     "tables",
     "testing",
 )
-PLAIN_MODULES = ("__init__", "accessors", "as_json", "budget", "errors", "figures", "schema")
+PLAIN_MODULES = (
+    "__init__",
+    "accessors",
+    "as_json",
+    "budget",
+    "errors",
+    "extension",
+    "figures",
+    "parameters",
+    "schema",
+    "settings",
+    "sklearn",
+    "spelling",
+)
 CODE = sorted(
     [path for part in PLAIN_CODE for path in (PACKAGE / part).rglob("*.py")]
     + [PACKAGE / f"{name}.py" for name in PLAIN_MODULES]

@@ -1,8 +1,8 @@
 """Catalogues of sentences (gettext `.po`): finished English sentences, and the same in another language.
 
 A message of a catalogue is a sentence with placeholders, `{rows:n} rows are unique on {columns}`. It is found by the
-English sentence itself, with its numbers and names, so that results say what they say in one language and an
-interface translates when it shows them. The kind of a placeholder says what stands there, and what becomes of it:
+finished English sentence, including its numbers and names, so that results are worded in one language and an interface
+translates when it shows them. The kind of a placeholder gives its content, and how that is translated:
 
 ===========  ====================================================================
 ``{x}``      a name or a value, which stays

@@ -1,6 +1,6 @@
 """Risk of several tables by the number of known rows: how many people are left among fewer than k others.
 
-Originals are judged by their values as they are, dates included; a release by its published labels.
+Originals are judged by their unmodified values, including dates; a release by its published labels.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ from indistinct.linked.view import EventLabels, LinkedView, number_rows
 from indistinct.machine.arrays import Codes
 
 TOGETHER = "all tables"
-"""The name of the line in which known rows may be of any table."""
+"""The name of the line in which known rows may be from any table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class KnownRowsRisk:
     """The people who are left among fewer than k, if some rows of a table are known.
 
     `people_columns` says whether the attacker also knows the quasi-identifiers of the people table. `below` is None
-    where there are too many combinations of known rows to be counted.
+    where there are too many combinations of known rows to count.
     """
 
     table: str
@@ -109,7 +109,7 @@ def parse_known(text: str) -> tuple[Known, ...]:
 def assess_originals(
     policy: LinkedPolicy, known: Sequence[Known] = (1, 2, 3), sources: Mapping[str, Any] | None = None
 ) -> LinkedAssessment:
-    """Return the risk of original tables, as if they were published as they are."""
+    """Return the risk of the original tables, as if they were published unmodified."""
     opened = open_linked(policy, sources)
     view = view_of_originals(opened)
     return _assess(policy, view, known, declared=False)
@@ -118,13 +118,13 @@ def assess_originals(
 def assess_release(
     policy: LinkedPolicy, tables: Mapping[str, pa.Table], known: Sequence[Known] = (1, 2, 3)
 ) -> LinkedAssessment:
-    """Return the risk of published tables, whoever made them."""
+    """Return the risk of published tables of any tool."""
     arrays, _, _ = arrays_of(policy, tables, owners_of(policy, tables), anchors_inside=True)
     return _assess(policy, arrays.view, known, declared=True)
 
 
 def view_of_originals(opened: OpenTables) -> LinkedView:
-    """Return original tables as arrays, each value a label of its own."""
+    """Return original tables as arrays, each value as its own label."""
     policy = opened.policy
     quasi = policy.people.schema.quasi
     classes, _ = number_rows([text_codes(opened.people[name].cast(pa.string())) for name in quasi], opened.size)
@@ -187,10 +187,10 @@ def _risk(
 
 
 def smallest_groups(view: LinkedView, knowledge: KnownRows, k: int) -> Codes:
-    """Return the smallest group of each person; that of a person below `k` is only known to be below.
+    """Return the size of each person's smallest group; for people below `k` only a value below k is certain.
 
-    People who are below k with one known row are below with more, and no set with such a row concerns anyone else. So
-    these rows are left out before sets of two and three rows are counted.
+    People who are below k with one known row are below k with more, and a set with such a row is shared with no further
+    person. So these rows are left out before sets of two and three rows are counted.
     """
     model = LinkedAnonymity(k)
     if knowledge.rows < 2 or ALL in knowledge.tables.values():

@@ -1,4 +1,4 @@
-"""Verification of a release in a folder: its certificate, its files, its tables, and where asked for its originals."""
+"""Verification of a release in a folder: its certificate, its files, its tables and, on request, its originals."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from indistinct.linked.verify import LinkedCheck, LinkedVerdict, verify_tables
 
 
 def check_release(folder: Path, policy: LinkedPolicy, *, originals: bool = False) -> LinkedVerdict:
-    """Return what is found about a release in a folder, whoever made it; with `originals` also beside these."""
+    """Return the verdict on a release of any tool in a folder; with `originals` it is also compared with these."""
     found = open_folder(folder, policy)
     tables = found.read()
     certificate = found.certificate
@@ -40,7 +40,7 @@ def _check_certificate(found: ReleaseFolder, policy: LinkedPolicy) -> LinkedChec
 
 
 def levels_in(certificate: object) -> dict[str, dict[str, int]]:
-    """Return the levels that a certificate tells, whatever else it holds."""
+    """Return the levels in a certificate, ignoring its other content."""
     tables = certificate.get("tables", {}) if isinstance(certificate, dict) else {}
     return {
         name: {column: level for column, level in entry.get("levels", {}).items() if type(level) is int}

@@ -1,4 +1,4 @@
-"""What a release of several tables promises: linked anonymity, and how many rows of a person an attacker knows.
+"""The guarantee of a release of several tables: linked anonymity, and how many rows of a person an attacker knows.
 
 >>> parse_linked_model("linked-anonymity:k=5,l=2").spec()
 'linked-anonymity:k=5,l=2'
@@ -14,7 +14,7 @@ from indistinct.errors import ParameterError
 NAME = "linked-anonymity"
 ALL: Literal["all"] = "all"
 MAX_ROWS_KNOWN = 3
-"""Known rows of one person that are counted at most: sub-multisets of four rows are too many to count."""
+"""Upper limit of the known rows of one person that are counted: there are too many sub-multisets of four rows."""
 Known = int | Literal["all"]
 
 
@@ -22,7 +22,7 @@ Known = int | Literal["all"]
 class LinkedAnonymity:
     """At least `k` people remain for every attacker of the declared knowledge, over all tables of a release.
 
-    With `l` no sensitive value is shown by more than one in `l` of these people.
+    With `l` at most one in `l` of these people has the same sensitive value.
 
     Parameters
     ----------
@@ -132,5 +132,8 @@ class KnownRows:
         return total if self.together is None else min(self.together, total)
 
     def limits(self, names: Sequence[str]) -> list[int]:
-        """Return the known rows of each table; a table known whole has none beyond its partition."""
+        """Return the number of known rows of each table.
+
+        0 for a table known completely, which divides classes instead.
+        """
         return [0 if (known := self.tables[name]) == ALL else int(known) for name in names]

@@ -1,4 +1,4 @@
-"""The original tables, opened and checked: whose each row is, when it was, and the codes of its quasi-identifiers."""
+"""The original tables, opened and checked: the person and time of each row, and the codes of its quasi-identifiers."""
 
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
@@ -64,7 +64,7 @@ class OpenEvents:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PassedEvents:
-    """An event table that is streamed, once its rows were checked: what of it is published, and its rows by person."""
+    """An event table that is streamed after its rows were checked: its published columns, and its rows by person."""
 
     table: LinkedTable
     stream: Stream
@@ -86,8 +86,8 @@ class PassedEvents:
 class OpenTables:
     """All original tables; `anchor`, `birth` and `death` are days since 1970, open where a person has none.
 
-    `ids` are the person IDs of the people table. `events` are tables that are judged, in memory, `passed` those that
-    are streamed. `dropped_keys` are columns of event tables that link their rows, and are not published.
+    `ids` are the person IDs of the people table. `events` are judged tables, in memory, and `passed` those that are
+    streamed. `dropped_keys` are columns of event tables that link their rows, and are not published.
     """
 
     policy: LinkedPolicy
@@ -118,12 +118,12 @@ class OpenTables:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Return what a steward should know of the tables."""
+        """Return warnings about the tables for the data steward."""
         return tuple(f"column {name} links rows of event tables as a key and is dropped" for name in self.dropped_keys)
 
 
 def open_linked(policy: LinkedPolicy, sources: Mapping[str, Any] | None = None) -> OpenTables:
-    """Return the tables of a policy, opened and checked; `sources` take the place of files."""
+    """Return the tables of a policy, opened and checked; `sources` replace files."""
     given = sources or {}
     people = policy.people
     data = {people.name: _read(policy, people, given.get(people.name))}
@@ -188,7 +188,7 @@ def _source_of(policy: LinkedPolicy, table: LinkedTable, source: Any) -> Any:
 
 
 def _check_roles(table: LinkedTable, found: Sequence[str]) -> None:
-    """Raise for a column without a role, and for one that is not there."""
+    """Raise for a column without a role, and for a column that does not exist."""
     named = [*table.schema.columns, *(column.column for column in table.lists)]
     named += [] if table.time is None else [table.time.column]
     for name in named:
@@ -211,7 +211,7 @@ def _check_stream(
     dates: Dates,
     evidence: Mapping[str, KeyEvidence],
 ) -> Persons:
-    """Return the rows of each person of a streamed table, once all rows are possible; add to the evidence of keys."""
+    """Return the rows of each person of a streamed table after checking all rows; adds to the evidence of keys."""
     persons, days_seen = Persons.of(len(ids), OPEN), DateEvidence.of(plain_names(table.schema))
     columns = [name for name in stream.schema.names if name not in table.schema.identifiers]
     done = 0
@@ -254,7 +254,7 @@ def _person_ids(table: LinkedTable, data: pa.Table) -> pa.ChunkedArray:
             hint="remove these rows, or find out whose they are",
         )
     if pa.types.is_integer(ids.type) or pa.types.is_floating(ids.type):
-        with suppress(pa.ArrowInvalid):  # a fraction, or a number that is too large, stays what it is
+        with suppress(pa.ArrowInvalid):  # a fraction, or a number that is too large, is not converted
             return ids.cast(pa.int64())
     return ids
 
@@ -322,7 +322,7 @@ def _days_of(table: LinkedTable, data: pa.Table, name: str, *, needed: bool, bey
 
 
 def _days_that_tell(policy: LinkedPolicy, people: pa.Table, what: str) -> Codes:
-    """Return the latest birth, or the earliest death, that columns tell of each person; open without any."""
+    """Return each person's latest birth, or earliest death, of the columns declared so; open if there are none."""
     beyond = -OPEN if what == "birth" else OPEN
     days = np.full(people.num_rows, beyond, dtype=np.int64)
     for name, meaning in policy.people.tells.items():
@@ -333,7 +333,7 @@ def _days_that_tell(policy: LinkedPolicy, people: pa.Table, what: str) -> Codes:
 
 
 def _shared_names(policy: LinkedPolicy) -> dict[str, tuple[str, ...]]:
-    """Return the columns of each event table, published as they are, of which another one has the name too."""
+    """Return the unmodified columns of each event table whose name occurs in another event table too."""
     names = {table.name: plain_names(table.schema) for table in policy.events}
     times = Counter(name for each in names.values() for name in each)
     return {table: tuple(name for name in own if times[name] > 1) for table, own in names.items()}
@@ -346,7 +346,10 @@ def _key_evidence(column: pa.ChunkedArray, person: Codes) -> KeyEvidence:
 
 
 def _keys_between(policy: LinkedPolicy, evidence: Mapping[tuple[str, str], KeyEvidence]) -> list[str]:
-    """Return the columns that link rows of two event tables: same name, common values, each of one person alone."""
+    """Return the columns that link rows of two event tables.
+
+    Same name, common values, each value of a single person.
+    """
     keys: list[str] = []
     order = {table.name: place for place, table in enumerate(policy.events)}
     for (table, name), own in sorted(evidence.items(), key=lambda pair: order[pair[0][0]]):
@@ -378,7 +381,7 @@ def _open_events(
 
 
 def _offsets(policy: LinkedPolicy, table: LinkedTable, data: pa.Table, person: Codes, dates: Dates) -> Codes:
-    """Return the days between the anchor and each event, once all of them are possible."""
+    """Return the days between the anchor and each event, after checking that all are possible."""
     anchor, birth, death = dates
     if table.time is None or policy.time is None or anchor is None:
         raise SchemaError(f"table {table.name!r} has no time")
@@ -416,7 +419,7 @@ def window_days(policy: LinkedPolicy, table: str) -> tuple[int, int]:
 
 
 def code_column(data: pa.Table, name: str, hierarchy: Hierarchy | None) -> EventColumn:
-    """Return the codes of a column and its hierarchy; without a declared one, the one that its values suggest."""
+    """Return the codes of a column and its hierarchy, by default the one that its values suggest."""
     encoded = encode_column(name, data[name], required=False)
     taxonomy = (hierarchy or suggest(encoded.domain)).bind(encoded.domain)
     check_rooted(taxonomy)
@@ -424,9 +427,9 @@ def code_column(data: pa.Table, name: str, hierarchy: Hierarchy | None) -> Event
 
 
 def coarse_codes(name: str, column: pa.ChunkedArray) -> tuple[Codes, int]:
-    """Return the codes of a sensitive column, and how many there are, as the coarsest common reader tells values apart.
+    """Return the codes of a sensitive column and their number, equal for values that look equal to any reader.
 
-    Numbers are compared by size however they are written, and no text at all is missing.
+    Numbers are compared by value however they are written, and the empty text is missing.
 
     >>> coarse_codes("code", pa.chunked_array([["7", "07", "", None, "x"]]))[0].tolist()
     [1, 1, 0, 0, 2]

@@ -48,9 +48,11 @@ class PeopleClasses:
 
 
 def classes_of_people(opened: OpenTables, k: int, dropped: int) -> PeopleClasses | None:
-    """Return classes of at least `k` people by the algorithm of the policy, dropping at most `dropped`; None without.
+    """Return classes of at least `k` people by the policy's algorithm, suppressing at most `dropped`.
 
-    With l no sensitive value of the people table is too frequent in a class.
+    None if impossible.
+
+    With l, no sensitive value of the people table is too frequent in a class.
     """
     policy, table = opened.policy, opened.people
     schema = policy.people.schema
@@ -100,9 +102,9 @@ def text_codes(column: pa.ChunkedArray) -> Codes:
 def class_dates(
     policy: LinkedPolicy, labels: Mapping[str, Sequence[str | None]], *, anchors_inside: bool
 ) -> ClassDates:
-    """Return the dates that the labels of each class allow; `labels` has one label a class for each date column.
+    """Return the dates that the labels of each class allow; `labels` has one label per class for each date column.
 
-    A star means any day; of an anchor it means the declared windows, if all anchors lie inside them.
+    A star means any day; for an anchor it means the declared windows, if all anchors are inside them.
     """
     size = len(next(iter(labels.values()), ()))
     anchor_low, anchor_high = np.full(size, -OPEN), np.full(size, OPEN)
@@ -158,7 +160,7 @@ def label_of_each_class(classes: PeopleClasses, name: str) -> list[str | None]:
 
 
 def anchors_inside(opened: OpenTables) -> bool:
-    """Return whether every anchor lies in the declared windows, so that a star says no more than they do."""
+    """Return whether every anchor is inside the declared windows, so that a star reveals no more than they do."""
     if opened.anchor is None or not len(opened.anchor):
         return False
     first, last = window_of_all(opened.policy)

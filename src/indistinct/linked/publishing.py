@@ -44,7 +44,7 @@ from indistinct.release.writing.staging import Staged, filled, publish, stage, s
 from indistinct.schema import Schema, did_you_mean
 
 LOSS_DIGITS = 2
-"""Digits of the loss in a certificate: all of them would tell how many rows are deleted where that is hidden."""
+"""Digits of the loss in a certificate: more would reveal the number of deleted rows where it is hidden."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -335,7 +335,7 @@ def _types_of(table: LinkedTable, made: pa.Schema) -> pa.Schema:
 
 
 def _noting_types(table: LinkedTable, parts: Iterator[pa.Table], types: dict[str, pa.Schema]) -> Iterator[pa.Table]:
-    """Yield the parts of a table, once their types are noted."""
+    """Yield the parts of a table, recording their types."""
     for part in parts:
         types[table.name] = _types_of(table, part.schema)
         yield part
@@ -349,7 +349,7 @@ def _write(
     *,
     overwrite: bool,
 ) -> tuple[Mapping[str, pa.Table], LinkedCertificate]:
-    """Write all files beside their places, verify them as written, and give all of them their names, or none.
+    """Write all files to staged places, verify them as written, and give all of them their names, or none.
 
     Tables that are judged stay in memory as they were made; streamed ones are read on access.
     """
@@ -376,7 +376,7 @@ def _write(
             publish(staged, overwrite=overwrite, outdated=outdated)
     except BaseException:
         if is_new:
-            with suppress(OSError):  # a folder that is not empty has something that is not ours
+            with suppress(OSError):  # a folder that is not empty has other files
                 folder.rmdir()
         raise
     return ReleasedTables({name: (targets[name], targets[name], None) for name in parts}, made, types), certificate
@@ -443,7 +443,7 @@ def _certificate(
 
 
 def _deletion_warnings(opened: OpenTables, solution: LinkedSolution) -> list[str]:
-    """Return which event tables lost many of their rows."""
+    """Return warnings about event tables that lost many of their rows."""
     shares = {
         each.name: 1 - len(solution.rows[each.name].kept) / each.rows
         for each in opened.events

@@ -1,7 +1,7 @@
-"""Verification of a release of several tables from its tables alone, whoever made it.
+"""Verification of a release of several tables of any tool, from its tables alone.
 
-It knows labels, pseudonyms and the policy; it shares nothing with the search. Every check is counted on the published
-rows: whose they are, one calendar, the guarantee, and the order of the files.
+It uses labels, pseudonyms and the policy, and shares no code with the search. Every check is counted on the published
+rows: their persons, the calendar, the guarantee, and the order of the files.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ from indistinct.tables.domain import kind_of
 
 @dataclass(frozen=True, slots=True)
 class LinkedCheck:
-    """One thing that was checked: its name, whether it is satisfied, and what was found, in words."""
+    """One check: its name, whether it is satisfied, and the finding in words."""
 
     name: str
     holds: bool
@@ -39,7 +39,7 @@ class LinkedCheck:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinkedVerdict:
-    """What was found about a release of several tables.
+    """The verdict on a release of several tables.
 
     `judgement` is None where the tables do not fit together, so that nothing could be counted.
     """
@@ -73,7 +73,7 @@ class LinkedVerdict:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinkedArrays:
-    """A published release as arrays: the view that is judged, and for each table what its labels are.
+    """A published release as arrays: the view that is judged, and the content of each label.
 
     `labels` has, for each table and each label number, the published texts and where they are times their ends.
     """
@@ -86,9 +86,9 @@ class LinkedArrays:
 def verify_tables(
     policy: LinkedPolicy, tables: Mapping[str, pa.Table], *, anchors_inside: bool = True
 ) -> LinkedVerdict:
-    """Return what is found about published tables, by name; every table of the policy must be there.
+    """Return the verdict on published tables, by name; every table of the policy must be given.
 
-    `anchors_inside` says that a star in place of an anchor means the declared windows, and not any day.
+    `anchors_inside` says that a star in place of an anchor means the declared windows instead of any day.
     """
     shape = [*_check_columns(policy, tables)]
     if not all(check.holds for check in shape):
@@ -122,7 +122,7 @@ def verify_tables(
 
 @dataclass(slots=True)
 class PassedFindings:
-    """What was found about a streamed table: its rows by person, rows without a published person, order and offsets.
+    """Findings about a streamed table: its rows by person, rows without a published person, order and offsets.
 
     Of offsets of one unit, which never overlap each other, each class has the `first` and the `last`; a range of
     several units between them counts as overlapping. `labels` are class and ends of all others.
@@ -142,7 +142,7 @@ class PassedFindings:
 
     @property
     def orphan_checks(self) -> list[LinkedCheck]:
-        """Return what is wrong about the persons of its rows."""
+        """Return what is wrong with the persons of its rows."""
         words = f"{self.orphans:,} rows of {self.name} are of people who are not published"
         return [LinkedCheck("persons of rows", False, words)] if self.orphans else []
 
@@ -168,7 +168,7 @@ def check_passed(
     classes: Codes,
     dates: ClassDates,
 ) -> PassedFindings:
-    """Return what is found about a streamed table, read once."""
+    """Return the findings about a streamed table, read once."""
     size = int(classes.max(initial=-1)) + 1
     found = PassedFindings(table.name, np.zeros(len(people), dtype=np.int64), np.full(size, OPEN), np.full(size, -OPEN))
     found.times = None if table.time is None or policy.time is None else table.time.column
@@ -441,7 +441,7 @@ RANKINGS: tuple[Callable[[pa.ChunkedArray], pa.ChunkedArray], ...] = (
     lambda column: column,
     lambda column: column.cast(pa.string()).cast(pa.float64()),
 )
-"""What a column may be sorted by: its texts, the values of its type, and numbers that are written as texts."""
+"""What a column may be sorted by: its texts, the values of its type, or numbers written as texts."""
 
 
 class _Order:
@@ -499,7 +499,9 @@ def _rankings_of(column: pa.ChunkedArray, *, text: bool) -> list[int]:
 
 
 def _steps(column: pa.ChunkedArray, ranking: int) -> Codes:
-    """Return whether each cell is above the one before (1), below it (-1), or the same; missing comes first.
+    """Return whether each cell is greater (1) or smaller (-1) than the previous one, or equal (0).
+
+    Missing comes first.
 
     Where the ranking does not fit the cells, all are below.
     """
