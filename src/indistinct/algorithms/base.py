@@ -9,30 +9,31 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from indistinct.algorithms.explanation import Explanation
 from indistinct.budget import NO_BUDGET, Budget, Unit
-from indistinct.errors import ParameterError
+from indistinct.errors import IndistinctError, ParameterError
 from indistinct.figures import Sentence
+from indistinct.frequencies.count import Request
+from indistinct.frequencies.structure import CLASSES, Structure
+from indistinct.frequencies.structure import Unit as UnitOfRelease
 from indistinct.frequencies.value import Classes, FrequencySet, Key
 from indistinct.hierarchy.builders import Suppression
-from indistinct.hierarchy.value import Taxonomy
+from indistinct.hierarchy.value import Hierarchy, Taxonomy
 from indistinct.machine.arguments import CheckedArguments, call_of, with_checked_arguments
 from indistinct.machine.memory import needs_memory
 from indistinct.machine.stages import Progress as Progress
-from indistinct.metrics.importance import NO_IMPORTANCE, Importance
 from indistinct.metrics.loss import GeneralizedTuple
 from indistinct.models.base import Model
 from indistinct.parameters import WithDocumentedParameters, check_parameters
 from indistinct.recoding.assign import assign
-from indistinct.recoding.columns import QuasiColumn
+from indistinct.recoding.columns import NO_IMPORTANCE, Importance, LevelBounds, NumericForms, QuasiColumn, numeric_forms
 from indistinct.recoding.kinds import RecodedColumn, Recoding
-from indistinct.recoding.levels import LevelBounds
-from indistinct.recoding.numeric_forms import NumericForms, numeric_forms
-from indistinct.recoding.outputs import Assignment, Buckets, PublishedColumn
+from indistinct.recoding.outputs import Assignment, PublishedColumn
 from indistinct.schema import Schema
 from indistinct.spelling import arguments_of, spell
 from indistinct.tables.domain import Domain
@@ -40,7 +41,7 @@ from indistinct.tables.domain import Domain
 LOG = logging.getLogger("indistinct.search")
 
 
-def _silent(_reported: object) -> None:
+def _silent(_told: object) -> None:
     """Discard progress or an explanation."""
 
 
@@ -160,6 +161,23 @@ def _find_node(taxonomy: Taxonomy, domain: Domain, value: Any) -> tuple[int, int
     )
 
 
+@dataclass(frozen=True, eq=False)
+class TreeProblem:
+    """A problem all of whose columns are cut and published through hierarchies."""
+
+    problem: Problem
+
+    @cached_property
+    def columns(self) -> tuple[QuasiColumn, ...]:
+        """The quasi-identifiers, each with a hierarchy and cut through it."""
+        return self.problem.tree_columns()
+
+    @cached_property
+    def taxonomies(self) -> tuple[Taxonomy, ...]:
+        """The hierarchies in quasi-identifier order."""
+        return tuple(column.taxonomy for column in self.columns if column.taxonomy is not None)
+
+
 @dataclass(frozen=True, slots=True)
 class AlgorithmTraits:
     """What an algorithm guarantees and needs.
@@ -205,6 +223,21 @@ class AlgorithmTraits:
     draws: bool = False
     column_sets: bool = False
     one_level: bool = False
+
+    @property
+    def unit(self) -> UnitOfRelease:
+        """What releases consist of: classes, or buckets."""
+        return "bucket" if self.buckets else "class"
+
+    @property
+    def keeps_values(self) -> bool:
+        """Whether values stay unmodified because links are broken in their place: a search offers no coarser ones."""
+        return self.buckets
+
+    @property
+    def own_guarantee(self) -> bool:
+        """Whether a release is worth something without a model."""
+        return self.buckets
 
     @property
     def recodings(self) -> frozenset[str]:
@@ -259,7 +292,7 @@ class Algorithm(WithDocumentedParameters, CheckedArguments, ABC):
     @property
     def weighs_columns(self) -> bool:
         """Whether attribute weights influence the search; a release notes where they do not."""
-        return not self.traits.buckets
+        return True
 
     @property
     def numeric_forms(self) -> NumericForms:
@@ -312,17 +345,34 @@ class Algorithm(WithDocumentedParameters, CheckedArguments, ABC):
         """Return the suppression limit of the algorithm's own rule, used where the job sets none."""
         return NO_BUDGET
 
-    def buckets(self, schema: Schema, certified: Buckets | None = None) -> Buckets | None:
-        """Return how releases publish buckets; None if they publish classes.
+    def structure(self, schema: Schema, certified: Structure = CLASSES) -> Structure:
+        """Return the structure of releases: classes, or buckets.
 
-        `certified` is the bucket description of a certificate; it has the columns that the search found, which are not
-        in the parameters.
+        `certified` is the structure in a certificate; it has the columns that the search found, which are not in the
+        parameters.
         """
-        return None
+        return CLASSES
+
+    def require_classes(self, otherwise: IndistinctError) -> None:
+        """Raise an error, which gives the reason, where releases are in buckets."""
+
+    def require_roles(self, schema: Schema, model: Model) -> None:
+        """Raise for columns that a release cannot have, and for a model that looks at what it does not show."""
+
+    def separated(self, schema: Schema) -> tuple[str, ...]:
+        """Return the columns whose links to the others a release breaks, so that the search must know their values."""
+        return ()
+
+    def request(
+        self, schema: Schema, keys: Sequence[Key], hierarchies: Mapping[str, Hierarchy], *, to_publish: Sequence[str]
+    ) -> Request:
+        """Return what is counted for the search: the cells of quasi-identifiers, with the histograms of `keys`."""
+        joint = self.traits.splits
+        return Request(schema.quasi, keys, hierarchies, joint=joint, person=schema.person, to_publish=to_publish)
 
     def publishes_hierarchy(self, column: QuasiColumn) -> bool:
         """Return whether a release shows hierarchy labels for a column that has a hierarchy."""
-        return not self.traits.buckets and not (self.traits.ranges and column.ranged)
+        return not (self.traits.ranges and column.ranged)
 
     def refusal(self, model: Model, *, suppression: bool) -> str | None:
         """Return why the search cannot work for a model, or None if it can.
@@ -359,6 +409,11 @@ class Algorithm(WithDocumentedParameters, CheckedArguments, ABC):
                 hint=f"use {'suppression=0, or ' if keeping else ''}the algorithm optimal",
             )
         self.numeric_forms.require_numbers(problem.columns)
+
+    def require_whole(self, problem: Problem) -> None:
+        """Raise where the search cannot work for a model, or the whole table as one class does not satisfy it."""
+        self.require(problem)
+        problem.model.check(problem.whole())
 
     @with_checked_arguments
     def find(self, problem: Problem) -> Recoding:
@@ -407,38 +462,38 @@ def unused_settings(
     strange = [name for name in hierarchies if name not in by_name and name not in judged]
     hidden = [by_name[name] for name in hierarchies if name in by_name and not by_name[name].domain.declared]
     hidden = [column for column in hidden if not algorithm.publishes_hierarchy(column)]
-    warnings = []
+    told = []
     if hidden:
         why = (
             "keeps values unmodified"
-            if algorithm.traits.buckets
+            if algorithm.traits.keeps_values
             else "makes ranges of its own, and metrics alone look at them"
         )
-        what = "the hierarchy" if algorithm.traits.buckets else "the bands"
-        warnings.append(
+        what = "the hierarchy" if algorithm.traits.keeps_values else "the bands"
+        told.append(
             f"{what} of {_list_names([column.name for column in hidden])} will not be published: "
             f"{algorithm.name} {why}; "
             "a full-domain algorithm, such as optimal, publishes what is declared"
         )
     if strange:
-        warnings.append(
+        told.append(
             f"the hierarchy of {_list_names(strange)} is not used: neither the search nor the model looks at it"
         )
     if problem.importance and not algorithm.weighs_columns:
-        warnings.append(
+        told.append(
             f"importance is not used: {spell(algorithm)} weighs no columns; optimal:metric=loss, datafly, mondrian and "
             "cell-suppression do"
         )
     if suppression and not algorithm.traits.suppresses:
-        warnings.append(f"suppression = {suppression} is not used: {algorithm.name} drops no rows")
+        told.append(f"suppression = {suppression} is not used: {algorithm.name} drops no rows")
     elif suppression and not problem.suppression:
-        warnings.append(
+        told.append(
             Sentence(
                 f"suppression = {suppression} allows none of {{{problem.unit}}} {problem.unit} to be dropped",
                 **{problem.unit: problem.frequencies.members},
             )
         )
-    return tuple(warnings)
+    return tuple(told)
 
 
 def _list_names(names: Sequence[str]) -> str:

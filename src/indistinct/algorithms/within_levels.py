@@ -21,14 +21,12 @@ from indistinct.errors import Feasible, InfeasibleError, ParameterError
 from indistinct.figures import share_above
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.value import FrequencySet, Joint
-from indistinct.hierarchy.binding import ROOT
 from indistinct.hierarchy.builders import Suppression
-from indistinct.hierarchy.value import Taxonomy
+from indistinct.hierarchy.value import ROOT, Taxonomy
 from indistinct.machine.arrays import Codes, run_starts
 from indistinct.recoding.assign import assign
-from indistinct.recoding.columns import QuasiColumn
+from indistinct.recoding.columns import LevelBounds, QuasiColumn
 from indistinct.recoding.kinds import ByCell, ByColumn, ByRegion, ByRow, Cuts, RecodedColumn, Recoding
-from indistinct.recoding.levels import LevelBounds
 from indistinct.recoding.outputs import PublishedColumn
 from indistinct.recoding.summary import ColumnSummary
 from indistinct.tables.domain import Domain

@@ -79,7 +79,7 @@ class ClassRuns:
         return unpack_classes(content, self.types, self.columns)
 
     def close(self) -> None:
-        """Give the disk back."""
+        """Close the file, which frees the disk space."""
         self.file.close()
 
 

@@ -243,7 +243,7 @@ class Segmented:
         return Segmented(sizes, {key: ValueTally.merged([each.tallies[key] for each in several]) for key in keys})
 
 
-def rows_by_segment(keys: Codes, tree: KeyTree, segments: Segments, codes: Mapping[Key, Codes]) -> Segmented:
+def rows_by_segment(keys: Codes, codes: Mapping[Key, Codes], tree: KeyTree, segments: Segments) -> Segmented:
     """Return the counts of one batch by segment; `codes` has the value of every row for some keys."""
     rows, order, starts, owners = _by_part(tree.parts_of(keys), len(segments.column))
     some, own = keys[order, segments.column[owners]], np.empty(len(order), dtype=np.int64)

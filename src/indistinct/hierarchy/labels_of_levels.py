@@ -15,11 +15,10 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.errors import HierarchyError
-from indistinct.hierarchy.binding import ROOT
 from indistinct.hierarchy.builders import Dates, Masking, Order, Suppression
 from indistinct.hierarchy.explicit import Explicit, value_key
 from indistinct.hierarchy.intervals import CutPoints, Intervals
-from indistinct.hierarchy.value import Hierarchy
+from indistinct.hierarchy.value import ROOT, Hierarchy
 from indistinct.machine.arrays import Mask
 from indistinct.tables.domain import Domain, Kind
 

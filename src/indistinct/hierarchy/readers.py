@@ -10,8 +10,8 @@ from pathlib import Path
 
 from indistinct.errors import HierarchyError
 from indistinct.hierarchy.explicit import Explicit
-from indistinct.tables.encodings import doubt_of, encodings_of
-from indistinct.tables.input_files import read_ordinary
+from indistinct.tables.addresses import read_ordinary
+from indistinct.tables.dialect import doubt_of, encodings_of
 
 _DELIMITERS = (";", "\t", ",")
 # Number of rows by which the delimiter is found.

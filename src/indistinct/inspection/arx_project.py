@@ -29,10 +29,10 @@ from indistinct.models import (
     SampleUniqueness,
     TCloseness,
 )
-from indistinct.recoding.levels import Bounds
+from indistinct.recoding.columns import Bounds
 from indistinct.schema import Role
-from indistinct.tables.encodings import encodings_of
-from indistinct.tables.input_files import check_ordinary
+from indistinct.tables.addresses import check_ordinary
+from indistinct.tables.dialect import encodings_of
 from indistinct.tables.sheets import MAX_INFLATED_BYTES
 from indistinct.tables.xml_documents import parse_xml
 
@@ -40,7 +40,7 @@ SUFFIX = ".deid"
 DEFINITION, CONFIG, PROJECT = "input/definition.xml", "input/config.xml", "project.xml"
 DATA, SUBSET = "data/input.csv", "data/input_subset.csv"
 # What one description and one hierarchy may be, in bytes, and how many columns a project may have.
-MAX_XML_BYTES, MAX_HIERARCHY_BYTES, MAX_COLUMNS = 1 << 24, 1 << 28, 16_384
+MOST_XML, MOST_HIERARCHY, MOST_COLUMNS = 1 << 24, 1 << 28, 16_384
 ROLES = {
     "IDENTIFYING_ATTRIBUTE": Role.IDENTIFIER,
     "QUASI_IDENTIFYING_ATTRIBUTE": Role.QUASI,
@@ -48,7 +48,7 @@ ROLES = {
     "INSENSITIVE_ATTRIBUTE": Role.INSENSITIVE,
 }
 _NUMBER, _OF = r"([0-9.]+(?:[eE]-?[0-9]+)?)", r" for attribute '(.*)'"
-# What ARX writes of a model, and the model of the same definition.
+# What versions of ARX write of a model, and the model of the same definition.
 MODELS = (
     (r"(\d+)-anonymity", lambda k: KAnonymity(int(k))),
     (rf"distinct-(\d+)-diversity{_OF}", lambda number, column: DistinctLDiversity(column, l=int(number))),
@@ -62,14 +62,14 @@ MODELS = (
         lambda c, number, name: RecursiveLDiversity(name, c=float(c), l=int(number)),
     ),
     (
-        rf"{_NUMBER}-closeness with (equal|ordered|hierarchical) distance{_OF}",
+        rf"{_NUMBER}-closeness with (equal|ordered|hierarchical) (?:ground-)?distance{_OF}",
         lambda t, distance, name: TCloseness(name, t=float(t), distance=distance),
     ),
     (rf"{_NUMBER}-disclosure privacy{_OF}", lambda delta, name: DeltaDisclosure(name, delta=float(delta))),
     (rf"basic-{_NUMBER}-likeness{_OF}", lambda beta, name: BasicBetaLikeness(name, beta=float(beta))),
     (rf"enhanced-{_NUMBER}-likeness{_OF}", lambda beta, name: EnhancedBetaLikeness(name, beta=float(beta))),
-    (rf"\({_NUMBER}\)-avg-reidentification-risk", lambda share: AverageRisk(threshold=float(share))),
-    (rf"\({_NUMBER}\)-sample-uniqueness", lambda share: SampleUniqueness(share=float(share))),
+    (rf"\(<?{_NUMBER}\)-avg-reidentification-risk", lambda share: AverageRisk(threshold=float(share))),
+    (rf"\(<?{_NUMBER}\)-sample-unique(?:ness|s)", lambda share: SampleUniqueness(share=float(share))),
 )
 # Models that judge the rows against a larger table, of which the project publishes a subset.
 _OF_SUBSET = re.compile(r"inclusion|enclosure|\(.*\)-presence|\d+-map|k-map", re.IGNORECASE)
@@ -181,7 +181,7 @@ def open_archive(path: Path, *, most: int = MAX_INFLATED_BYTES) -> Iterator[zipf
 
 def read_rows(archive: zipfile.ZipFile, name: str, delimiter: str, path: Path) -> list[tuple[str, ...]]:
     """Return the rows of a hierarchy."""
-    text = _text(_bytes(archive, name, path, most=MAX_HIERARCHY_BYTES))
+    text = _text(_bytes(archive, name, path, most=MOST_HIERARCHY))
     try:
         return [tuple(row) for row in csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True) if row]
     except csv.Error:
@@ -205,7 +205,7 @@ def _text(content: bytes) -> str:
 
 
 def _xml(archive: zipfile.ZipFile, name: str, path: Path) -> ElementTree.Element:
-    content = _bytes(archive, name, path, most=MAX_XML_BYTES)
+    content = _bytes(archive, name, path, most=MOST_XML)
     try:
         return parse_xml(content, f"{name} in {path}")
     except (ElementTree.ParseError, ValueError, RecursionError):
@@ -228,9 +228,9 @@ def _read_columns(
         name = element.findtext("name") or ""
         column, more = _read_column(name, element, entries)
         lost += more
-        if found.setdefault(name, column) is not column or len(found) > MAX_COLUMNS:
+        if found.setdefault(name, column) is not column or len(found) > MOST_COLUMNS:
             raise InputError(
-                f"the data definition of the project names a column twice, or more than {MAX_COLUMNS:,}",
+                f"the data definition of the project names a column twice, or more than {MOST_COLUMNS:,}",
                 hint="save the project again in ARX",
             )
     if not found:

@@ -14,7 +14,7 @@ from indistinct.linked.declared import LinkedPolicy, LinkedTable
 from indistinct.release.writing.formats import FORMATS, is_text_file, producer_for, read_as_written
 from indistinct.release.writing.staging import Staged, check_target, digest_of, stage
 from indistinct.tables import open_table
-from indistinct.tables.input_files import read_ordinary
+from indistinct.tables.addresses import read_ordinary
 from indistinct.tables.opening import columns_in
 from indistinct.tables.several import PARQUET
 

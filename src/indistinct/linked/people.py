@@ -15,13 +15,13 @@ from indistinct.evaluation.measure.measure import measure
 from indistinct.job.publishing import anonymize
 from indistinct.linked.calendar import OPEN, ClassDates
 from indistinct.linked.declared import LinkedPolicy, LinkedTable
-from indistinct.linked.opening import OpenTables, window_days
+from indistinct.linked.opened import OpenTables, window_days
 from indistinct.linked.view import number_rows
 from indistinct.machine.arrays import Codes
 from indistinct.models import AlphaK, KAnonymity, Model
 from indistinct.models.registry import all_of
 from indistinct.recoding.label_spans import span_of
-from indistinct.recoding.labels import OR_MISSING
+from indistinct.recoding.outputs import OR_MISSING
 from indistinct.schema import Schema
 from indistinct.tables.domain import Kind
 

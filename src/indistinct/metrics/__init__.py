@@ -35,12 +35,14 @@ from indistinct.metrics.loss import (
     tuple_distortion,
     weighted_hierarchical_distance,
 )
-from indistinct.metrics.measurements import Measurements, measure_all, metric_grid
 from indistinct.metrics.registry import (
     EVERY_METRIC,
     METRICS,
     SUMMED_BY_PART,
+    Measurements,
     describe_metric,
+    measure_all,
+    metric_grid,
     metric_of,
     parse_metric,
     standard_metrics,

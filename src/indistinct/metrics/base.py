@@ -10,8 +10,8 @@ import numpy as np
 
 from indistinct.frequencies.value import PERSON
 from indistinct.machine.arrays import Codes, Floats
-from indistinct.metrics.importance import Importance, importance_of
 from indistinct.parameters import WithDocumentedParameters, check_parameters
+from indistinct.recoding.columns import Importance, importance_of
 from indistinct.recoding.outputs import Assignment, PublishedColumn
 
 Goal = Literal["min", "max"]

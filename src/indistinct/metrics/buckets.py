@@ -4,7 +4,8 @@ import numpy as np
 
 from indistinct.frequencies.slices import Links
 from indistinct.machine.ordering import distinct_with_places
-from indistinct.metrics.measurements import Measurements
+from indistinct.metrics.information import AverageClassSize, Discernibility
+from indistinct.metrics.registry import Measurements
 
 
 def reconstruction_error(links: Links) -> float:
@@ -49,12 +50,12 @@ def measure_buckets(links: Links, *, k: int) -> Measurements:
 
     The mean size is in units of `k`.
     """
-    rows = int(links.sizes.sum())
+    sizes, rows = links.sizes.astype(np.int64), int(links.sizes.sum())
     return Measurements(
         (
             ("buckets", float(len(links.sizes))),
-            ("discernibility", float((links.sizes.astype(np.float64) ** 2).sum())),
-            ("average-class-size", rows / len(links.sizes) / k),
+            ("discernibility", Discernibility().of_sizes(sizes, rows=rows)),
+            ("average-class-size", AverageClassSize(k).of_sizes(sizes, rows=rows)),
             ("reconstruction-error", reconstruction_error(links)),
             ("unique-values", unique_values(links)),
         )

@@ -8,7 +8,7 @@ import numpy as np
 
 from indistinct.machine.arrays import Floats
 from indistinct.metrics.base import CellMetric, Goal, Metric, SummedMetric
-from indistinct.metrics.importance import Importance
+from indistinct.recoding.columns import Importance
 from indistinct.recoding.outputs import PublishedColumn
 
 
@@ -31,7 +31,7 @@ class WeightedMetric(CellMetric):
 
     @property
     def keys(self) -> tuple[tuple[str, ...], ...]:
-        """The histograms of the metric."""
+        """The histograms that the metric needs."""
         return self.metric.keys
 
     def charge(self, column: PublishedColumn) -> Floats:

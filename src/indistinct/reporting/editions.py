@@ -206,7 +206,8 @@ def _risk(subject: Subject) -> tuple[Figures, dict[str, Any] | None]:
     Where people have several rows, classes do not count people, so only the figures of columns remain.
     """
     given = subject.published
-    roles = replace(given.schema, identifiers=(), person=()) if subject.in_buckets else given.roles
+    own = given.roles if subject.structure.whole_rows else given.schema
+    roles = replace(own, identifiers=(), person=())
     known = assess(Published(given.tables, roles))
     if subject.schema.person:
         return replace(known.figures, unit="people", members=0, own_values={}), None

@@ -16,6 +16,7 @@ from indistinct.evaluation.assess.assessment import NO_POPULATION
 from indistinct.evaluation.assess.membership import Membership, draw_matching
 from indistinct.evaluation.attack.base import outcome_blocks
 from indistinct.figures import number, percent
+from indistinct.frequencies.structure import unit_of, units_of
 from indistinct.models.registry import parse_model_or_none
 from indistinct.release.certificate import groups_of
 from indistinct.reporting.facts import Facts
@@ -112,7 +113,7 @@ def risk_bars(facts: Facts) -> list[Block]:
     None for buckets, where quasi-identifiers are unmodified.
     """
     found = facts.json("assess")
-    if found is None or found.at("form") is not None or found.at("prosecutor", "highest") is None:
+    if found is None or not facts.subject.structure.hides_rows or found.at("prosecutor", "highest") is None:
         return []
     bars = [
         (name, found.at("before", "prosecutor", key), found.at("prosecutor", key)) for key, name in RISKS_DRAWN.items()
@@ -163,9 +164,9 @@ def _class_sizes(facts: Facts, found: JsonValues) -> list[Block]:
     if found.at("before") is not None:
         sides["before"] = _sizes(found.at("before", "class_sizes", "histogram"))
     sides["after" if sides else "release"] = _sizes(found.at("class_sizes", "histogram"))
-    certificate = facts.json("certificate")
-    groups = "classes" if found.at("form") is None else "buckets"
-    unit, k = str(found.at("unit")), _k(certificate)
+    told = facts.json("certificate")
+    groups = units_of(found.at("form"))
+    unit, k = str(found.at("unit")), _k(told)
     words = _describe_sizes(sides, k)
     drawn = {
         f"Share of {unit} by the size of their {groups}{'' if k is None else '; the line is k'}": draw_class_sizes,
@@ -187,9 +188,9 @@ def _describe_sizes(sides: Mapping[str, Mapping[int, int]], k: int | None) -> st
     return "; ".join(parts)
 
 
-def _k(certificate: JsonValues | None) -> int | None:
+def _k(told: JsonValues | None) -> int | None:
     """Return the largest required k."""
-    verdicts = (certificate and certificate.at("verdicts")) or ()
+    verdicts = (told and told.at("verdicts")) or ()
     models = filter(None, (parse_model_or_none(str(verdict["model"])) for verdict in verdicts))
     return max((model.smallest for model in models if arguments_of(model).get("k") == model.smallest), default=None)
 
@@ -205,7 +206,7 @@ def attributes(facts: Facts, *, internal: bool) -> Section:
         return Section("attributes", "Attribute disclosure", (Notice(facts.why_not("assess")),))
     if not found.at("sensitive"):
         return Section("attributes", "Attribute disclosure", (Notice("No column has the role sensitive."),))
-    group = "class" if found.at("form") is None else "bucket"
+    group = unit_of(found.at("form"))
     blocks: list[Block] = [Paragraph(ATTRIBUTES.format(group=group)), sensitive_grid(found)]
     if not internal:
         blocks.append(Paragraph("t, β and δ compare classes with the published table itself."))
@@ -228,8 +229,8 @@ def membership(facts: Facts) -> Section:
     found = facts.json("membership")
     if found is None:
         return Section("membership", "Membership disclosure", (Notice(facts.why_not("membership")),))
-    certificate = facts.json("certificate")
-    groups = "classes" if certificate is None else groups_of(certificate)
+    told = facts.json("certificate")
+    groups = "classes" if told is None else groups_of(told)
     blocks: list[Block] = [Paragraph(TUPLES), membership_grid(found, groups=groups)]
     one = "class" if groups == "classes" else "bucket"
     drawn = [(kind, each) for kind, each in facts.membership.items() if _differs(each)]

@@ -14,6 +14,7 @@ from indistinct.engines.base import DatabaseTable
 from indistinct.errors import InputError
 from indistinct.evaluation.assess.profiles import Profile, parse_profile
 from indistinct.evaluation.attack.attack import require_time
+from indistinct.frequencies.structure import Structure
 from indistinct.job.policy.reading import read_policy
 from indistinct.job.policy.value import Policy, Statement
 from indistinct.job.policy.writing import policy_to_toml
@@ -124,9 +125,9 @@ class Subject:
         return {name: each.spec() for name, each in self.published.transformations.items()}
 
     @property
-    def in_buckets(self) -> bool:
-        """Whether the release is in buckets."""
-        return self.published.buckets is not None
+    def structure(self) -> Structure:
+        """Whether the release is in classes or in buckets, and what follows of that."""
+        return self.published.structure
 
     @property
     def data(self) -> pa.Table:
@@ -143,14 +144,14 @@ class Subject:
         text = pa.types.is_string(plain.type) or pa.types.is_large_string(plain.type)
         return int(pc.sum(pc.equal(plain, STAR)).as_py() or 0) if text else 0
 
-    def notes(self, given: Sequence[str], roles: Schema) -> list[str]:
+    def notes(self, told: Sequence[str], roles: Schema) -> list[str]:
         """Return the notes of an assessment; it takes pseudonyms for identifiers that were not removed."""
         if not self.pseudonyms:
-            return list(given)
-        tables, buckets = {MAIN: self.published.columns}, self.published.buckets
-        taken = appearance_of(roles, tables, buckets).warnings
-        known = appearance_of(self.schema, tables, buckets, pseudonyms=tuple(self.pseudonyms)).warnings
-        return [*known, *(note for note in given if note not in taken)]
+            return list(told)
+        tables = {MAIN: self.published.columns}
+        taken = appearance_of(roles, tables, self.structure).warnings
+        known = appearance_of(self.schema, tables, self.structure, pseudonyms=tuple(self.pseudonyms)).warnings
+        return [*known, *(note for note in told if note not in taken)]
 
     def schema_digest(self) -> str:
         """Return the SHA-256 of the columns and roles of the original, in order."""
@@ -186,10 +187,8 @@ def subject_of(
     if certified and not given.pseudonyms:
         given = describe_release(given, pseudonyms=tuple(certified))
     declared = known.get("pseudonyms") or ({} if policy is None else policy.declared_pseudonyms)
-    declared_masking = (
-        described or policy is not None or given.recoding is not None or known.get("transformations") is not None
-    )
-    return Subject(given, policy, questions, declared, declared_masking, written)
+    told = described or policy is not None or given.recoding is not None or known.get("transformations") is not None
+    return Subject(given, policy, questions, declared, told, written)
 
 
 def _read_own_certificate(path: Path | None) -> Mapping[str, Any]:

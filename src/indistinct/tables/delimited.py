@@ -17,7 +17,6 @@ import pyarrow.compute as pc
 from indistinct.errors import InputError
 from indistinct.machine.arrays import Codes
 from indistinct.machine.memory import Allowance, is_memory
-from indistinct.tables.declared_marks import without_texts
 from indistinct.tables.dialect import (
     LONGEST_LINE,
     NAMELESS,
@@ -30,7 +29,7 @@ from indistinct.tables.dialect import (
     open_bytes,
 )
 from indistinct.tables.dictionaries import TEXT, compact
-from indistinct.tables.evidence import check_forms, read_column
+from indistinct.tables.evidence import check_forms, read_column, without_texts
 from indistinct.tables.inference import has_several_spellings, maybe_grouped, settle, spellings
 from indistinct.tables.layout import TableBytes, encoding_of_cut, is_cut
 from indistinct.tables.leftovers import FileSurvey

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.errors import InputError, MissingExtraError
-from indistinct.tables.declared_marks import marks_of
+from indistinct.tables.evidence import marks_of
 from indistinct.tables.program_dates import ProgramFormat, format_of, from_numbers, note_of
 from indistinct.tables.value import ColumnLabels, Reading, check_names, choose
 

@@ -12,19 +12,16 @@ import pyarrow as pa
 from indistinct.errors import InputError, OutOfMemoryError
 from indistinct.machine.arrays import Codes
 from indistinct.machine.memory import Allowance, needed_for, needs_memory, rows_words
+from indistinct.tables.addresses import check_ordinary, named_as_given, no_file
 from indistinct.tables.delimited import Delimited, read_delimited, readable
 from indistinct.tables.dialect import Dialect, encodings, find_dialect, line_numbers
 from indistinct.tables.domain import days_of
 from indistinct.tables.evidence import cast_texts, read_frame
 from indistinct.tables.extents import count_spans
-from indistinct.tables.fetched import named_as_given
 from indistinct.tables.files import categories_in, head_of_parquet, read_arrow, read_parquet
 from indistinct.tables.frames import categories_of, flat, from_frame, is_frame
-from indistinct.tables.hive import find_partitions
-from indistinct.tables.input_files import check_ordinary, no_file
 from indistinct.tables.labelled import read_labelled, shape_of_labelled
 from indistinct.tables.misfits import MisfitError, locate_rows
-from indistinct.tables.reading import Declarations, declare
 from indistinct.tables.several import (
     ARROW,
     DELIMITED,
@@ -33,6 +30,7 @@ from indistinct.tables.several import (
     SHEETS,
     Stamp,
     files_of,
+    find_partitions,
     is_delimited,
     kind_of_file,
     require_unchanged,
@@ -40,7 +38,7 @@ from indistinct.tables.several import (
 )
 from indistinct.tables.sheets import read_sheet
 from indistinct.tables.snapshots import only_path, settle_snapshot
-from indistinct.tables.value import Reading, Table, choose
+from indistinct.tables.value import Declarations, Reading, Table, choose, declare
 
 ENGINE = "anonymize it where it lies (--engine duckdb)"
 

@@ -13,8 +13,16 @@ import pyarrow.compute as pc
 from indistinct.errors import InputError
 from indistinct.tables.dictionaries import is_text
 from indistinct.tables.domain import Kind, kind_of
-from indistinct.tables.inference import KINDS, are_dates, convert_values, mixture_of
-from indistinct.tables.likely import MAX_STRANGERS, MAX_TEXTS_JUDGED, Notation, likely_notation
+from indistinct.tables.inference import (
+    FEW,
+    KINDS,
+    MAX_TEXTS_JUDGED,
+    Notation,
+    are_dates,
+    convert_values,
+    likely_notation,
+    mixture_of,
+)
 from indistinct.tables.marks import are_marks, date_marks, is_mark, number_marks
 from indistinct.tables.notation import is_future, moments
 from indistinct.tables.opening import open_table
@@ -144,7 +152,7 @@ def strangers_among_dates(texts: pa.Array, notation: Notation | None) -> tuple[s
     if notation is not None:
         return notation.strangers if notation.dates else ()
     strange = tuple(texts.filter(pc.invert(are_dates(texts))).to_pylist())
-    return strange if 0 < len(strange) <= MAX_STRANGERS and len(texts) - len(strange) >= 4 * len(strange) else ()
+    return strange if 0 < len(strange) <= FEW and len(texts) - len(strange) >= 4 * len(strange) else ()
 
 
 def _reason_against(notation: Notation, counts: Mapping[str, int]) -> str | None:

@@ -21,9 +21,8 @@ from indistinct.errors import InputError, MissingExtraError
 from indistinct.machine.memory import is_memory
 from indistinct.schema import did_you_mean
 from indistinct.tables.binary_workbooks import BOOK, count_merged_areas
-from indistinct.tables.declared_marks import framed_marks
-from indistinct.tables.headers import is_data
-from indistinct.tables.layout import DECLARE
+from indistinct.tables.evidence import framed_marks
+from indistinct.tables.layout import DECLARE, is_data
 from indistinct.tables.leftovers import is_total, left_out_words
 from indistinct.tables.value import Reading, check_names, check_width, choose
 

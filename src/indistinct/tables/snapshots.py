@@ -14,8 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from indistinct.errors import IndistinctError, InputError, MissingExtraError, ParameterError
-from indistinct.tables.fetched import keep_copy
-from indistinct.tables.input_files import admit_copy, check_ordinary
+from indistinct.tables.addresses import admit_copy, check_ordinary, keep_copy
 from indistinct.tables.lakes import DELTA, ICEBERG, METADATA, METADATA_FILES, hudi, kind_of_lake
 from indistinct.tables.row_groups import write_blocks
 from indistinct.tables.value import Reading, is_table

@@ -13,7 +13,6 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.machine.arrays import Codes
-from indistinct.tables.declared_marks import marks_of, without_values
 from indistinct.tables.delimited import (
     check_same_names,
     csv_options,
@@ -30,7 +29,7 @@ from indistinct.tables.delimited import (
 from indistinct.tables.dialect import Dialect
 from indistinct.tables.dictionaries import is_text
 from indistinct.tables.domain import Kind, kind_of
-from indistinct.tables.evidence import Plan, TypeEvidence, cast_texts, check_forms, check_type
+from indistinct.tables.evidence import Plan, TypeEvidence, cast_texts, check_forms, check_type, marks_of, without_values
 from indistinct.tables.leftovers import NONE, FileSurvey
 from indistinct.tables.misfits import MisfitError
 from indistinct.tables.value import Reading, choose

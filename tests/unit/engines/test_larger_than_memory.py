@@ -12,7 +12,7 @@ import pytest
 
 import indistinct as ind
 from indistinct.engines import bytes_of, chosen_engine
-from indistinct.engines.home import bytes_in_memory
+from indistinct.engines.base import bytes_in_memory
 from indistinct.errors import InputError, MissingExtraError, OutputError, ParameterError
 from indistinct.release.writing.formats import FORMATS
 

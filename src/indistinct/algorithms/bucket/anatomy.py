@@ -11,12 +11,14 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
-from indistinct.algorithms.base import Algorithm, AlgorithmTraits, AlgorithmWords, Problem
+from indistinct.algorithms.base import AlgorithmTraits, AlgorithmWords, Problem
 from indistinct.algorithms.bucket import _kernels
+from indistinct.algorithms.bucket.breaking_links import BreaksLinks
 from indistinct.algorithms.parameters import DIVERSITY
 from indistinct.errors import Feasible, InfeasibleError, SchemaError
 from indistinct.frequencies.encode import distinct_codes
 from indistinct.frequencies.pieces import Pieces
+from indistinct.frequencies.structure import CLASSES, Buckets, Form, Structure
 from indistinct.machine.arrays import Codes, empty_large, narrowest, repeat_values, run_starts, starts_of
 from indistinct.machine.ordering import sort_words
 from indistinct.machine.randomness import shuffle_runs
@@ -24,7 +26,6 @@ from indistinct.models.base import Model
 from indistinct.models.l_diverse_links import LDiverseLinks
 from indistinct.parameters import Parameter
 from indistinct.recoding.kinds import ByBucket
-from indistinct.recoding.outputs import Buckets, Form
 from indistinct.schema import Schema
 
 # Random streams of a seed: of each hundred the search uses the fourth; engines use others.
@@ -34,7 +35,7 @@ MAX_DRAWS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Anatomy(Algorithm):
+class Anatomy(BreaksLinks):
     """Groups of `l` rows with distinct sensitive values.
 
     Of several sensitive columns the one with the most frequent value is made distinct; in the others the drawn groups
@@ -80,7 +81,7 @@ class Anatomy(Algorithm):
         """The promise: groups have l distinct values."""
         return LDiverseLinks(self.l)
 
-    def buckets(self, schema: Schema, certified: Buckets | None = None) -> Buckets:
+    def structure(self, schema: Schema, certified: Structure = CLASSES) -> Buckets:
         """Return two slices: the known columns, and the sensitive ones."""
         form: Form = "tables" if self.form == "tables" else "sliced"
         return Buckets(form, ((*schema.quasi, *schema.insensitive), tuple(schema.sensitive)))

@@ -6,18 +6,19 @@ It reveals as much as slicing with one attribute per column (after an idea of Ki
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from indistinct.algorithms.base import Algorithm, AlgorithmTraits, AlgorithmWords, Problem
+from indistinct.algorithms.base import AlgorithmTraits, AlgorithmWords, Problem
+from indistinct.algorithms.bucket.breaking_links import BreaksLinks
 from indistinct.algorithms.bucket.slicing import Slicing
 from indistinct.algorithms.parameters import BUCKET_SIZE, DIVERSITY, TRY_ALL_COLUMNS
 from indistinct.errors import SchemaError
+from indistinct.frequencies.structure import CLASSES, Buckets, Structure
 from indistinct.models.base import Model
 from indistinct.recoding.kinds import ByBucket
-from indistinct.recoding.outputs import Buckets
 from indistinct.schema import Schema
 
 
 @dataclass(frozen=True, slots=True)
-class Multiset(Algorithm):
+class Multiset(BreaksLinks):
     """Buckets as slicing finds them, published as multisets such as `22:2,33:1,52:1`.
 
     `size` is the least number of rows in a bucket; `try_all_dims` tries all attributes for a split and not only the
@@ -39,7 +40,7 @@ class Multiset(Algorithm):
         """The promise: buckets are l-diverse and have at least `size` rows."""
         return self._slicing().promise()
 
-    def buckets(self, schema: Schema, certified: Buckets | None = None) -> Buckets:
+    def structure(self, schema: Schema, certified: Structure = CLASSES) -> Buckets:
         """Return one slice for each attribute."""
         names = (*schema.quasi, *schema.insensitive, *schema.sensitive)
         return Buckets("multiset", tuple((name,) for name in names))

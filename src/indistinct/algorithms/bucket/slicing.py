@@ -16,6 +16,7 @@ import numpy as np
 
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, AlgorithmWords, Problem
 from indistinct.algorithms.bucket.attributes import Columns, explicit_columns, partition_attributes
+from indistinct.algorithms.bucket.breaking_links import BreaksLinks
 from indistinct.algorithms.bucket.correlation import correlations, put_into_bins
 from indistinct.algorithms.bucket.diversity import TupleLinks, largest_diversity, links_of
 from indistinct.algorithms.bucket.tuples import Rules, lines_of, partition_by_check, partition_by_kernel
@@ -25,6 +26,7 @@ from indistinct.algorithms.partition.mondrian import Mondrian
 from indistinct.algorithms.partition.single_dimensional import SingleDimensional
 from indistinct.errors import Feasible, InfeasibleError, ParameterError, SchemaError
 from indistinct.frequencies.pieces import Pieces
+from indistinct.frequencies.structure import CLASSES, Buckets, Form, Structure
 from indistinct.machine.arrays import Codes
 from indistinct.models.alpha_k import AlphaK
 from indistinct.models.base import Model
@@ -34,7 +36,6 @@ from indistinct.parameters import Choice, Parameter, Whole, check_parameters
 from indistinct.recoding.assign import assign, project
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import ByBucket, Recoding
-from indistinct.recoding.outputs import Buckets, Form
 from indistinct.schema import Schema
 from indistinct.spelling import split
 
@@ -49,7 +50,7 @@ GENERALIZERS: Mapping[str, Algorithm] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True)
-class Slicing(Algorithm):
+class Slicing(BreaksLinks):
     """Columns of dependent attributes, permuted inside buckets.
 
     `columns` is a number of columns, or the columns themselves (`age+sex|zipcode+disease`; from Python also lists of
@@ -141,17 +142,16 @@ class Slicing(Algorithm):
             return rows
         return LDiverseLinks(self.l) & rows if self.size > 1 else LDiverseLinks(self.l)
 
-    def buckets(self, schema: Schema, certified: Buckets | None = None) -> Buckets:
+    def structure(self, schema: Schema, certified: Structure = CLASSES) -> Buckets:
         """Return the slices: the columns given as a parameter, or those in the certificate."""
         fixed = self.fixed_columns((*schema.quasi, *schema.insensitive), schema.sensitive)
-        slices = fixed or (() if certified is None else certified.slices)
+        slices = fixed or certified.slices
         if not slices:
             raise ParameterError(
                 "the columns of the release are not known",
                 hint="keep its certificate with it, or name them: slicing:l=5,columns=age+sex|zipcode+disease",
             )
-        generalized = certified.generalized if certified is not None and self.generalize > 1 else ()
-        return Buckets("sliced", tuple(slices), generalized)
+        return Buckets("sliced", tuple(slices), certified.generalized if self.generalize > 1 else ())
 
     def publishes_hierarchy(self, column: QuasiColumn) -> bool:
         """Return whether the generalizer, if there is one, publishes labels of the column's hierarchy."""

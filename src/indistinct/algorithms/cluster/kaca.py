@@ -13,9 +13,9 @@ from indistinct.algorithms.base import Algorithm, AlgorithmTraits, AlgorithmWord
 from indistinct.algorithms.cluster.merge_nearest import forest_of, merge_by_model, merge_by_size
 from indistinct.algorithms.cluster.tree_space import ClusterSpace, recoding_of
 from indistinct.algorithms.parameters import BETA, IMPORTANCE, SCHEME, STUB
-from indistinct.metrics.importance import NO_IMPORTANCE, Importance, importance_of
 from indistinct.metrics.loss import Scheme
 from indistinct.parameters import check_parameters
+from indistinct.recoding.columns import NO_IMPORTANCE, Importance, importance_of
 from indistinct.recoding.kinds import Recoding
 from indistinct.schema import Schema
 
@@ -79,8 +79,7 @@ class KACA(Algorithm):
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the merged classes."""
         space = ClusterSpace(problem, scheme=self.scheme, beta=self.beta, importance=self.importance)
-        self.require(problem)
-        problem.model.check(problem.whole())
+        self.require_whole(problem)
         frequencies, model, forest = problem.frequencies, problem.model, forest_of(space)
         cells, nodes = np.arange(len(frequencies)), space.cells + forest.offsets
 

@@ -20,11 +20,9 @@ from indistinct.hierarchy.builders import Suppression
 from indistinct.hierarchy.explicit import check_rooted
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.machine.ordering import distinct_with_places
-from indistinct.metrics.importance import NO_IMPORTANCE, Importance, importance_of
 from indistinct.parameters import Parameter, check_parameters
-from indistinct.recoding.columns import QuasiColumn
+from indistinct.recoding.columns import INTERVALS, NO_IMPORTANCE, Importance, NumericForms, QuasiColumn, importance_of
 from indistinct.recoding.kinds import ByCell, ByRow, Recoding
-from indistinct.recoding.numeric_forms import INTERVALS, NumericForms
 from indistinct.recoding.summary import Style
 from indistinct.schema import Schema
 
@@ -100,8 +98,7 @@ class MDAV(Algorithm):
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the classes of nearest rows."""
-        self.require(problem)
-        problem.model.check(problem.whole())
+        self.require_whole(problem)
         points = Points.of(problem, self.importance or problem.importance)
         k, counts = fewest_rows(problem.model), problem.frequencies.counts.astype(np.int64)
         made, done = [], 0

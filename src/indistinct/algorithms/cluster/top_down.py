@@ -71,8 +71,7 @@ class TopDown(Algorithm):
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the most specialized parts."""
         space = ClusterSpace(problem)
-        self.require(problem)
-        problem.model.check(problem.whole())
+        self.require_whole(problem)
         if problem.model.traits.sizes_only:
             found = specialize_by_size(space, k=problem.model.smallest, again=self.respecialize_remainder)
         else:

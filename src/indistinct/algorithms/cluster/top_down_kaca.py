@@ -78,8 +78,7 @@ class TopDownKACA(Algorithm):
                 hint=f"part={max(10 * least, 200)} is what it would be if it were left out",
             )
         space = ClusterSpace(problem, scheme=self.scheme, beta=self.beta)
-        self.require(problem)
-        problem.model.check(problem.whole())
+        self.require_whole(problem)
         size = min(self.part or max(10 * least, 200), problem.frequencies.rows)
         parts, forest = specialize_by_size(space, k=size), forest_of(space)
         problem.progress(0.3)

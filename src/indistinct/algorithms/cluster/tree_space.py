@@ -12,15 +12,14 @@ from math import lcm
 
 import numpy as np
 
-from indistinct.algorithms.base import Problem
+from indistinct.algorithms.base import TreeProblem
 from indistinct.algorithms.partition.layout import ranks_of, summarize
 from indistinct.frequencies.pieces import Pieces
 from indistinct.hierarchy.explicit import check_rooted
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.machine.arrays import Codes
-from indistinct.metrics.importance import NO_IMPORTANCE, Importance
 from indistinct.metrics.loss import Scheme, step_costs
-from indistinct.recoding.columns import QuasiColumn
+from indistinct.recoding.columns import NO_IMPORTANCE, Importance
 from indistinct.recoding.kinds import ByCell, ByRow
 from indistinct.recoding.summary import Style, tight_bounds
 
@@ -90,13 +89,12 @@ class Tree:
 
 
 @dataclass(frozen=True, eq=False)
-class ClusterSpace:
+class ClusterSpace(TreeProblem):
     """A problem as points in trees; a column without a hierarchy is published unmodified or suppressed.
 
     `scheme` and `beta` weight the edges of hierarchies and `importance` the columns, as in `metrics.Distortion`.
     """
 
-    problem: Problem
     scheme: Scheme = field(default="uniform", kw_only=True)
     beta: float = field(default=1.0, kw_only=True)
     importance: Importance = field(default=NO_IMPORTANCE, kw_only=True)
@@ -104,16 +102,6 @@ class ClusterSpace:
     def __post_init__(self) -> None:
         for taxonomy in self.taxonomies:
             check_rooted(taxonomy)
-
-    @cached_property
-    def columns(self) -> tuple[QuasiColumn, ...]:
-        """The quasi-identifiers, each with a hierarchy and published through it."""
-        return self.problem.tree_columns()
-
-    @cached_property
-    def taxonomies(self) -> tuple[Taxonomy, ...]:
-        """The hierarchies in quasi-identifier order."""
-        return tuple(column.taxonomy for column in self.columns if column.taxonomy is not None)
 
     @cached_property
     def trees(self) -> tuple[Tree, ...]:

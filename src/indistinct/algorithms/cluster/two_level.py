@@ -96,8 +96,7 @@ class TwoLevel(Algorithm):
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the clusters."""
         space = ClusterSpace(problem, scheme=self.scheme, beta=self.beta)
-        self.require(problem)
-        problem.model.check(problem.whole())
+        self.require_whole(problem)
         metric = weigh_metric(cell_metric(self.metric), problem.importance, problem.frequencies.names)
         class_ids = roll_up(space, lifts_of(level_costs(space, metric), self.rule))
         problem.progress(0.8)

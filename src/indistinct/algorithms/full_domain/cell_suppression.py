@@ -30,9 +30,9 @@ from indistinct.figures import share_above
 from indistinct.frequencies.compatible_rows import compare_counts
 from indistinct.frequencies.lattice import Node
 from indistinct.frequencies.value import Key
-from indistinct.metrics.importance import NO_IMPORTANCE, Importance, importance_of
 from indistinct.models.base import Model
 from indistinct.parameters import Parameter, check_parameters
+from indistinct.recoding.columns import NO_IMPORTANCE, Importance, importance_of
 from indistinct.recoding.kinds import ByCell, Recoding
 from indistinct.schema import Schema
 from indistinct.spelling import parse, spell

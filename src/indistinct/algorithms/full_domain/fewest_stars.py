@@ -31,8 +31,8 @@ from indistinct.frequencies.pieces import Pieces
 from indistinct.frequencies.value import Classes
 from indistinct.machine.arrays import Codes
 from indistinct.machine.stages import enter
-from indistinct.metrics.importance import Importance
 from indistinct.models.base import Model
+from indistinct.recoding.columns import Importance
 from indistinct.recoding.kinds import ByRow, Recoding
 from indistinct.spelling import spell
 

@@ -77,8 +77,7 @@ class Incognito(AllNodes):
     @with_checked_arguments
     def rounds(self, problem: Problem) -> list[set[Node]]:
         """Return the survivors of each round, over one column, two columns, and so on."""
-        self.require(problem)
-        problem.model.check(problem.whole())
+        self.require_whole(problem)
         space = FullDomain(problem)
         space.require_size(limit=SETS_LIMIT)
         problem.counters["scans"] = 0

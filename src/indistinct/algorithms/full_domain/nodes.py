@@ -8,13 +8,12 @@ from functools import cached_property
 
 import numpy as np
 
-from indistinct.algorithms.base import LOG, Problem
+from indistinct.algorithms.base import LOG, TreeProblem
 from indistinct.errors import Feasible, InfeasibleError, ParameterError
 from indistinct.figures import share_above
 from indistinct.frequencies.lattice import Cells, Lattice, Node, RolledUp, down_set
 from indistinct.frequencies.value import Classes, ClassLabels
 from indistinct.hierarchy.explicit import check_rooted
-from indistinct.hierarchy.value import Taxonomy
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.machine.stages import enter
 from indistinct.models.dropping import classes_to_drop
@@ -31,20 +30,8 @@ MAX_NODES_FOR_ADVICE = 5_000
 
 
 @dataclass(frozen=True, eq=False)
-class FullDomain:
+class FullDomain(TreeProblem):
     """A problem seen as a lattice; a column without a hierarchy is published unmodified or suppressed."""
-
-    problem: Problem
-
-    @cached_property
-    def columns(self) -> tuple[QuasiColumn, ...]:
-        """The quasi-identifiers, each with a hierarchy and cut through it."""
-        return self.problem.tree_columns()
-
-    @cached_property
-    def taxonomies(self) -> tuple[Taxonomy, ...]:
-        """The hierarchies in quasi-identifier order."""
-        return tuple(column.taxonomy for column in self.columns if column.taxonomy is not None)
 
     @cached_property
     def level_starts(self) -> tuple[Codes, ...]:

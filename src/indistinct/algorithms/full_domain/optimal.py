@@ -129,7 +129,7 @@ class Optimal(Algorithm):
 
     @property
     def keys(self) -> tuple[Key, ...]:
-        """The histograms of the metric."""
+        """The histograms that the metric needs."""
         return metric_of(self.metric).keys
 
     def search(self, problem: Problem) -> Recoding:

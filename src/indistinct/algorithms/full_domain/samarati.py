@@ -55,8 +55,7 @@ class Samarati(Algorithm):
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the chosen node."""
-        self.require(problem)
-        problem.model.check(problem.whole())
+        self.require_whole(problem)
         space = FullDomain(problem)
         space.require_roots()
         space.require_size()

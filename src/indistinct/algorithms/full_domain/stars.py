@@ -20,10 +20,9 @@ from indistinct.frequencies.compatible_rows import group_shown
 from indistinct.frequencies.value import Classes, FrequencySet
 from indistinct.hierarchy.builders import Suppression
 from indistinct.machine.arrays import Codes
-from indistinct.metrics.importance import Importance
 from indistinct.metrics.loss import Distortion
 from indistinct.models.base import Model
-from indistinct.recoding.columns import QuasiColumn
+from indistinct.recoding.columns import Importance, QuasiColumn
 from indistinct.recoding.outputs import Assignment
 from indistinct.tables.domain import Domain
 

@@ -99,8 +99,7 @@ class TopDownSpecialization(Algorithm):
                 f"must not be a quasi-identifier; {self.target!r} is one",
                 hint="give the column that is to be predicted the role sensitive or insensitive",
             )
-        self.require(problem)
-        problem.model.check(problem.whole())
+        self.require_whole(problem)
         space = FullDomain(replace(problem, suppression=0))
         space.require_roots()
         search = Specialization(space, self)

@@ -94,7 +94,7 @@ class LossSearch:
     work: int = CELL_WEIGHT
 
     def axes(self, chosen: Codes) -> Codes:
-        """Return the column of every candidate."""
+        """Return the column of each candidate."""
         return chosen // self.positions
 
     def divide(self, parts: DepthParts, chosen: Codes) -> Division:

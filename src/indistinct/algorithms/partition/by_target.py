@@ -228,7 +228,7 @@ class _TargetSearch:
         return 2 * self.losses.work
 
     def axes(self, chosen: Codes) -> Codes:
-        """Return the column of every candidate."""
+        """Return the column of each candidate."""
         return self.losses.axes(chosen)
 
     def divide(self, parts: DepthParts, chosen: Codes) -> Division:

@@ -123,7 +123,7 @@ class _Search:
         return self.ends.shape[1]
 
     def axes(self, chosen: Codes) -> Codes:
-        """Return the column of every candidate."""
+        """Return the column of each candidate."""
         return chosen // self.width
 
     def weigh(self, parts: DepthParts, first: int, last: int) -> Codes:

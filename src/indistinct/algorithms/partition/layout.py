@@ -12,8 +12,7 @@ import numpy as np
 from indistinct.errors import HierarchyError
 from indistinct.frequencies.encode import BITS_PER_WORD
 from indistinct.machine.arrays import Codes, spread, starts_of
-from indistinct.metrics.importance import NO_IMPORTANCE, Importance
-from indistinct.recoding.columns import QuasiColumn
+from indistinct.recoding.columns import NO_IMPORTANCE, Importance, QuasiColumn
 from indistinct.recoding.kinds import RecodedColumn
 from indistinct.recoding.summary import (
     Bounds,

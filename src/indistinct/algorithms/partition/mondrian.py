@@ -27,8 +27,8 @@ from indistinct.metrics.queries.boxes import boxes_of_workload
 from indistinct.metrics.queries.value import check_columns
 from indistinct.metrics.queries.workload import Workload
 from indistinct.parameters import Parameter, SeveralTexts, Whole, check_parameters
+from indistinct.recoding.columns import INTERVALS, NumericForms
 from indistinct.recoding.kinds import ByRegion, ByRow, Recoding
-from indistinct.recoding.numeric_forms import INTERVALS, NumericForms
 from indistinct.recoding.summary import Extent, Style, TreeForm
 from indistinct.schema import Schema, did_you_mean
 

@@ -24,9 +24,8 @@ from indistinct.machine.arguments import with_checked_arguments
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.models.base import Model
 from indistinct.parameters import Parameter, check_parameters
-from indistinct.recoding.columns import QuasiColumn
+from indistinct.recoding.columns import INTERVALS, NumericForms, QuasiColumn
 from indistinct.recoding.kinds import ByColumn, RecodedColumn, Recoding
-from indistinct.recoding.numeric_forms import INTERVALS, NumericForms
 from indistinct.recoding.summary import Extent, Style
 from indistinct.spelling import spell
 

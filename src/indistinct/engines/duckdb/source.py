@@ -20,7 +20,7 @@ from indistinct.machine.spill import PREFIX, spill_error
 from indistinct.machine.stages import report_rows
 from indistinct.recoding.transformations import Transformed
 from indistinct.tables.dictionaries import is_text
-from indistinct.tables.domain import Kind, kind_of, plain_column
+from indistinct.tables.domain import plain_column
 from indistinct.tables.files import head_of_parquet
 from indistinct.tables.frames import flat
 from indistinct.tables.several import Stamp
@@ -104,16 +104,6 @@ class DuckTable(SourceDetails):
     def path(self) -> Path | None:
         """Return where the table lies, if that is one file."""
         return only_path(self.files)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Return the column names in order."""
-        return tuple(self.arrow.names)
-
-    @property
-    def kinds(self) -> Mapping[str, Kind]:
-        """Return how the values of each column are compared."""
-        return {column.name: kind_of(column.type) for column in self.arrow}
 
     def query(self, sql: str) -> Any:
         """Return the result of a query in which the table is called `source`."""

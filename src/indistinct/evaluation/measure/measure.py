@@ -20,8 +20,7 @@ from indistinct.metrics.base import Metric
 from indistinct.metrics.buckets import measure_buckets
 from indistinct.metrics.information import AverageClassSize
 from indistinct.metrics.loss import ILoss, Loss
-from indistinct.metrics.measurements import Measurements, measure_all
-from indistinct.metrics.registry import metric_of, standard_metrics
+from indistinct.metrics.registry import Measurements, measure_all, metric_of, standard_metrics
 from indistinct.models import KAnonymity
 from indistinct.recoding.columns import QuasiColumn, columns_of
 from indistinct.recoding.outputs import Assignment, PublishedColumn
@@ -115,8 +114,9 @@ def _measure(
     if published.sums:
         return _measure_by_part(published, metrics)
     unit = published.k if k is None else k
-    if published.buckets is not None:
-        return measure_buckets(published.tables.in_buckets(published.schema).links, k=unit)
+    links = published.tables.links(published.schema)
+    if links is not None:
+        return measure_buckets(links, k=unit)
     chosen = standard_metrics(k=unit, target=target) if metrics is None else _parse_metrics(metrics, k=unit)
     if published.release is not None:
         return _measure_release(assignment_of(published), chosen, given=metrics is not None)

@@ -1,5 +1,6 @@
 """Scan a published file, whichever algorithm or tool made it, for what it reveals apart from its cells."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -38,11 +39,20 @@ from indistinct.recoding.transformations import Transformation, check_transforma
 from indistinct.release.certificate import table_path
 from indistinct.release.published import describe_release, is_release
 from indistinct.schema import Schema, require_schema
-from indistinct.tables.fetched import fetch_files
-from indistinct.tables.hive import HivePartitions, constant_column, find_partitions, folder_texts
-from indistinct.tables.input_files import no_file, read_ordinary
+from indistinct.tables.addresses import fetch_files, no_file, read_ordinary
 from indistinct.tables.opening import open_table
-from indistinct.tables.several import ARROW, DELIMITED, LABELLED, PARQUET, files_of, kind_of_file
+from indistinct.tables.several import (
+    ARROW,
+    DELIMITED,
+    LABELLED,
+    PARQUET,
+    HivePartitions,
+    constant_column,
+    files_of,
+    find_partitions,
+    folder_texts,
+    kind_of_file,
+)
 from indistinct.tables.value import Reading, Table
 
 _FAMILIES = (
@@ -136,9 +146,11 @@ def scan_document(found: Scan, *, name: str = "") -> Document:
     rows = "" if found.rows is None else f", {plural(found.rows, 'row')}"
     start = f"{name}: {what}" if name else f"Scan of a {what}"
     title = f"{start}{rows}; {plural(len(found.checked), 'check')}; {_verdict_in_words(found)}"
+    times = Counter((each.severity, each.check, each.sentence, each.remedy) for each in found.findings)
     findings = [
-        f"{each.severity}: {_with_full_stop(each.sentence)} To do: {_with_full_stop(each.remedy)} ({each.check})"
-        for each in found.findings
+        f"{severity}: {_with_full_stop(sentence)} To do: {_with_full_stop(remedy)} ({check}"
+        f"{'' if count == 1 else f'; {count:,} times'})"
+        for (severity, check, sentence, remedy), count in times.items()
     ]
     sections = [Section("findings", "", listing(findings))]
     reasons = dict.fromkeys(each.reason for each in found.not_checked)
@@ -307,7 +319,7 @@ def _unite(scans: Mapping[Path, Scan], folder: Path | None) -> Scan:
     unread = [each for path, scan in scans.items() for each in located(path, scan.unread)]
     unseen = [each for path, scan in scans.items() for each in located(path, scan.unseen)]
     if folder is not None:
-        beside = [each.name for each in folder.iterdir() if each not in scans]
+        beside = [each for each in folder.rglob("*") if not each.is_dir() and each not in scans]
         unseen += [NotChecked(f"{plural(len(beside), 'other file')} in the folder", BESIDE)] if beside else []
     # Missing inputs are the same for all files.
     both = [each for scan in every for each in scan.not_checked if each not in (*scan.unread, *scan.unseen)]

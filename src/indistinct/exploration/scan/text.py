@@ -29,7 +29,7 @@ from indistinct.figures import plural
 from indistinct.machine.memory import Allowance
 from indistinct.release.writing.delimited import is_formula
 from indistinct.tables.delimited import read_cells
-from indistinct.tables.encodings import MARKS
+from indistinct.tables.dialect import MARKS
 from indistinct.tables.value import Reading
 
 

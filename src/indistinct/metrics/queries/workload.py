@@ -19,8 +19,8 @@ from indistinct.machine.arrays import Codes
 from indistinct.metrics.queries.parse import EXAMPLE, parse_query
 from indistinct.metrics.queries.value import AllConditions, Compare, Constant, Query
 from indistinct.schema import Schema, did_you_mean
+from indistinct.tables.addresses import read_ordinary
 from indistinct.tables.domain import Kind, kind_of
-from indistinct.tables.input_files import read_ordinary
 from indistinct.tables.opening import open_table
 
 DISTRIBUTIONS = ("data", "uniform")
