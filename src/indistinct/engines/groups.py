@@ -214,7 +214,7 @@ def _cells(
 ) -> tuple[FrequencySet, Codes | None]:
     """Unite groups into cells: every group is a class of its own first, with one entry in each histogram.
 
-    Where joint vectors are asked for, return as well where that of each group stands in their histogram.
+    Where joint vectors are requested, return as well the index of each group's in their histogram.
     """
     grouping, vectors = group_encoded(quasi)
     # Counts of a table of Arrow cannot be written, for which kernels would be compiled once more.
@@ -252,7 +252,7 @@ def alone_in_groups(fetch: Fetch, column: str) -> int:
     """Return how many rows have a value of a transformed column that no other row has."""
     found = fetch([column])
     cells, counts = found.table[column], found.counts
-    # A group of several rows stands for no row alone: twice is enough to say so.
+    # A group of several rows is never unique: counting it twice suffices.
     return rows_alone(cells.take(pa.array(np.repeat(np.arange(len(counts)), np.minimum(counts, 2)))))
 
 

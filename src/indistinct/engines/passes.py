@@ -123,7 +123,7 @@ class TablePasses(ABC):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowPasses(TablePasses):
-    """Passes of this process over a source that gives batches; its files stay as they are, or nothing is published."""
+    """Passes of this process over a source that yields batches; its files must not change, or nothing is published."""
 
     by_others: ClassVar[bool] = False
 
@@ -201,10 +201,10 @@ def nothing_known(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pass(Generic[Answer]):
-    """A question to all rows: what the keys of a batch tell, given `arguments`, and how answers are added up.
+    """A question to all rows: what the keys of a batch give, with `arguments`, and how answers are merged.
 
     `needed` are the numbers of the columns that are looked at. Where it is `coded`, what a model looks at is given too.
-    So many answers are added up `together`.
+    This number of answers is merged `together`.
     """
 
     what: str
@@ -352,7 +352,7 @@ def types_of_codes(columns: Sequence[KeyColumn], keys: Collection[Key]) -> pa.Sc
 
 
 def table_of_codes(keys: Codes, codes: Iterable[Codes], chosen: Codes, types: pa.Schema) -> pa.Table:
-    """Return keys and codes of the chosen rows as they are written."""
+    """Return keys and codes of the chosen rows in the form in which they are written."""
     arrays = [*(own[chosen] for own in keys.T), *(own[chosen] for own in codes)]
     return pa.table([pa.array(own).cast(each.type) for own, each in zip(arrays, types, strict=True)], types)
 

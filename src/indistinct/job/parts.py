@@ -56,7 +56,7 @@ MOST_FILES = 400
 class SearchResult:
     """What a search found, with which algorithm and why that one; what was counted; and the model for such a table.
 
-    `warnings` are what is to be said of the table.
+    `warnings` are about the table.
     """
 
     counted: Counted
@@ -72,7 +72,7 @@ class SearchResult:
 class Search:
     """What is searched for, and how: `suppression` says how many rows, or people, may be dropped.
 
-    `check` says what is to be said of a table that was counted, or raises; `progress` is told a share from 0 to 1.
+    `check` returns warnings about a counted table, or raises; `progress` is called with a share from 0 to 1.
     `importance` and `levels` say which columns matter more, and how coarse each must and may be.
     """
 
@@ -328,7 +328,7 @@ def _finished(
 
 
 def _by_file(numbered: KeyTree, files: Sequence[Sequence[int]]) -> KeyTree:
-    """Return the tree that sends rows to the file of their leaf, or to nobody where that is not one of the files."""
+    """Return the tree that maps rows to the file of their leaf, or to no file."""
     inner = numbered.axis >= 0
     of_leaf = np.full(int((~inner).sum()), NO_PART, dtype=np.int64)
     for file, own in enumerate(files):
