@@ -1,7 +1,7 @@
 """Pages, help and code are written in plain English: words that make a reader stop are not used.
 
 The list has words and phrases with a plainer form, and British spellings for pages. Code in pages, links and titles of
-papers are not looked at. Of the code, docstrings, comments and messages are, except in the folders that `NOT_YET_PLAIN` names.
+papers are not checked. Of the code, docstrings, comments and messages are, except in the folders of `NOT_YET_PLAIN`.
 """
 
 import ast

@@ -78,7 +78,7 @@ def _draw_request(screen: Screen) -> None:
 
 
 def _draw_search(screen: Screen, *, fresh: bool) -> None:
-    """Draw the choice of an algorithm, what stands in its way, and the button that begins."""
+    """Draw the choice of an algorithm, what prevents its use, and the button that begins."""
     session = screen.session
     _algorithm(screen)
     empty = promises_nothing(screen.policy)

@@ -285,7 +285,7 @@ def writing_like(path: Path, reading: Reading) -> Writing:
 
 
 def writes_text(path: Path) -> bool:
-    """Return whether the release of a file is text where nobody says otherwise: a format that is not written is not."""
+    """Return whether the release of a file is text by default; a format that cannot be written becomes text."""
     return kind_of_file(path) not in FORMATS or is_text_file(path)
 
 
@@ -298,7 +298,7 @@ def look_at_invented(desk: Desk, path: Path) -> Look | Sheets:
 
 
 def preview(desk: Desk, path: Any, reading: Reading, *, first: int = 0, rows: int = 20) -> dict[str, Any]:
-    """Return some rows of a table as texts, for whoever may see them."""
+    """Return some rows of a table as texts, for users who may see them."""
     data = open_kept(desk, path, reading).data
     names = data.column_names[:MOST_SHOWN]
     part = data.select(names).slice(first, rows)
