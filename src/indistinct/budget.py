@@ -116,10 +116,10 @@ def parse_budget(given: Any) -> Budget:
 
 def _parse_text(text: str) -> Budget:
     counted = NUMBER_OF.fullmatch(text.strip())
-    if counted is not None and counted[2] in UNITS and len(counted[1]) < LONGEST:
+    if counted is not None and counted[2] in UNITS and len(counted[1]) < MAX_DIGITS:
         return Budget(int(counted[1]), UNITS[counted[2]])
     try:
-        if FRACTION.fullmatch(text.strip()) and len(text) < 2 * LONGEST:
+        if FRACTION.fullmatch(text.strip()) and len(text) < 2 * MAX_DIGITS:
             return parse_budget(Fraction(*map(int, text.split("/"))))
         return parse_budget(float(text))
     except (ValueError, ZeroDivisionError, ParameterError):
@@ -127,11 +127,11 @@ def _parse_text(text: str) -> Budget:
 
 
 # Digits of a number of rows: more are no table's.
-LONGEST = 19
+MAX_DIGITS = 19
 
 
 def _no_budget(given: Any, *, hint: str = EXAMPLES) -> ParameterError:
-    came = repr(given) if isinstance(given, str | Real) and len(repr(given)) < 2 * LONGEST else type(given).__name__
+    came = repr(given) if isinstance(given, str | Real) and len(repr(given)) < 2 * MAX_DIGITS else type(given).__name__
     return ParameterError(
         f'`suppression` must be a share from 0 to 1, such as 0.05, or a number, such as "4 rows"; got {came}',
         parameter="suppression",

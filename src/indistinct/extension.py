@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Extension:
-    """An entry point of another package: the class that it names, or why that cannot be used."""
+    """An entry point of another package: its class, or why it cannot be used."""
 
     name: str
     package: str
@@ -29,8 +29,7 @@ class Extension:
 class Registry(Mapping[str, type[T]]):
     """Classes by their registered names: the built-in ones, then those of the entry points of a group.
 
-    A built-in name is answered without a look at other packages. To look up the name of a broken entry point raises
-    `ParameterError`.
+    Built-in names are found without loading other packages. Looking up a broken entry point raises `ParameterError`.
     """
 
     def __init__(self, builtin: Mapping[str, type[T]], *, base: type[Any], group: str) -> None:
@@ -57,7 +56,7 @@ class Registry(Mapping[str, type[T]]):
         return len(list(iter(self)))
 
     def extensions(self) -> tuple[Extension, ...]:
-        """Load what other packages register, broken or not, by name."""
+        """Load the entry points of other packages, broken or not, by name."""
         points = self._points()
         return tuple(self._load(point, points) for point in points)
 
@@ -80,7 +79,7 @@ class Registry(Mapping[str, type[T]]):
         return Extension(point.name, _package(point), None if problem else kind, problem)
 
     def _unfit(self, kind: Any, name: str) -> str | None:
-        """Return why a class cannot be spelled `name:key=value` and used as one of the built-in ones."""
+        """Return why a class cannot be used like a built-in one in the form `name:key=value`, None if it can."""
         wanted = f"indistinct.{self.base.__name__}"
         if not (inspect.isclass(kind) and issubclass(kind, self.base)):
             return f"it is no subclass of {wanted}"

@@ -1,17 +1,14 @@
-"""Numbers as people read them, written the same on the screen, in warnings, in policies and in pictures.
-
-What a recoding costs, or what a model counted, must not be rounded to none or to all.
-"""
+"""Numbers as text for people, in one form on the screen, in warnings, in policies and in pictures."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-# Shares closer than this number of percentage points to 0 or 100 % are written as "less than" or "more than" it.
+# Shares nearer to 0 or 100 % than this number of percentage points are written as "less than" or "more than" it.
 FINEST = 0.01
-# Below it, a number says only that it is not none.
+# Numbers below this are written as smaller than it.
 SMALLEST = 0.0001
 HIDDEN = "[hidden]"
-"""Replaces a count that readers of a release must not see."""
+"""The text in place of a count that readers of a release must not see."""
 SINGULAR = {"rows": "row", "people": "person", "classes": "class"}
 
 
@@ -25,7 +22,7 @@ def number(value: float) -> str:
 
 
 def short(value: float) -> str:
-    """Return a number with as many digits as a reader can use: three, or more where these would say all or none.
+    """Return a number with three digits, or more where three would round it to 0 or 1.
 
     >>> short(0.0833333), short(12345.678), short(1.42917e-06), short(0.9998), short(1234.0), short(11.9955)
     ('0.0833', '12,346', '< 0.0001', '0.9998', '1,234', '12.0')
@@ -43,7 +40,7 @@ def short(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share: few are not none, and almost all are not all.
+    """Return a share in percent; small shares are not written as 0 %, and large ones not as 100 %.
 
     >>> percent(0.9996), percent(0.999999), percent(1), percent(0.00001), percent(0.0625)
     ('99.96 %', '> 99.99 %', '100 %', '< 0.01 %', '6.25 %')
@@ -78,7 +75,7 @@ def count_unit(count: int, unit: str) -> str:
 
 
 def rows_of_all(some: int, rows: int) -> str:
-    """Return how many of all rows, in numbers and as a share.
+    """Return a number of rows as number and share of all rows.
 
     >>> rows_of_all(3871, 4000)
     '3,871 of 4,000 rows (96.8 %)'
@@ -128,17 +125,17 @@ class Sentence(str):
 
 
 def kind_of(text: str) -> str:
-    """Return what a sentence is about, nothing where it does not say so."""
+    """Return the kind of a sentence, empty if it has none."""
     return text.kind if isinstance(text, Sentence) else ""
 
 
 def counts_of(text: str) -> Mapping[str, int]:
-    """Return the counts of a sentence by their names."""
+    """Return the counts of a sentence by name."""
     return text.counts if isinstance(text, Sentence) else {}
 
 
 def hide_counts(text: str, units: Collection[str]) -> str:
-    """Return a sentence without the counts of some units, but for those that are 0."""
+    """Return a sentence without the counts of some units; counts of 0 are kept."""
     if not isinstance(text, Sentence):
         return text
     shown = {name: _Count(count, hidden=bool(count) and unit_of(name) in units) for name, count in text.counts.items()}
@@ -147,7 +144,7 @@ def hide_counts(text: str, units: Collection[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Count:
-    """A count as a template shows it: alone, or with the words for one or for several behind it."""
+    """A count in a template: alone, or followed by the words for one or for several."""
 
     count: int
     hidden: bool = False
@@ -159,7 +156,7 @@ class _Count:
 
 
 def unit_of(name: str) -> str:
-    """Return what a count of that name counts.
+    """Return the unit of a count from its name.
 
     >>> unit_of("rows_age")
     'rows'

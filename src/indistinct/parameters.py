@@ -19,7 +19,10 @@ from indistinct.schema import did_you_mean
 
 
 class Refused(ValueError):  # noqa: N818 (it never leaves this module)
-    """A value that a parameter does not take; the text says what it takes, and the hint what may be meant."""
+    """Raised for a value that a parameter does not accept.
+
+    The text says what is accepted, the hint what may be meant.
+    """
 
     def __init__(self, words: str, hint: str | None = None) -> None:
         super().__init__(words)
@@ -30,7 +33,7 @@ class Constraint(Protocol):
     """What a parameter accepts."""
 
     def normalize(self, value: Any) -> Any:
-        """Return the form in which a value is stored, so that equal parameters compare equal; or raise `Refused`."""
+        """Return a value in the form in which it is stored, so that equal parameters are equal; or raise `Refused`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +207,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """What a field is: its `label` in a form, its `meaning`, what it `takes`, and with what a form `starts`."""
+    """A description of a field: its `label`, its `meaning`, the values it `takes`, and its `start` value in a form."""
 
     label: str
     meaning: str
@@ -265,7 +268,7 @@ def _declared_in(kind: type) -> dict[str, Parameter]:
 
 @cache
 def constraints_of(kind: Any) -> tuple[tuple[str, Constraint, Parameter, bool], ...]:
-    """Return what each field of a class takes, and whether None is one of it."""
+    """Return the constraint of each field of a class, and whether it may be None."""
     hints, found = get_type_hints(kind), []
     optional = {field.name for field in fields(kind) if field.default is None}
     for name, parameter in parameters_of(kind).items():
@@ -295,7 +298,7 @@ def parameter_error(value: Any, field: str, *, wanted: str, hint: str | None) ->
 
 
 def starts_of(kind: Any) -> dict[str, str]:
-    """Return with what a form starts, by the names of fields."""
+    """Return the start values of fields in forms, by name."""
     return {name: each.start for name, each in parameters_of(kind).items() if each.start is not None}
 
 
@@ -305,12 +308,12 @@ def labels_of(kind: Any) -> dict[str, tuple[str, str]]:
 
 
 def exact(value: float | Fraction) -> Fraction:
-    """Return a number as its user wrote it: 0.1 is one tenth, not the nearest binary fraction."""
+    """Return a number exactly as written: 0.1 is one tenth, not the nearest binary fraction."""
     return value if isinstance(value, Fraction) else Fraction(str(value))
 
 
 def _tuple_of(value: Any) -> tuple[Any, ...]:
-    """Return what a list holds; nothing for a value that is no list."""
+    """Return the elements of a list; nothing for other values."""
     listed = isinstance(value, Iterable) and not isinstance(value, str | Mapping | Set)
     return tuple(value) if listed else ()
 

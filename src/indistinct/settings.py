@@ -131,13 +131,13 @@ class Setting:
 
 
 def _read(name: str, kind: ValueKind, words: str, *, key: str | None = None, **more: Any) -> Setting:
-    """Return a setting of how files are read: a key of [input] and a parameter of `open`."""
+    """Return a setting for reading files: a key of [input] and a parameter of `open`."""
     own = key or name
     return Setting(name, kind, words, "Input", f"input.{own}", f"input.reading.{own}", python=f"open.{own}", **more)
 
 
 def _written(name: str, kind: ValueKind, words: str, *, key: str, **more: Any) -> Setting:
-    """Return a setting of how a text file is written: a key of [output] and a field of `Writing`."""
+    """Return a setting for writing text files: a key of [output] and a field of `Writing`."""
     return Setting(
         name, kind, words, "Output", f"output.{key}", f"output.writing.{key}", python=f"Writing.{key}", **more
     )
@@ -642,7 +642,7 @@ SETTINGS: tuple[Setting, ...] = (
 )
 FLAGS = {setting.name: setting for setting in SETTINGS if setting.flag}
 TABLES = ("input", "columns", "privacy", "algorithm", "measure", "analysis", "about", "context", "output")
-"""The tables of a policy, in the order in which they are written."""
+"""The tables of a policy, in the order of writing."""
 
 
 def settings_of(table: str) -> dict[str, Setting]:
@@ -651,13 +651,13 @@ def settings_of(table: str) -> dict[str, Setting]:
 
 
 def settings_under(field: str) -> dict[str, Setting]:
-    """Return the settings whose values lie under a field of a policy, by their keys there."""
+    """Return the settings whose values are below a field of a policy, by their keys there."""
     below = {name: each for each in SETTINGS for name in [(each.field or "").removeprefix(f"{field}.")]}
     return {name: each for name, each in below.items() if each.field == f"{field}.{name}"}
 
 
 def value_at(value: Any, field: str) -> Any:
-    """Return what lies at a dotted path of attributes; None where a value on the way is None.
+    """Return the value at a dotted path of attributes; None if a value on the path is None.
 
     >>> value_at(3 + 4j, "imag.real")
     4.0
@@ -668,7 +668,7 @@ def value_at(value: Any, field: str) -> Any:
 
 
 def names_under(field: str) -> tuple[str, ...]:
-    """Return the flags whose values lie under a field of a policy.
+    """Return the flags whose values are below a field of a policy.
 
     >>> names_under("schema")
     ('quasi', 'sensitive', 'insensitive', 'identifier', 'person')

@@ -33,7 +33,7 @@ except ImportError:
 ROW = "indistinct row"
 """A column added to keep rows in their order."""
 TARGET = "target"
-"""What a model calls `y`, where it protects that."""
+"""The name of `y` in a model that protects it."""
 
 
 class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -102,7 +102,7 @@ class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type
         )
         if not release.recoding.reusable:
             raise ParameterError(
-                f"{self.algorithm} speaks of the rows of one table, and cannot recode others",
+                f"{self.algorithm} assigns the rows of one table, and cannot recode other tables",
                 hint="use mondrian:extent=region, or a full-domain algorithm",
             )
         self.release_certificate_ = release.certificate
@@ -133,7 +133,7 @@ class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type
         return objects
 
     def __sklearn_tags__(self) -> Any:
-        """Say what data it takes: numbers and texts, and missing values as values of their own."""
+        """Return the accepted data: numbers and texts, with missing values as their own values."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.string = True
@@ -162,9 +162,9 @@ class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type
 
 @dataclass(frozen=True, slots=True)
 class _Middles:
-    """The numbers in place of published ranges of a column, from its labels alone.
+    """Numbers that replace the published ranges of a column, computed from its labels.
 
-    `width` is taken for a range without an end, and `centre` for one without both.
+    `width` is used for a range with one open end, and `centre` for one with two.
     """
 
     width: float
@@ -172,7 +172,7 @@ class _Middles:
 
     @classmethod
     def of(cls, column: RecodedColumn) -> "_Middles":
-        """Return those of a column of a recoding."""
+        """Return the middles for a column of a recoding."""
         entries = _entries_of(column.summary.published.outputs[0][1])
         ends = [float(end) for each in entries for end in (each.low, each.high) if end is not None]  # type: ignore[arg-type]
         pairs = [(each.low, each.high) for each in entries if None not in (each.low, each.high)]
@@ -180,7 +180,7 @@ class _Middles:
         return cls(float(np.median(widths)) if widths else 1.0, min(ends) / 2 + max(ends) / 2 if ends else 0.0)
 
     def of_labels(self, column: pa.ChunkedArray) -> Any:
-        """Return the middle of the range of every row; what is missing stays missing."""
+        """Return the middle of the range of every row; missing values stay missing."""
         coded = column.cast(pa.string()).combine_chunks().dictionary_encode(null_encoding="encode")
         middles = {entry.label: self._of(entry) for entry in _entries_of(coded.dictionary)}
         own = np.array([middles[label] for label in coded.dictionary.to_pylist()], dtype=np.float64)

@@ -1,4 +1,4 @@
-"""One way to write a model, an algorithm or a metric: `name:key=value,key=value`.
+"""The text form of models, algorithms and metrics: `name:key=value,key=value`.
 
 The keys are the fields of its dataclass, so there is one parser and no code for any one of them. Several values of one
 field are joined by `|`; where each of them is a list, its values are joined by `+`. A value that holds one of
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 def spell(value: Any) -> str:
-    """Return a value as text; fields that have their default are left out.
+    """Return a value as text; fields with their default are left out.
 
     >>> from indistinct.models import KAnonymity
     >>> spell(KAnonymity(k=5))
@@ -33,7 +33,7 @@ def spell(value: Any) -> str:
 
 
 def name_of(text: str) -> str:
-    """Return the name that a spelling begins with, without its parameters.
+    """Return the name with which a text begins, without its parameters.
 
     >>> name_of("k-anonymity:k=5")
     'k-anonymity'
@@ -52,7 +52,7 @@ def arguments_of(value: Any) -> dict[str, Any]:
 
 
 def parse(text: str, known: Mapping[str, type[T]], *, what: str) -> T:
-    """Return the value that a text spells, of one of the known classes."""
+    """Return the value of a text, as an instance of one of the known classes."""
     name, *more = split(text.strip(), ":")
     rest = ":".join(more)
     if name not in known:
@@ -86,7 +86,7 @@ def parse(text: str, known: Mapping[str, type[T]], *, what: str) -> T:
 
 
 def parse_field(text: str, kind: type[Any], field: str, *, what: str) -> Any:
-    """Return the value that a text spells for one field of a class.
+    """Return the value of a text for one field of a class.
 
     >>> from indistinct.models import KAnonymity
     >>> parse_field("5", KAnonymity, "k", what="model")
@@ -106,7 +106,7 @@ def _with_number(text: str, known: Mapping[str, type[Any]]) -> str | None:
 
 
 def _with_parameter(text: str, known: Mapping[str, type[Any]]) -> str | None:
-    """Return the hint for a parameter without a name before it, such as k=5: the first name that begins or ends so."""
+    """Return the hint for a parameter without a name before it, such as k=5: the first name that matches."""
     bare = re.fullmatch(r"([A-Za-z_]\w*)\s*=\s*([^,:=]+)", text.strip())
     if bare is None:
         return None
@@ -136,10 +136,10 @@ def split(text: str, mark: str) -> list[str]:
 
 
 def split_specs(text: str) -> list[str]:
-    """Return the spellings in a list that commas separate, although commas also separate parameters.
+    """Return the texts in a comma-separated list, although commas also separate parameters.
 
-    What follows a comma goes on with the parameters before it if it is `key=value`, and begins a new spelling
-    otherwise: no name holds an equals sign, and every parameter does.
+    Text after a comma belongs to the parameters before it if it is `key=value`, and begins a new specification
+    otherwise: names never contain an equals sign, and parameters always do.
 
     >>> split_specs("mondrian:relaxed=true,numeric=mean,datafly")
     ['mondrian:relaxed=true,numeric=mean', 'datafly']
@@ -157,7 +157,7 @@ def split_specs(text: str) -> list[str]:
 
 
 def spell_value(value: Any) -> str:
-    """Return the text of one value in a specification, in quotes if it contains a mark.
+    """Return the text of one value in a specification, quoted if it contains a separator.
 
     >>> spell_value(("a", "b,c"))
     'a|"b,c"'
@@ -173,12 +173,12 @@ def spell_value(value: Any) -> str:
 
 
 def _spell_inner(values: tuple[str, ...]) -> str:
-    """Return several texts that are one value among others, joined by `+`."""
+    """Return several texts as one value of a list, joined by `+`."""
     return "+".join('"' + text.replace('"', '""') + '"' if "+" in text else spell_value(text) for text in values)
 
 
 def unquote(text: str) -> str:
-    """Return a text without the quotes that it was written in, if it was.
+    """Return a text without its quotes, if it has any.
 
     >>> unquote('"a,b"'), unquote("a")
     ('a,b', 'a')
@@ -189,7 +189,7 @@ def unquote(text: str) -> str:
 
 
 def _value(text: str, kind: Any, *, where: tuple[str, str]) -> Any:
-    """Return the value that a text spells for a field of a type; `where` has the owner and the field."""
+    """Return the value of a text for a field of a type; `where` is (owner, field)."""
     origin = get_origin(kind)
     if hasattr(kind, "from_text"):
         return kind.from_text(unquote(text))
@@ -216,7 +216,7 @@ def _value(text: str, kind: Any, *, where: tuple[str, str]) -> Any:
 
 
 def _value_of_union(text: str, kinds: tuple[Any, ...], *, where: tuple[str, str]) -> Any:
-    """Return the value that a text spells for a field of several types: a text, one of some words, or a number."""
+    """Return the value of a text for a field of several types: a text, one of some words, or a number."""
     words = [word for part in kinds if get_origin(part) is Literal for word in get_args(part)]
     if str in kinds or unquote(text) in words:
         return unquote(text)

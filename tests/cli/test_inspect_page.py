@@ -70,7 +70,7 @@ def test_bad_input(data, run, monkeypatch, flags, code, words):
 
 
 def test_a_sample_is_said(data, run, monkeypatch):
-    monkeypatch.setattr("indistinct.inspection.inspect.FOR_ROWS", 2e-6)
+    monkeypatch.setattr("indistinct.inspection.inspect.MEMORY_SHARE_FOR_ROWS", 2e-6)
     monkeypatch.setattr("indistinct.engines.SHARE_OF_FREE", 0.0)
     ran = run("inspect", data, "--memory", "1GB", "--json")
     assert ran.code == 0, ran.err

@@ -48,8 +48,8 @@ def test_a_release_whose_file_is_refused_in_memory_is_measured_and_reported(
     run, roles, tmp_path, monkeypatch, suffix, algorithm
 ):
     pq.write_table(generate_patients(3_000, seed=2), tmp_path / "original.parquet")
-    monkeypatch.setattr("indistinct.machine.memory.TIMES", 0)
-    monkeypatch.setattr("indistinct.machine.memory.IN_ANY_CASE", 10)
+    monkeypatch.setattr("indistinct.machine.memory.ALLOWED_TIMES_FILE_SIZE", 0)
+    monkeypatch.setattr("indistinct.machine.memory.ALLOWED_BYTES_AT_LEAST", 10)
     output = tmp_path / f"release.{suffix}"
     asked = ["--model", "k-anonymity:k=5", "--algorithm", algorithm, "--engine", "duckdb", "-o", str(output), "--json"]
     hierarchies = ["--hierarchy", "zipcode=mask:right", "--hierarchy", "admitted=dates", "--suppression", "0.3"]

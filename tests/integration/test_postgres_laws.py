@@ -98,7 +98,7 @@ def test_it_counts_who_is_singled_out_as_memory_does(database, data):
     )
     assert found == exact
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(groups, "MOST_CELLS", 0)
+        patch.setattr(groups, "MAX_CELLS_AT_ONCE", 0)
         apart = database.count(database.open(sample.table, Reading()), request).singled_out
     assert apart.least <= exact.least <= apart.most
     assert (apart.least == 0) <= (exact.least == 0 or bool(person))

@@ -59,7 +59,7 @@ def test_it_counts_who_is_singled_out_as_memory_does(monkeypatch):
     assert found == exact
     rows = replace(request, person=())
     exact = MEMORY.count(MEMORY.open(table, Reading()), rows).singled_out
-    monkeypatch.setattr("indistinct.engines.groups.MOST_CELLS", 0)
+    monkeypatch.setattr("indistinct.engines.groups.MAX_CELLS_AT_ONCE", 0)
     apart = SPARK.count(SPARK.open(table, Reading()), rows).singled_out
     assert apart.least <= exact.least <= apart.most
 

@@ -13,6 +13,6 @@ def as_if_large():
 
 
 def _patch(patch, *, threads=2):
-    patch.setattr(arrays, "LARGE", 1)
-    patch.setattr(count, "BLOCK", 3)
+    patch.setattr(arrays, "LARGE_ROWS", 1)
+    patch.setattr(count, "ROWS_PER_BLOCK", 3)
     patch.setenv("INDISTINCT_THREADS", str(threads))

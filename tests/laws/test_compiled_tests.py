@@ -88,7 +88,7 @@ def test_the_tested_kernel_finds_the_tree_of_the_rounds(as_if_large, sample, one
     slow = partition_by_rounds(ranks, classes, layout=layout, model=model, counters=slow_counters).numbered()
     with pytest.MonkeyPatch.context() as patch:
         as_if_large(patch, threads=threads)
-        patch.setattr(strict_module, "STACK", threads)
+        patch.setattr(strict_module, "INITIAL_STACK_PARTS", threads)
         found = partition_by_test(ranks, classes, layout=layout, model=model, counters=fast_counters)
     if found is None:  # a class lies on the limit
         return

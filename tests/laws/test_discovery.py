@@ -48,7 +48,7 @@ def test_reported_sets_are_those_of_brute_force(of_people, table):
     size = min(3, len(codes))
     owners = people if of_people else list(range(len(rows)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "REPORTED", 100)
+        patch.setattr(module, "MAX_SETS_REPORTED", 100)
         found = risky_combinations(codes, people=np.array(people) if of_people else None, rows=len(rows))
     assert reported(found) == by_brute_force(rows, owners, size)
     assert found.members == len(set(owners)) == found.looked_at
@@ -65,9 +65,9 @@ def test_what_a_sample_finds_is_counted_among_all(of_people, table, sought):
     codes = {f"c{j}": np.array([row[j] for row in rows]) for j in range(len(rows[0]))}
     owners = people if of_people else list(range(len(rows)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "REPORTED", 100)
-        patch.setattr(module, "WORK", 0)
-        patch.setattr(module, "SOUGHT", sought)
+        patch.setattr(module, "MAX_SETS_REPORTED", 100)
+        patch.setattr(module, "MAX_WORK_FOR_ALL", 0)
+        patch.setattr(module, "SAMPLE_MEMBERS", sought)
         found = risky_combinations(codes, people=np.array(people) if of_people else None, rows=len(rows))
     every = by_brute_force(rows, owners, found.found.size)
     assert set(reported(found).items()) <= set(every.items())
@@ -89,4 +89,4 @@ def test_a_look_at_a_table_reports_them(table):
         every = by_brute_force(kept, range(len(rows)), min(3, len(varied)))
         renamed = {tuple(names[varied[int(name[1:])]] for name in columns): told for columns, told in every.items()}
         assert set(reported(found.combinations).items()) <= set(renamed.items())
-        assert len(found.combinations.sets) == min(len(renamed), module.REPORTED)
+        assert len(found.combinations.sets) == min(len(renamed), module.MAX_SETS_REPORTED)

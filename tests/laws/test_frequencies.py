@@ -70,7 +70,7 @@ def test_looking_up_and_sorting_give_the_same_codes(cells, limit):
     column = pa.chunked_array([pa.array(cells, pa.int16())])
     expected = encode_column("c", column)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(encode, "LOOKUP_LIMIT", limit)
+        patch.setattr(encode, "MAX_LOOKUP_ENTRIES", limit)
         found = encode_column("c", column)
     assert found.codes.tolist() == expected.codes.tolist()
     assert found.domain.values.equals(expected.domain.values)

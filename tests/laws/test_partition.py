@@ -100,7 +100,7 @@ def test_counting_and_selecting_find_the_same_medians(drawn, k, limit):
 
     ranks, counts = drawn
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(layout_module, "COUNTING_LIMIT", limit)
+        patch.setattr(layout_module, "MAX_VALUES_COUNTED", limit)
         layout = line_layout(ranks)
         fast = partition_by_size(ranks, counts, layout=layout, k=k).cuts
     slow = partition_by_rounds(ranks, Classes(counts), layout=layout, model=KAnonymity(k), counters=Counter())
@@ -141,8 +141,8 @@ def test_a_short_stack_and_narrow_words_find_the_same_tree(drawn, k):
     layout = line_layout(ranks)
     usual = partition_by_size(ranks, counts, layout=layout, k=k)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(strict_module, "STACK", 1)
-        patch.setattr(layout_module, "WORD", 13)
+        patch.setattr(strict_module, "INITIAL_STACK_PARTS", 1)
+        patch.setattr(layout_module, "BITS_PER_WORD", 13)
         cramped = partition_by_size(ranks, counts, layout=layout, k=k)
     assert shape(cramped.cuts) == shape(usual.cuts)
     assert cramped.ranks.tolist() == usual.ranks.tolist()

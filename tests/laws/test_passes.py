@@ -90,8 +90,8 @@ def test_a_median_is_selected_exactly(seed, buckets, collected):
         200, int(scale.low[0, 0]), int(scale.shift[0, 0]), filled.astype(np.uint64), survey.counts[0, 0][filled]
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("indistinct.algorithms.partition.by_passes.COLLECTED", collected)
-        patch.setattr("indistinct.algorithms.partition.by_passes.NARROWING", 7)
+        patch.setattr("indistinct.algorithms.partition.by_passes.MAX_ROWS_LISTED", collected)
+        patch.setattr("indistinct.algorithms.partition.by_passes.BUCKETS_OF_RANGE", 7)
         while search.shift:
             search = search.narrowed()
             ends = (np.array([end], dtype=np.uint64) for end in (search.low, search.high, search.shift))

@@ -42,7 +42,7 @@ def test_so_many_are_drawn_however_rows_come(size, data):
 
 @pytest.mark.parametrize("together", [1, 2, 1 << 20])
 def test_each_set_has_its_turn(together, monkeypatch):
-    monkeypatch.setattr(randomness, "TOGETHER", together)
+    monkeypatch.setattr(randomness, "ROWS_DRAWN_TOGETHER", together)
     seen = Counter(tuple(np.flatnonzero(draw_next(5, left=5, wanted=2)).tolist()) for _ in range(5000))
     assert set(seen) == set(combinations(range(5), 2))
     assert max(seen.values()) - min(seen.values()) < 300  # of 500 each; more than ten times the spread of chance

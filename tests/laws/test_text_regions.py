@@ -52,7 +52,7 @@ def covers(label, value, known):
 def test_labels_are_true_this_month_and_the_next(first, second, algorithm, k):
     assume(first.num_rows >= k)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(layout, "LISTED", 0)
+        patch.setattr(layout, "MAX_VALUES_LISTED", 0)
         release = ind.anonymize(first, SCHEMA, model=ind.KAnonymity(k), algorithm=algorithm)
     for name in ("q", "r"):
         known = set(first[name].to_pylist())
@@ -76,7 +76,7 @@ def test_a_published_range_measures_as_its_release_and_as_a_list(table, algorith
     assume(table.num_rows >= k)
     options = {"model": ind.KAnonymity(k), "algorithm": algorithm}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(layout, "LISTED", 0)
+        patch.setattr(layout, "MAX_VALUES_LISTED", 0)
         release = ind.anonymize(table, SCHEMA, **options)
     released = dict(ind.measure(release))
     assert released == pytest.approx(dict(ind.measure(ind.anonymize(table, SCHEMA, **options))))

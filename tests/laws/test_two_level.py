@@ -73,7 +73,7 @@ def test_the_kernel_finds_the_groups_of_its_twin(sample, k, rule):
     slow = partition(roll_up(space, lifts, by_size=False))
     assert partition(roll_up(space, lifts)) == slow
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "BATCH", 3)
+        patch.setattr(module, "LIFTS_PER_REPORT", 3)
         assert partition(roll_up(space, lifts)) == slow
 
 
@@ -112,10 +112,10 @@ def test_after_much_work_only_the_way_to_the_top_is_tried_and_progress_is_told()
     told = []
     schema, trees = ind.Schema(quasi=list(sample)), dict.fromkeys(sample, ind.Hierarchy.suppression())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "BATCH", 8)
+        patch.setattr(module, "LIFTS_PER_REPORT", 8)
         counted = {}
         for work in (1 << 30, 0):
-            patch.setattr(module, "WORK", work)
+            patch.setattr(module, "MAX_CELL_LIFTS", work)
             release = ind.anonymize(
                 pa.table(sample),
                 schema,
@@ -141,7 +141,7 @@ def test_numbers_beyond_64_bits_group_alike(sample, k):
     lifts = lifts_of(space.cost, "cheapest")
     plain = roll_up(space, lifts)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "WORD", 3)
+        patch.setattr(module, "BITS_PER_WORD", 3)
         assert partition(roll_up(space, lifts)) == partition(plain)
 
 

@@ -100,7 +100,7 @@ def test_the_compiled_way_gives_the_same(as_if_large, table, of_people):
     plain, scores = minimal_uniques(frequencies, size=size), special_uniques(frequencies, size=size).scores
     with pytest.MonkeyPatch.context() as patch:
         as_if_large(patch)
-        patch.setattr(module, "SETS", 1)
+        patch.setattr(module, "MIN_SETS_TO_COMPILE", 1)
         assert minimal_uniques(frequencies, size=size) == plain
         assert (special_uniques(frequencies, size=size).scores == scores).all()
 

@@ -99,7 +99,7 @@ def test_a_bound_is_each_rows_way_to_its_neighbours():
 
 
 def test_a_table_too_large_for_a_proof_keeps_its_start_and_a_gap(monkeypatch):
-    monkeypatch.setattr(fewest_stars, "MOST_LOOKS", 1)
+    monkeypatch.setattr(fewest_stars, "MAX_CELL_VISITS", 1)
     table = table_of([(0, 0), (0, 1), (1, 0), (1, 2)], k=2)
     _, proof = solve(table, all_stars(table), nodes=0, seconds=None)
     assert (proof.best, proof.bound, proof.proven) == (8, 4, False)

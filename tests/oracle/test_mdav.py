@@ -176,7 +176,7 @@ def test_important_columns_decide_what_is_near():
 
 
 def test_large_tables_are_cut_in_blocks_at_medians(monkeypatch):
-    monkeypatch.setattr(mdav, "BLOCK_ROWS", 40)
+    monkeypatch.setattr(mdav, "MAX_BLOCK_ROWS", 40)
     draw = np.random.default_rng(1)
     table = pa.table({"x": draw.integers(0, 1000, 150), "y": draw.integers(0, 50, 150)})
     release = ind.anonymize(table, ind.Schema(quasi=["x", "y"]), model=ind.KAnonymity(3), algorithm="mdav")

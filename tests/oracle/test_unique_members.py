@@ -64,7 +64,7 @@ def test_members_alone_are_those_of_the_definition(drawn, people, with_class, co
     whose = np.array([row["owner"] for row in rows])
     dense = np.unique(whose, return_inverse=True)[1]
     members = len(set(whose.tolist()))
-    with mock.patch.multiple(counting, is_large=lambda _rows: compiled, LARGEST_TABLE=largest):
+    with mock.patch.multiple(counting, is_large=lambda _rows: compiled, MAX_TABLE_ENTRIES=largest):
         found = singled_out(
             codes, dense, members=members, people=people, classes=np.array(classes) if with_class else None
         )
@@ -181,10 +181,10 @@ def test_bounds_contain_the_people_whose_rows_are_not_known(drawn):
     assert known.own_values["disease"] <= hidden.own_values["disease"]
 
 
-@pytest.mark.parametrize("most", [counting.MOST_CELLS, 0])
+@pytest.mark.parametrize("most", [counting.MAX_CELLS_AT_ONCE, 0])
 @pytest.mark.parametrize("person", [(), ("who",)])
 def test_engines_count_classes_alike(monkeypatch, person, most):
-    monkeypatch.setattr("indistinct.engines.groups.MOST_CELLS", most)
+    monkeypatch.setattr("indistinct.engines.groups.MAX_CELLS_AT_ONCE", most)
     table = pa.table(
         {
             "who": ["a", "a", "b", "c", "d"],

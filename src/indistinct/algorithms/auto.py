@@ -37,13 +37,18 @@ from indistinct.spelling import arguments_of, spell
 
 # Upper limits of work for each kind of search, each some seconds at most: cells × columns² for cuts by loss, cells for
 # clustering, cells × lattice nodes for the best node, cells × columns × rounds for local search.
-BY_LOSS, CLUSTERING, LATTICE, LOCAL_SEARCH = 200_000_000, 100_000, 500_000_000, 500_000
+MAX_WORK_BY_LOSS, MAX_CELLS_CLUSTERED, MAX_WORK_ON_LATTICE, MAX_WORK_OF_LOCAL_SEARCH = (
+    200_000_000,
+    100_000,
+    500_000_000,
+    500_000,
+)
 # Least work that checking one node is counted as, in cells, however few cells there are.
-NODE = 25_000
+MIN_CELLS_PER_NODE = 25_000
 # Work (cells × columns²) up to which `_changes` also tries easier settings.
-SETTINGS = 10_000_000
+MAX_WORK_FOR_CHANGES = 10_000_000
 # Up to this number of cells, local search begins at every start: a better start does not always end better.
-FEW_CELLS = 5_000
+MAX_CELLS_FOR_ALL_STARTS = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +123,14 @@ class Auto(Algorithm):
             if not trial.perfect:
                 trial.make(algorithm)
             problem.progress(min(0.1 * (number + 1), 0.5))
-        rounds = min(self.rounds, LOCAL_SEARCH // (cells * len(problem.columns))) if self._clusters(problem) else 0
-        for _, starter, start, _ in trial.best(Mondrian, TwoLevel, number=3 if cells <= FEW_CELLS else 1):
+        rounds = (
+            min(self.rounds, MAX_WORK_OF_LOCAL_SEARCH // (cells * len(problem.columns)))
+            if self._clusters(problem)
+            else 0
+        )
+        for _, starter, start, _ in trial.best(
+            Mondrian, TwoLevel, number=3 if cells <= MAX_CELLS_FOR_ALL_STARTS else 1
+        ):
             if rounds and not trial.perfect and not problem.forest:
                 refine = Refine(start=spell(starter), metric=self.metric, rounds=rounds, seconds=0.0)
                 trial.make(refine, start)
@@ -157,14 +168,14 @@ class Auto(Algorithm):
         # Cut into children, as in the paper, labels never overlap: people can be counted by those of a release.
         if problem.unit == "rows" or not any(column.tree for column in problem.columns):
             by_loss = Mondrian(choose="loss", trees=self.trees)
-            yield from trial.within(by_loss, _measure_work(problem), BY_LOSS, "steps to weigh cuts")
+            yield from trial.within(by_loss, _measure_work(problem), MAX_WORK_BY_LOSS, "steps to weigh cuts")
         yield Mondrian()
         others = Mondrian().refusal(problem.model, suppression=problem.suppression > 0)
         if any(column.taxonomy is not None for column in problem.columns) or others is not None:
             if self._clusters(problem):
-                yield from trial.within(TwoLevel(metric=self.metric), cells, CLUSTERING, "cells")
-            work = FullDomain(problem).lattice.size * max(cells, NODE)
-            yield from trial.within(Optimal(metric=self.metric), work, LATTICE, "cells of all nodes")
+                yield from trial.within(TwoLevel(metric=self.metric), cells, MAX_CELLS_CLUSTERED, "cells")
+            work = FullDomain(problem).lattice.size * max(cells, MIN_CELLS_PER_NODE)
+            yield from trial.within(Optimal(metric=self.metric), work, MAX_WORK_ON_LATTICE, "cells of all nodes")
             if problem.model.needs_labels:
                 yield CellSuppression(start="datafly") if problem.suppression else Datafly()
 
@@ -268,7 +279,7 @@ class _Trial:
         With `changes`, also what easier settings would give.
         """
         loss, algorithm, _, assignment = self._winner
-        changes = changes and _measure_work(self.problem) <= SETTINGS and not self.perfect
+        changes = changes and _measure_work(self.problem) <= MAX_WORK_FOR_CHANGES and not self.perfect
         return Explanation(
             metric=spell(self.given),
             goal=self.metric.goal,

@@ -14,7 +14,7 @@ from indistinct.figures import percent, short
 from indistinct.metrics.base import BETTER, SHARES, Goal
 
 # Number of columns with the largest losses that are named.
-NAMED = 3
+MAX_COLUMNS_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,20 +122,20 @@ class Explanation:
 
         Attempts that failed, columns with the most loss, easier settings.
         """
-        told = [f"{each.algorithm} {each.reason}" for each in self.attempts if each.loss is None]
+        sentences = [f"{each.algorithm} {each.reason}" for each in self.attempts if each.loss is None]
         if self.proof is not None:
-            told.append(self.proof.sentence())
-        told.extend(self.notes)
-        most = sorted(self.columns.items(), key=lambda item: -item[1])[:NAMED]
+            sentences.append(self.proof.sentence())
+        sentences.extend(self.notes)
+        most = sorted(self.columns.items(), key=lambda item: -item[1])[:MAX_COLUMNS_NAMED]
         if sum(self.columns.values()) > 0:
             named = ", ".join(f"{name} {percent(share)}" for name, share in most if share > 0)
-            told.append(f"the columns that lose most: {named} of all that is lost")
+            sentences.append(f"the columns that lose most: {named} of all that is lost")
         for each in self.changes:
             change = f"{self.spell_loss(each.loss)} instead of {self.spell_loss(each.before)}"
-            told.append(
+            sentences.append(
                 f"{each.algorithm} would give {change if each.loss != each.before else 'the same'} {each.setting}"
             )
-        return tuple(told)
+        return tuple(sentences)
 
     def attempt_grid(self) -> Grid:
         """Return the attempts, the best first, and the rows that each would suppress if any does, as a table."""

@@ -113,8 +113,8 @@ def _verdict() -> Schema:
     more = {"numbers": by_name(NUMBER), "holds": maybe(TEXT), "remedies": many(TEXT), "words": TEXT}
     lines = many(closed({**line, **more}))
     state = one_of("passed", "failed", "not checked")
-    told = {"state": state, "tone": one_of("good", "warning", "bad"), "profile": maybe(TEXT)}
-    return closed({**told, "headline": TEXT, "sentence": TEXT, "sentences": many(TEXT), "lines": lines})
+    members = {"state": state, "tone": one_of("good", "warning", "bad"), "profile": maybe(TEXT)}
+    return closed({**members, "headline": TEXT, "sentence": TEXT, "sentences": many(TEXT), "lines": lines})
 
 
 def _explanation() -> Schema:
@@ -124,10 +124,10 @@ def _explanation() -> Schema:
         {"algorithm": TEXT, "loss": maybe(NUMBER), "classes": maybe(WHOLE)},
         optional={"suppressed": maybe(WHOLE), "reason": TEXT},
     )
-    told = {"metric": TEXT, "better": TEXT, "algorithm": TEXT, "loss": NUMBER, "attempts": many(attempt)}
+    members = {"metric": TEXT, "better": TEXT, "algorithm": TEXT, "loss": NUMBER, "attempts": many(attempt)}
     proof = of_dataclass(Proof, more={"gap": NUMBER, "proven": FLAG})
     return closed(
-        {**told, "columns": by_name(NUMBER), "changes": many(of_dataclass(Change))},
+        {**members, "columns": by_name(NUMBER), "changes": many(of_dataclass(Change))},
         optional={"proof": proof, "notes": many(TEXT)},
     )
 
@@ -325,18 +325,18 @@ def _classify() -> Schema:
     estimate = closed({"mean": NUMBER, "low": NUMBER, "high": NUMBER})
     score = {"classifier": TEXT, "trained_on": TEXT, "accuracy": estimate, "balanced_accuracy": estimate}
     score |= {"difference": maybe(estimate), "by_fold": many(NUMBER)}
-    told = {"target": TEXT, "role": TEXT, "representation": TEXT, "finished": FLAG, "suppressed": SHARE}
-    told |= dict.fromkeys(("rows", "values", "folds", "repeats", "seed"), WHOLE)
-    told |= {"majority": estimate, "scores": many(closed(score)), "classification_metric": maybe(estimate)}
-    return closed({**told, "notes": many(TEXT)})
+    members = {"target": TEXT, "role": TEXT, "representation": TEXT, "finished": FLAG, "suppressed": SHARE}
+    members |= dict.fromkeys(("rows", "values", "folds", "repeats", "seed"), WHOLE)
+    members |= {"majority": estimate, "scores": many(closed(score)), "classification_metric": maybe(estimate)}
+    return closed({**members, "notes": many(TEXT)})
 
 
 def _query() -> Schema:
     number: Schema = {"type": ["number", "string", "null"]}  # a date is a text
-    told = {"value": number, "low": number, "high": number, "exact": FLAG, "bounded": FLAG, "error": maybe(NUMBER)}
-    group = closed({"group": by_name(maybe(TEXT)), **told})
+    members = {"value": number, "low": number, "high": number, "exact": FLAG, "bounded": FLAG, "error": maybe(NUMBER)}
+    group = closed({"group": by_name(maybe(TEXT)), **members})
     answer = closed(
-        {"query": TEXT, **told, "suppressed": maybe(WHOLE), "notes": many(TEXT)}, optional={"groups": many(group)}
+        {"query": TEXT, **members, "suppressed": maybe(WHOLE), "notes": many(TEXT)}, optional={"groups": many(group)}
     )
     figures = closed(dict.fromkeys(("mean", "median", "p95"), maybe(NUMBER)))
     errors = {"workload": TEXT, "plot": maybe(TEXT), "queries": WHOLE, "workload_digest": TEXT, "unanswered": WHOLE}
@@ -347,9 +347,9 @@ def _query() -> Schema:
 def _explore() -> Schema:
     column = closed({"name": TEXT, "height": WHOLE, "levels": many(TEXT)})
     node = many(WHOLE)
-    told = {"node": node, "height": WHOLE, "satisfied": FLAG, "minimal": FLAG, "risk": NUMBER}
-    told |= dict.fromkeys(("suppressed_rows", "classes", "smallest_class"), WHOLE)
-    nodes = {**closed(told), "additionalProperties": maybe(NUMBER)}  # a field for each metric
+    members = {"node": node, "height": WHOLE, "satisfied": FLAG, "minimal": FLAG, "risk": NUMBER}
+    members |= dict.fromkeys(("suppressed_rows", "classes", "smallest_class"), WHOLE)
+    nodes = {**closed(members), "additionalProperties": maybe(NUMBER)}  # a field for each metric
     return closed(
         {
             "model": TEXT,
@@ -396,13 +396,13 @@ def _inspect() -> Schema:
     found = {"columns": many(TEXT), "unique": WHOLE, "unique_share": SHARE, "minimal": WHOLE}
     together = dict.fromkeys(("members", "looked_at", "size", "found"), WHOLE)
     together |= {"unit": TEXT, "sampled": FLAG, "columns": many(TEXT), "by_size": by_name(SHARE)}
-    told = dict.fromkeys(("rows", "classes", "smallest_class", "unique_rows"), WHOLE)
-    told |= dict.fromkeys(("warnings", "left_out", "notes", "quasi_identifiers"), many(TEXT))
-    told |= {"data": TEXT, "sampled_from": maybe(WHOLE), "unique_share": SHARE, "people": maybe(WHOLE)}
-    told |= {"columns": columns, "reading": by_name(ANY), "policy": maybe(TEXT), "page": maybe(TEXT)}
-    told |= {"combinations": closed({**together, "sets": many(closed(found)), "notes": many(TEXT)})}
+    members = dict.fromkeys(("rows", "classes", "smallest_class", "unique_rows"), WHOLE)
+    members |= dict.fromkeys(("warnings", "left_out", "notes", "quasi_identifiers"), many(TEXT))
+    members |= {"data": TEXT, "sampled_from": maybe(WHOLE), "unique_share": SHARE, "people": maybe(WHOLE)}
+    members |= {"columns": columns, "reading": by_name(ANY), "policy": maybe(TEXT), "page": maybe(TEXT)}
+    members |= {"combinations": closed({**together, "sets": many(closed(found)), "notes": many(TEXT)})}
     project = closed({"hierarchies": by_name(TEXT), "population": maybe(TEXT), "not_taken_over": many(TEXT)})
-    return closed(told, optional={"project": project})
+    return closed(members, optional={"project": project})
 
 
 def _codebook() -> Schema:
@@ -418,12 +418,12 @@ def _report() -> Schema:
         "properties": {"certificate": _certificate(), "verdict": _verdict(), "assess": closed(_assessed())},
         "additionalProperties": True,  # what else the report measured, each as its own command prints it
     }
-    told = {"report": TEXT, "edition": TEXT, "made": TEXT, "documents": documents}
+    members = {"report": TEXT, "edition": TEXT, "made": TEXT, "documents": documents}
     figure = closed({"label": TEXT, "path": many(TEXT), "value": ANY, "text": TEXT})
     form = {"form": TEXT, "open_fields": WHOLE, "figures": many(figure), "to_write": many(TEXT)}
-    report = {**told, "holds": FLAG, "sections": many(TEXT)}
+    report = {**members, "holds": FLAG, "sections": many(TEXT)}
     external = {"edition": one_of("external"), "documents": _partial(documents)}
-    return {"anyOf": [closed(report), closed(report | external), closed({**told, **form})]}
+    return {"anyOf": [closed(report), closed(report | external), closed({**members, **form})]}
 
 
 def _partial(schema: Any) -> Any:
@@ -458,9 +458,12 @@ def _reproduce() -> Schema:
     rows = many(many(TEXT))
     example = {"document": TEXT, "name": TEXT, "made": TEXT, "equal": FLAG, "headings": many(TEXT)}
     example |= {"printed": rows, "ours": rows, "erratum": TEXT}
-    told = {"title": TEXT, "source": TEXT, "data": TEXT, "rows": many(by_name(ANY)), "findings": many(TEXT)}
-    told |= {"differs": many(TEXT), "claims": many(closed(claim))}
-    figure = {**closed(told, optional={"examples": many(closed(example))}), "additionalProperties": True}  # its facts
+    members = {"title": TEXT, "source": TEXT, "data": TEXT, "rows": many(by_name(ANY)), "findings": many(TEXT)}
+    members |= {"differs": many(TEXT), "claims": many(closed(claim))}
+    figure = {
+        **closed(members, optional={"examples": many(closed(example))}),
+        "additionalProperties": True,
+    }  # its facts
     return {"anyOf": [closed({"figures": by_name(figure), "missing": by_name(TEXT)}), figure]}
 
 

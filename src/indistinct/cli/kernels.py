@@ -143,12 +143,12 @@ def _run_commands() -> None:
 
     kernel_files.own_folder()  # a relative NUMBA_CACHE_DIR is meant from here, and it is looked for once
     lines = FROM_FILE_TO_RELEASE.replace("\\\n", " ").strip().splitlines()
-    usual = arrays.LARGE
-    for arrays.LARGE in (usual, 1):
+    usual = arrays.LARGE_ROWS
+    for arrays.LARGE_ROWS in (usual, 1):
         with tempfile.TemporaryDirectory() as folder, chdir(folder), redirect_stdout(io.StringIO()):
             for line in lines:
                 main(shlex.split(line))
-    arrays.LARGE = usual
+    arrays.LARGE_ROWS = usual
 
 
 def compile_kernels(name: str) -> None:
@@ -157,13 +157,13 @@ def compile_kernels(name: str) -> None:
     from indistinct.testing.checks.case import publish_case
 
     for case in _cases(name):
-        for large in (arrays.LARGE, 1):
-            usual, arrays.LARGE = arrays.LARGE, large
+        for large in (arrays.LARGE_ROWS, 1):
+            usual, arrays.LARGE_ROWS = arrays.LARGE_ROWS, large
             try:
                 with suppress(IndistinctError):  # that there is no release is an answer as well
                     measure_release(publish_case(case))
             finally:
-                arrays.LARGE = usual
+                arrays.LARGE_ROWS = usual
 
 
 def _cases(name: str) -> "Iterator[Case]":

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from indistinct.release.history.ledger import LedgerEntry
 
 # Digits of a digest that distinguish releases on a screen; --json has all of them.
-SHORT = 12
+DIGEST_DIGITS = 12
 
 
 class Action(StrEnum):
@@ -66,7 +66,7 @@ def _grid(entries: "Sequence[LedgerEntry]") -> Grid:
             each.made if each.published else f"{each.made}, never finished",
             *(f"{count:,}" for count in (each.people, each.classes, each.k)),
             "yes" if each.fresh else "no",
-            each.certificate_digest[:SHORT],
+            each.certificate_digest[:DIGEST_DIGITS],
         )
         for each in entries
     ]

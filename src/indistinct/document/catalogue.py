@@ -1,8 +1,8 @@
 """Catalogues of sentences (gettext `.po`): finished English sentences, and the same in another language.
 
 A message of a catalogue is a sentence with placeholders, `{rows:n} rows are unique on {columns}`. It is found by the
-English sentence itself, with its numbers and names, so that results say what they say in one language and an
-interface translates when it shows them. The kind of a placeholder says what stands there, and what becomes of it:
+finished English sentence, including its numbers and names, so that results are worded in one language and an interface
+translates when it shows them. The kind of a placeholder gives its content, and how that is translated:
 
 ===========  ====================================================================
 ``{x}``      a name or a value, which stays
@@ -34,7 +34,7 @@ from indistinct.errors import ParameterError
 ENGLISH = "en"
 LANGUAGES = {ENGLISH: "English", "de": "German"}
 """The languages of interfaces; the text of a program is English, each other one has its catalogue."""
-LONGEST = 4_000
+MAX_SENTENCE_CHARACTERS = 4_000
 """Longer sentences, which name very many columns, are not looked up."""
 NUMBER = r"(?:[<>] ?)?-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[-+]?\d+)?(?: ?%)?"
 LISTS = {"l": "; ", "list": ", ", "then": ", then ", "both": " and "}
@@ -116,7 +116,7 @@ class Catalogue:
             return self.exact[text]
         if re.fullmatch(NUMBER, text):
             return self.number(text)
-        if len(text) > LONGEST:
+        if len(text) > MAX_SENTENCE_CHARACTERS:
             return None
         for message in self.patterns:
             matched = message.pattern.fullmatch(text)

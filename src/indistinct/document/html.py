@@ -67,9 +67,9 @@ def cell_html(cell: Cell) -> str:
     if cell.value is None:
         return prose(cell.text)
     value = None if isinstance(cell.value, float) and not math.isfinite(cell.value) else cell.value
-    told = json.dumps(value, ensure_ascii=False)
+    encoded = json.dumps(value, ensure_ascii=False)
     path = json.dumps(cell.path, ensure_ascii=False)
-    return f'<data value="{escape(told)}" data-of="{escape(path)}">{prose(cell.text)}</data>'
+    return f'<data value="{escape(encoded)}" data-of="{escape(path)}">{prose(cell.text)}</data>'
 
 
 def grid_html(table: Grid, *, heading: str = "") -> str:

@@ -38,7 +38,7 @@ class Own(str):
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """A catalogue at work on one document: `own` are names and values of its table, which stay as they are.
+    """A catalogue applied to one document: `own` are names and values of its table, which are not translated.
 
     `missing` collects texts that the catalogue does not have; they stay in English.
     """

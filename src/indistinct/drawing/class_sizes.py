@@ -140,11 +140,11 @@ def _one(groups: str) -> str:
 
 def _words(sizes: Sizes, k: int | None, unit: str) -> str:
     members = sum(size * number for size, number in sizes.items()) or 1
-    told = f"the smallest has {_members(min(sizes, default=0), unit)}"
+    sentence = f"the smallest has {_members(min(sizes, default=0), unit)}"
     if k is None:
-        return told
+        return sentence
     below = sum(size * number for size, number in sizes.items() if size < k)
-    return f"{told}; {percent(below / members)} of the {unit} are in smaller ones than k = {k}"
+    return f"{sentence}; {percent(below / members)} of the {unit} are in smaller ones than k = {k}"
 
 
 def _members(number: int, unit: str) -> str:

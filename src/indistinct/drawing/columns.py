@@ -15,7 +15,7 @@ from indistinct.machine.arrays import Counts, Floats
 if TYPE_CHECKING:
     import altair as alt
 
-WIDTH, HEIGHT, LABELS, BINS, MOST, LONGEST = 236, 96, 92, 20, 6, 15
+WIDTH, HEIGHT, LABELS, BINS, MAX_COLUMNS_DRAWN, LONGEST = 236, 96, 92, 20, 6, 15
 START = datetime(1970, 1, 1, tzinfo=UTC)
 SHORT = "abs(datum.value) >= 10000 ? format(datum.value, '~s') : format(datum.value, '~g')"
 SMALL: dict[str, Any] = {"padding": 4, "axis": {"labelColor": GREY, "labelFontSize": 10, "ticks": False, "title": None}}
@@ -38,7 +38,7 @@ def bars_of_values(values: Sequence[str], counts: Counts) -> Bars:
     >>> bars_of_values(["a", "b"], np.array([1, 3])).labels
     ('b', 'a')
     """
-    first = np.argsort(-counts, kind="stable")[:MOST].tolist()
+    first = np.argsort(-counts, kind="stable")[:MAX_COLUMNS_DRAWN].tolist()
     return Bars(tuple(int(counts[i]) for i in first), tuple(values[i] for i in first), others=len(counts) - len(first))
 
 

@@ -117,7 +117,7 @@ def open_source(
 def closes_sources(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     """Mark a function that gives back no source: the sessions of those that it opens end with it, also if it fails.
 
-    An error that somebody keeps, as a notebook does, keeps all that the failed function had.
+    An error that is kept, as in a notebook, keeps everything that the failed function had.
     """
 
     @functools.wraps(function)

@@ -121,7 +121,7 @@ class PublishedFile:
 
 
 def place_of(source: Any) -> Any:
-    """Return where a published file lies, and anything else as it is."""
+    """Return the path of a published file, and any other source unchanged."""
     return source.place if isinstance(source, PublishedFile) else source
 
 
@@ -162,7 +162,7 @@ class Source(Protocol):
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """Return what of a text file is nobody's row."""
+        """Return notes on rows of a text file that belong to no person."""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -178,11 +178,11 @@ class Source(Protocol):
 
     @property
     def labels(self) -> Mapping[str, ColumnLabels]:
-        """Return what is said of columns beyond their values."""
+        """Return the labels of columns, in addition to their values."""
 
     @property
     def samples(self) -> Mapping[str, pa.Array] | None:
-        """Return texts of columns of text, None where nobody took any."""
+        """Return sample texts of text columns, None if none were taken."""
 
     @property
     def comment(self) -> str | None:
@@ -216,7 +216,7 @@ class BeyondMemory:
         return held if self.needed <= self.allowed else self.cells * self.allowed // self.needed
 
     def error(self, problem: str = "", *, hint: str | None = None) -> OutOfMemoryError:
-        """Return the error of whoever needs all cells; `problem` says why there is no way around them."""
+        """Return the error of a caller that needs all cells; `problem` says why there is no way around them."""
         most = ", ".join(f"{name!r} (about {count:,})" for name, count in self.widest.items())
         return OutOfMemoryError(
             f"the table has about {self.cells:,} different combinations of values, which would take about "
@@ -272,7 +272,7 @@ class Engine(Protocol):
     def draw(self, source: Any, share: float, *, person: Sequence[str]) -> Source:
         """Return a copy of a share of the rows of a source, or of its people with all of their rows.
 
-        See `engines/sampling.py`. Whoever asks closes it, as a source that was opened.
+        See `engines/sampling.py`. The caller closes it, like a source that was opened.
         """
 
     def cells_beyond_memory(self, source: Any, request: Request) -> BeyondMemory | None:
@@ -297,7 +297,7 @@ class Engine(Protocol):
 
 
 SCHEMES = ("postgresql://", "postgres://")
-# Of what stands behind the question mark only these are shown; a password may stand there too.
+# Of the text after the question mark only these are shown; it may contain a password.
 SHOWN = ("host", "port", "dbname", "user", "service")
 # What users, hosts and databases look like. Anything else may be a password that is in the wrong place.
 NAME = r"[\w.~-]*"
@@ -381,7 +381,7 @@ def transform_source(
     hierarchies: Mapping[str, Hierarchy],
     transformations: Mapping[str, Transformation] | None,
 ) -> tuple[Source, Transformed]:
-    """Return a source whose columns are transformed as it is declared, and what was done to them."""
+    """Return a source whose columns are masked as declared, and the masking of each."""
     return transformed_source(source, check_transformations(transformations or {}, schema, hierarchies))
 
 

@@ -1,7 +1,7 @@
-"""The classes of a release that lists them in the order of what they show, judged some at a time.
+"""Judge the classes of a release that lists them in the order of their labels, several at a time.
 
-That the order ascends shows that every class stands in one place: then its rows there are all that it has. Rows may be
-looked at in stretches, by several workers: a class goes on from one to the next, and is judged where both are known.
+The ascending order shows that every class is in one place, with all of its rows. Rows may be read in stretches by
+several workers: a class that continues from one stretch to the next is judged once both are known.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -29,13 +29,13 @@ TOGETHER = 1 << 14
 Judge = Callable[[Counted], Any]
 """What says something of classes that were counted."""
 Add = Callable[[Any, Any], Any]
-"""What makes one of what is said of some classes and of others."""
+"""Combines the findings of some classes with those of others."""
 Look = Callable[[Iterable[pa.Table]], Any]
 """What is made of a stretch of rows, given some columns of them batch by batch."""
 
 
 class NotInOrderError(Exception):
-    """Classes do not stand in the order of what they show."""
+    """The classes are not in the order of their labels."""
 
 
 class Listed(Protocol):
@@ -135,11 +135,11 @@ class _Judging:
         return (replace(found, said=self._say(done, *found.said)) if len(done) else found), [last]
 
     def _say(self, some: _Some, *before: Any) -> tuple[Any]:
-        """Return what is said of some classes and was said before of others."""
+        """Merge partial judgments."""
         return (reduce(self.add, [*before, self.judge(_counted(some, self.request, self.known))]),)
 
     def join(self, stretches: Iterable[_Stretch]) -> Any:
-        """Return what is said of all classes; raise `NotInOrderError` where one stretch reaches into another."""
+        """Return the findings about all classes; raise `NotInOrderError` where one stretch overlaps another."""
         ordered = sorted((each for each in stretches if each.ends), key=_Stretch.reach)
         ends = [end for each in ordered for end in each.ends]
         (said,) = self._say(_join(ends), *(said for each in ordered for said in each.said))
@@ -147,7 +147,7 @@ class _Judging:
 
 
 def judge_in_order(source: object, request: Request, judge: Judge, add: Add) -> Any:
-    """Return what is said of the classes of a published table, some at a time, added up.
+    """Return the merged findings about the classes of a published table, several classes at a time.
 
     It is None where rows have no order, or classes do not ascend by what they show. Workers get `judge` by pickle.
     """

@@ -16,7 +16,7 @@ from indistinct.machine.arrays import Codes, starts_of
 from indistinct.machine.spill import disk_errors, nameless_file
 from indistinct.recoding.class_rows import ClassRows, class_words, unite_classes
 
-# The column of sizes beside what classes show; no column of a table begins so.
+# The column of class sizes in addition to labels; no column of a table begins with this character.
 SIZE = "\0size"
 # Bytes of a piece, which is read at once: of every part one piece is in memory while all are merged.
 PIECE = 1 << 18
@@ -34,10 +34,10 @@ class Piece:
 
 @dataclass(slots=True)
 class ClassRuns:
-    """Parts of a release on disk, each with its classes in order; `pieces[part]` says where they lie.
+    """Parts of a release on disk, each with its classes in order; `pieces[part]` has their positions.
 
-    A column that is published as it is in one part, as numbers say, and in ranges in another is text in all of them:
-    `types` has what each column is altogether.
+    A column that is unmodified numbers in one part and ranges in another is text in all parts: `types` has the common
+    types.
     """
 
     file: IO[bytes] = field(default_factory=lambda: nameless_file(buffered=True))
@@ -61,7 +61,7 @@ class ClassRuns:
         self.pieces.append(own)
 
     def merged(self, rows: int) -> Iterator[ClassRows]:
-        """Yield the classes of all parts in one order, about so many rows at a time."""
+        """Yield the classes of all parts in one order, about `rows` rows at a time."""
         with disk_errors():
             self.file.flush()
         cursors = [_Cursor(self, own) for own in self.pieces]
@@ -79,7 +79,7 @@ class ClassRuns:
         return unpack_classes(content, self.types, self.columns)
 
     def close(self) -> None:
-        """Give the disk back."""
+        """Close the file, which frees the disk space."""
         self.file.close()
 
 
@@ -123,7 +123,7 @@ def join_types(known: Mapping[str, pa.DataType], shown: pa.Schema) -> dict[str, 
 
 
 def split_words(samples: Iterable[tuple[str, int]], rows: int) -> list[str]:
-    """Return words between which about so many rows lie, given some words and how many rows follow each."""
+    """Return words between which there are about `rows` rows, given sample words and how many rows follow each."""
     words, filled = list[str](), 0
     for word, size in sorted(samples, key=lambda each: each[0]):
         if filled >= rows and (not words or word > words[-1]):
@@ -149,7 +149,7 @@ def unpack_classes(content: Any, types: Mapping[str, pa.DataType], columns: tupl
 
 
 def piece_ends(part: ClassRows, size: int) -> list[int]:
-    """Return behind which classes a part is divided into pieces of about so many bytes."""
+    """Return the classes after which a part is divided into pieces of about `size` bytes."""
     of_class, of_row = part.shown.nbytes / max(len(part), 1), part.rows.nbytes / max(part.rows.num_rows, 1)
     bytes_before: Codes = starts_of(part.sizes) * of_row + np.arange(len(part) + 1) * of_class
     ends = np.searchsorted(bytes_before, np.arange(size, bytes_before[-1], size))

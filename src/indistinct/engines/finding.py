@@ -16,7 +16,7 @@ from indistinct.tables.domain import Domain
 
 # The last bit stays free, so that words of any chunk of columns compare as signed numbers do.
 BITS = 63
-# So many batches make a table for which a kernel is worth its loading.
+# Number of batches that make a table for which loading a kernel pays.
 BATCHES = 2
 
 
@@ -78,7 +78,7 @@ class CellFinder:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CoarseFinder:
-    """Finds the cell of a row whose values stand for others: `lookups[j][code]` is the code that stands for a value."""
+    """Finds the cell of a row whose values were united: `lookups[j][code]` is the code of the united value."""
 
     cells: CellFinder
     lookups: tuple[Codes, ...]
@@ -124,8 +124,8 @@ class Finder(Protocol):
 class FoundRows:
     """How rows that come in batches find their cell and joint vector.
 
-    `finder` finds the group of a row, and `entries[group]` is where its cell and joint vector stand in the histogram of
-    joint vectors, or among the cells where there are none. `vectors` are those of the cells that were counted.
+    `finder` finds the group of a row, and `entries[group]` is the index of its cell and joint vector in the histogram
+    of joint vectors, or among the cells where there are none. `vectors` are those of the cells that were counted.
     """
 
     vectors: Codes

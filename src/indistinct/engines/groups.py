@@ -24,7 +24,7 @@ from indistinct.engines.memory.count import (
 from indistinct.errors import InputError
 from indistinct.frequencies.count import Counted, Request, group_encoded, join_columns, parts_of
 from indistinct.frequencies.encode import Encoded, encode_column, not_finite
-from indistinct.frequencies.singled_out import MOST_CELLS, SingledOut, count_apart, rows_alone
+from indistinct.frequencies.singled_out import MAX_CELLS_AT_ONCE, SingledOut, count_apart, rows_alone
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Joint, Key
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.machine.arrays import Codes
@@ -108,7 +108,7 @@ def _published_columns(source: GroupedSource, request: Request) -> SingledOut | 
     if not names:
         return None
     wanted = tuple(dict.fromkeys((*names, *request.class_columns, *request.person)))
-    if source.rows * len(wanted) <= MOST_CELLS:
+    if source.rows * len(wanted) <= MAX_CELLS_AT_ONCE:
         found = source.groups(wanted)
         return published_columns_of(found.table, request, counts=found.counts)
     finer = [name for name in wanted if _is_told_apart(source.arrow.field(name).type)]
@@ -214,7 +214,7 @@ def _cells(
 ) -> tuple[FrequencySet, Codes | None]:
     """Unite groups into cells: every group is a class of its own first, with one entry in each histogram.
 
-    Where joint vectors are asked for, return as well where that of each group stands in their histogram.
+    Where joint vectors are requested, return as well the index of each group's in their histogram.
     """
     grouping, vectors = group_encoded(quasi)
     # Counts of a table of Arrow cannot be written, for which kernels would be compiled once more.
@@ -252,7 +252,7 @@ def alone_in_groups(fetch: Fetch, column: str) -> int:
     """Return how many rows have a value of a transformed column that no other row has."""
     found = fetch([column])
     cells, counts = found.table[column], found.counts
-    # A group of several rows stands for no row alone: twice is enough to say so.
+    # A group of several rows is never unique: counting it twice suffices.
     return rows_alone(cells.take(pa.array(np.repeat(np.arange(len(counts)), np.minimum(counts, 2)))))
 
 

@@ -43,7 +43,7 @@ class Finished(Protocol):
 
     @property
     def summary(self) -> Any:
-        """Return what is told of it."""
+        """Return its summary."""
 
 
 Finish = Callable[[int, pa.Table], Any]
@@ -91,7 +91,7 @@ def publish_parts(
 ) -> None:
     """Give a sink the table of a release that `finish` makes part by part; rows in waiting take `memory` bytes.
 
-    `keep` is told of every part, and `done` called when there is no further one, before anything is written.
+    `keep` is called with every part, and `done` when there is no further one, before anything is written.
     """
     with closing(ClassRuns()) as runs:
         with closing(Partitions(starts_of(parting.sizes), memory)) as partitions:

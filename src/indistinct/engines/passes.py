@@ -123,7 +123,7 @@ class TablePasses(ABC):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowPasses(TablePasses):
-    """Passes of this process over a source that gives batches; its files stay as they are, or nothing is published."""
+    """Passes of this process over a source that yields batches; its files must not change, or nothing is published."""
 
     by_others: ClassVar[bool] = False
 
@@ -201,10 +201,10 @@ def nothing_known(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pass(Generic[Answer]):
-    """A question to all rows: what the keys of a batch tell, given `arguments`, and how answers are added up.
+    """A question to all rows: what the keys of a batch give, with `arguments`, and how answers are merged.
 
     `needed` are the numbers of the columns that are looked at. Where it is `coded`, what a model looks at is given too.
-    So many answers are added up `together`.
+    This number of answers is merged `together`.
     """
 
     what: str
@@ -224,11 +224,11 @@ class KeyPasses(ABC):
     keys: Mapping[Key, Domain]
 
     def survey(self, tree: KeyTree, scale: Scale) -> Survey:
-        """Return the rows of each part, how far it reaches, and how its rows fall into buckets."""
+        """Return the rows of each part, its lowest and highest keys, and its rows by bucket."""
         return self.ask(Pass("survey", survey_rows, (tree, scale), _merge_surveys, self._every, together=2))
 
     def within(self, tree: KeyTree, ranges: KeyRanges) -> Within:
-        """Return what lies in one range of each part."""
+        """Return the rows and keys in one range of each part."""
         needed = _columns_of_tree(tree, ranges.column)
         return self.ask(Pass("medians", rows_within, (tree, ranges), Within.merged, needed))
 
@@ -328,7 +328,7 @@ class CodedRows(ABC):
 
     @abstractmethod
     def read(self, part: int) -> Iterator[tuple[Codes, dict[Key, Codes]]]:
-        """Yield the rows of a part, some at a time."""
+        """Yield the rows of a part in batches."""
 
     def all(self, part: int) -> tuple[Codes, dict[Key, Codes]]:
         """Return the rows of a part."""
@@ -352,7 +352,7 @@ def types_of_codes(columns: Sequence[KeyColumn], keys: Collection[Key]) -> pa.Sc
 
 
 def table_of_codes(keys: Codes, codes: Iterable[Codes], chosen: Codes, types: pa.Schema) -> pa.Table:
-    """Return keys and codes of the chosen rows as they are written."""
+    """Return keys and codes of the chosen rows in the form in which they are written."""
     arrays = [*(own[chosen] for own in keys.T), *(own[chosen] for own in codes)]
     return pa.table([pa.array(own).cast(each.type) for own, each in zip(arrays, types, strict=True)], types)
 
@@ -381,7 +381,7 @@ class PartedRows(CodedRows):
                         writers[part].write_table(table.slice(bounds[part], bounds[part + 1] - bounds[part]))
 
     def read(self, part: int) -> Iterator[tuple[Codes, dict[Key, Codes]]]:
-        """Yield the rows of a part, some at a time."""
+        """Yield the rows of a part in batches."""
         # Mapped, so that several readers of one file do not move each other's position.
         return self.read_batches(pa.py_buffer(mmap(self.files[part].fileno(), 0, access=ACCESS_READ)))
 

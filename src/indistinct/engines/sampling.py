@@ -1,13 +1,13 @@
-"""A sample of a source: who is drawn is decided once, and what follows reads a copy of the rows that were drawn.
+"""A sample of a source: the members are drawn once, and all later steps read a copy of their rows.
 
-The operating system draws, whatever seed a job has: a sample that can be drawn again protects nobody. Each set of so
-many rows, or of so many people with all of their rows, is equally likely.
+The operating system draws, whatever seed a job has: a sample that can be reproduced does not protect anyone. Each set
+of this number of rows, or of people with all of their rows, is equally likely.
 
-An engine that draws anew in each pass would count other rows than it publishes. Numbers of rows would not do instead:
-neither a scan of a database nor a frame of a cluster gives rows in the same order twice. A keyed hash of the content
-would send equal rows the same way, so that they come together or not at all. Hence the copy. It is as private as rows
-that wait for being published, and gone with the run. People are known again by what tells them apart: for them a keyed
-hash is right.
+An engine that draws again in each pass would count other rows than it publishes. Row numbers would not help: neither a
+scan of a database nor a frame of a cluster returns rows in the same order twice. A keyed hash of the content would
+treat equal rows alike, so that they would be drawn together or not at all. Hence the copy. It is as private as rows
+that wait for publication, and disappears with the run. People are recognized by their person ID, for which a keyed hash
+is right.
 """
 
 import hashlib
@@ -38,7 +38,7 @@ class Draw(Protocol):
 
 
 def draw_of(share: float, rows: int, people: Callable[[], Iterable[pa.Table]], *, person: Sequence[str]) -> Draw:
-    """Return the draw of a share of so many rows, or of the people whom the columns `person` tell apart.
+    """Return the draw of a share of the rows, or of the people identified by the columns `person`.
 
     `people` gives these columns of all rows; each person takes eight bytes in memory.
     """
@@ -57,7 +57,7 @@ class RowDraw:
 
     @classmethod
     def of(cls, share: float, rows: int) -> "RowDraw":
-        """Return the draw of a share of so many rows."""
+        """Return the draw of a share of this number of rows."""
         return cls(rows, count_drawn(share, rows))
 
     def select(self, batch: pa.Table) -> Codes:
@@ -69,14 +69,14 @@ class RowDraw:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PeopleDraw:
-    """Draws people whose words, under a key that nobody knows, go up to `last`; None draws nobody."""
+    """Draws people whose words, under a secret key, are at most `last`; None draws none."""
 
     people: "PeopleWords"
     last: int | None
 
     @classmethod
     def of(cls, share: float, people: "PeopleWords", seen: "PeopleSeen") -> "PeopleDraw":
-        """Return the draw of a share of all people; raise where a row is nobody's."""
+        """Return the draw of a share of all people; raise where a row has no person ID."""
         for name, rows in seen.absent.items():
             if rows:
                 raise nobody(name, rows)
@@ -127,7 +127,7 @@ class PeopleWords:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class PeopleSeen:
-    """The words of people, ascending, each once; and by column how many rows say of nobody whose they are."""
+    """The words of people, ascending, each once; and by column the rows without a person ID."""
 
     words: Codes
     absent: Counter[str]

@@ -19,7 +19,7 @@ GROUP, CELL = "\0group", "\0cell"
 # A dictionary of more values is written out: it would be repeated in every piece of every partition.
 FEW_VALUES = 1000
 MOST_PARTITIONS = 4096
-# Rows are collected until each partition gets about so many at a time, as far as memory goes.
+# Rows are collected until each partition gets about this number at a time, as far as memory allows.
 ROWS_OF_A_PIECE = 4096
 
 Words = Callable[[pa.Table], Codes]
@@ -171,7 +171,7 @@ class Partitions:
         return pa.concat_tables(tables)
 
     def close(self) -> None:
-        """Give the disk back."""
+        """Close the file, which frees the disk space."""
         if self.file is not None:
             self.file.close()
 

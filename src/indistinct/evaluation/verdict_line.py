@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from indistinct.evaluation.assess.profiles import LIMITS
 from indistinct.figures import number, percent, plural
-from indistinct.inspection.patterns.base import MOSTLY
+from indistinct.inspection.patterns.base import MIN_SHARE_FOR_ROLE
 
 State = Literal["passed", "failed", "warning", "not checked"]
 Kind = Literal[
@@ -241,7 +241,7 @@ def _words_of_identifying(line: Line) -> str:
     if not line.columns:
         return "whether columns hold free text, names or numbers of people was not checked"
     share = line.numbers.get("share", 1.0)
-    part = "" if share >= MOSTLY else f" in {percent(share)} of its distinct values"
+    part = "" if share >= MIN_SHARE_FOR_ROLE else f" in {percent(share)} of its distinct values"
     return f"column {_columns(line)} holds {line.holds}{part}: drop it, or publish a code in its place"
 
 

@@ -20,7 +20,7 @@ from indistinct.drawing.lattice import Box, State, draw_lattice
 from indistinct.drawing.levels import level_meanings
 from indistinct.engines import closes_sources
 from indistinct.errors import Feasible, InfeasibleError, ParameterError
-from indistinct.exploration.preference import ANALYSIS_LOSS, MOST_NODES, Analysis, Preference, losses_of_nodes
+from indistinct.exploration.preference import ANALYSIS_LOSS, MAX_NODES_ANALYZED, Analysis, Preference, losses_of_nodes
 from indistinct.figures import percent, plural, share_above, short
 from indistinct.frequencies.lattice import Lattice, Node, RolledUp
 from indistinct.hierarchy.value import Hierarchy
@@ -35,7 +35,7 @@ from indistinct.schema import Schema, did_you_mean
 from indistinct.tables.opening import open_table
 
 Row = dict[str, Any]
-SHOWN = 10
+NODES_IN_NOTEBOOK = 10
 """Number of nodes shown in a notebook."""
 
 
@@ -83,7 +83,7 @@ class Exploration(Result):
 
     def document(self) -> Document:
         """Return a document: the meanings of levels, the best nodes, and the best trade-offs between loss and risk."""
-        return exploration_document(self, most=SHOWN)
+        return exploration_document(self, most=NODES_IN_NOTEBOOK)
 
     def nodes(self) -> list[Row]:
         """Return one row per node, ready for a frame: node, height, results of the model, and each metric."""
@@ -161,7 +161,7 @@ class Exploration(Result):
 
     def _box(self, row: Row, metric: str, *, chosen: bool) -> Box:
         state: State = "minimal" if row["minimal"] else "satisfying" if row["satisfied"] else "outside"
-        told = [
+        lines = [
             *(f"{column}: {self.meanings[j][row['node'][j]]}" for j, column in enumerate(self.columns)),
             "satisfies the model" + (", and nothing below does" if row["minimal"] else "")
             if row["satisfied"]
@@ -171,7 +171,7 @@ class Exploration(Result):
             *(f"{name}: {_number(row[name])}" for name in self.metrics),
         ]
         figures = (_number(row[metric]), f"{row['suppressed_rows']:,}")
-        return Box(row["node"], state, figures=figures, title="\n".join(told), chosen=chosen)
+        return Box(row["node"], state, figures=figures, title="\n".join(lines), chosen=chosen)
 
     def _rows(self, places: Sequence[int] | Codes) -> Iterator[Row]:
         risk = self.risk
@@ -402,7 +402,7 @@ def _prefer_analysis(found: Exploration, job: Job, preference: Preference) -> Ex
     gets an infinite loss.
     """
     ranked = [place for place in found._order(None) if found.satisfied[place]]
-    nearest = sorted(ranked, key=lambda place: not found.minimal[place])[:MOST_NODES]
+    nearest = sorted(ranked, key=lambda place: not found.minimal[place])[:MAX_NODES_ANALYZED]
     nodes = [tuple(found.levels[place].tolist()) for place in nearest]
     losses = losses_of_nodes(job, preference, nodes)
     values = np.full(len(found), np.inf)

@@ -19,7 +19,7 @@ from indistinct.tables.opening import open_table
 
 ANALYSIS_LOSS = "analysis-loss"
 """The name of this metric: 1 minus the mean overlap of confidence intervals, from 0 to 1."""
-MOST_NODES = 40
+MAX_NODES_ANALYZED = 40
 """Upper limit of the lattice nodes that are published and analyzed."""
 Analysis = str | Sequence[str] | AnalysisPlan
 

@@ -9,7 +9,7 @@ from indistinct.frequencies.encode import group_rows
 from indistinct.machine.arrays import Codes
 
 # Largest number of units times sets of starred columns for which all are compared with each other.
-MOST_COMPARED = 10_000_000
+MAX_UNIT_SETS = 10_000_000
 
 
 def group_shown(values: Codes, columns: Sequence[int]) -> tuple[Codes, int]:
@@ -43,7 +43,7 @@ def fewest_compatible(values: Codes, stars: Codes, counts: Codes) -> int | None:
 
     None without stars, or where comparing all of them would take long.
     """
-    if not stars.any() or len(values) * len(np.unique(stars, axis=0)) > MOST_COMPARED:
+    if not stars.any() or len(values) * len(np.unique(stars, axis=0)) > MAX_UNIT_SETS:
         return None
     return int(compatible_rows(values, stars, counts).min())
 

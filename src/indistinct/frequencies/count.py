@@ -10,7 +10,7 @@ import pyarrow as pa
 from indistinct.errors import InputError
 from indistinct.frequencies import _kernels
 from indistinct.frequencies.encode import (
-    WORD,
+    BITS_PER_WORD,
     Encoded,
     Grouping,
     group_rows,
@@ -36,9 +36,9 @@ from indistinct.machine.ordering import distinct
 from indistinct.tables.domain import Domain
 
 # Rows per block: their words fill half a megabyte.
-BLOCK = 1 << 16
+ROWS_PER_BLOCK = 1 << 16
 # Runs of equal rows are only used if they are fewer than this share of the rows.
-FEW = 0.5
+MAX_SHARE_OF_RUNS = 0.5
 
 Result = TypeVar("Result")
 Work = Callable[[int, int, list[tuple[int, Codes]]], Result]
@@ -195,7 +195,7 @@ def group_encoded(columns: Sequence[Encoded]) -> tuple[Grouping, Codes]:
         return in_runs
     widths = [max(len(column.domain) - 1, 0).bit_length() for column in columns]
     row_bits = max(rows - 1, 0).bit_length()
-    if sum(widths) + row_bits > WORD:
+    if sum(widths) + row_bits > BITS_PER_WORD:
         grouping = group_rows([c.codes for c in columns], [len(c.domain) for c in columns])
         found = [c.codes[grouping.first] for c in columns]
         return grouping, np.asfortranarray(np.stack(found, axis=1).astype(np.int32))
@@ -274,12 +274,12 @@ def group_runs(columns: Sequence[Encoded]) -> tuple[Grouping, Codes] | None:
         for _, cells in parts:
             own[1:] |= cells[1:] != cells[:-1]
 
-    in_blocks(columns, mark, last=BLOCK)
-    if np.count_nonzero(fresh[:BLOCK]) > FEW * BLOCK:
+    in_blocks(columns, mark, last=ROWS_PER_BLOCK)
+    if np.count_nonzero(fresh[:ROWS_PER_BLOCK]) > MAX_SHARE_OF_RUNS * ROWS_PER_BLOCK:
         return None
     in_blocks(columns, mark)
     firsts = np.flatnonzero(fresh)
-    if len(firsts) > FEW * rows:
+    if len(firsts) > MAX_SHARE_OF_RUNS * rows:
         return None
     codes = [_codes_at(column, firsts) for column in columns]
     grouping = group_rows(codes, [len(column.domain) for column in columns])
@@ -311,7 +311,7 @@ def in_blocks(columns: Sequence[Encoded], work: Work[Result], *, last: int | Non
     """
     ends = [column.ends for column in columns]
     rows = int(ends[0][-1])
-    bounds = distinct(np.concatenate([[0], *ends, np.arange(0, rows, BLOCK)]))
+    bounds = distinct(np.concatenate([[0], *ends, np.arange(0, rows, ROWS_PER_BLOCK)]))
     chunk_of_block = [np.searchsorted(end, bounds[:-1], side="right").tolist() for end in ends]
 
     def call(block: int) -> Result:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from indistinct.errors import InputError
 from indistinct.frequencies import _kernels
 from indistinct.machine.arrays import (
-    LARGE,
+    LARGE_ROWS,
     Codes,
     blocks,
     empty_large,
@@ -27,7 +27,7 @@ from indistinct.tables.domain import Domain, days_of, plain_column
 
 # A table of this many entries stays in the second-level cache, so that looking codes up is faster than sorting the
 # column; with more rows, so is a table with as many entries as rows.
-LOOKUP_LIMIT = 1 << 20
+MAX_LOOKUP_ENTRIES = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,7 +182,7 @@ def _from_numbers(name: str, column: pa.ChunkedArray) -> DistinctValues:
     bounds = pc.min_max(column).as_py()
     if bounds["min"] is None:
         return DistinctValues(pa.array([], column.type), True, (), ())
-    if whole and bounds["max"] - bounds["min"] < max(LOOKUP_LIMIT, len(column)) and bounds["max"] < 1 << 62:
+    if whole and bounds["max"] - bounds["min"] < max(MAX_LOOKUP_ENTRIES, len(column)) and bounds["max"] < 1 << 62:
         return _by_lookup(column, bounds["min"], bounds["max"])
     numbers = column.drop_null().to_numpy()
     if not whole:
@@ -220,7 +220,7 @@ def check_finite(name: str, numbers: Codes) -> None:
 def not_finite(name: str, nans: int, infinities: int) -> InputError:
     """Return the error of a column with NaN or infinite numbers."""
     return InputError(
-        f"column {name!r} holds {nans} NaN and {infinities} infinite value(s), which have no place in an order",
+        f"column {name!r} holds {nans} NaN and {infinities} infinite value(s), which cannot be ordered",
         hint="make them missing (null) or drop these rows",
     )
 
@@ -242,7 +242,7 @@ def _arrangement(name: str, values: pa.Array, order: Sequence[str] | None) -> Co
     return np.argsort([place[text] for text in texts])
 
 
-WORD = 64
+BITS_PER_WORD = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -279,7 +279,7 @@ def group_rows(columns: Sequence[Codes], sizes: Sequence[int]) -> Grouping:
     """Group rows by their vector of codes; `sizes` are the cardinalities of the columns."""
     words, bits = pack(columns, sizes)
     row_bits = max(len(words) - 1, 0).bit_length()
-    if bits + row_bits <= WORD:
+    if bits + row_bits <= BITS_PER_WORD:
         return group_words(number_words(words, row_bits), row_bits)[0]
     return Grouping(*order_numbers(words))
 
@@ -317,7 +317,7 @@ def pack(columns: Sequence[Codes], sizes: Sequence[int]) -> tuple[Codes, int]:
     words, bits = np.zeros(rows, dtype=np.uint64), 0
     for codes, size in zip(columns, sizes, strict=True):
         width = max(size - 1, 0).bit_length()
-        if bits + width > WORD:
+        if bits + width > BITS_PER_WORD:
             found, ranks = distinct_with_places(words)
             words, bits = ranks.astype(np.uint64), max(len(found) - 1, 0).bit_length()
         words <<= np.uint64(width)
@@ -329,8 +329,8 @@ def pack(columns: Sequence[Codes], sizes: Sequence[int]) -> tuple[Codes, int]:
 def one_of_each(codes: Codes, size: int) -> Codes:
     """Return one row of every code below `size`, all of which occur, mostly among the first rows."""
     rows = np.full(size, -1, dtype=np.int64)
-    for start in range(0, len(codes), LARGE):
-        block = codes[start : start + LARGE]
+    for start in range(0, len(codes), LARGE_ROWS):
+        block = codes[start : start + LARGE_ROWS]
         rows[block] = np.arange(start, start + len(block))
         if rows.min(initial=0) >= 0:
             break

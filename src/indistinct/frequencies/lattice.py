@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 
 from indistinct.frequencies import _kernels
-from indistinct.frequencies.encode import WORD
+from indistinct.frequencies.encode import BITS_PER_WORD
 from indistinct.frequencies.value import Classes, FrequencySet
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.machine.arrays import Codes
@@ -118,7 +118,7 @@ class Cells:
         """The word and the shift of each column's field; a field never spans two words."""
         found, word, used = [], 0, 0
         for width in self.widths:
-            if used + width > WORD:
+            if used + width > BITS_PER_WORD:
                 word, used = word + 1, 0
             found.append((word, used))
             used += width

@@ -21,7 +21,7 @@ from indistinct.machine.arrays import Codes, run_starts, starts_of
 from indistinct.tables.dictionaries import share_dictionary
 from indistinct.tables.domain import Domain, plain_column
 
-NOBODY = -1
+NO_PART = -1
 """The part of a row that belongs to no open part."""
 
 
@@ -119,7 +119,7 @@ def survey_rows(keys: Codes, tree: KeyTree, scale: Scale) -> Survey:
     """Return the survey of one batch."""
     rows, order, starts, owners = _by_part(tree.parts_of(keys), len(scale.low))
     parts, columns = scale.low.shape
-    low = np.full((parts, columns), LAST, dtype=np.uint64)
+    low = np.full((parts, columns), LAST_KEY, dtype=np.uint64)
     high = np.zeros((parts, columns), dtype=np.uint64)
     counts = np.zeros((columns, parts, scale.buckets), dtype=np.int64)
     present = np.flatnonzero(rows)
@@ -307,13 +307,13 @@ def _mix(words: Codes) -> Codes:
 def keys_behind(keys: Codes, cuts: Sequence[Codes]) -> list[Codes]:
     """Return, by column, the smallest key of a batch after each of some cuts.
 
-    Answers of several batches are merged by their minimum; `LAST` means that there is none.
+    Answers of several batches are merged by their minimum; `LAST_KEY` means that there is none.
     """
     found = []
     for index, own in enumerate(cuts):
         some = np.sort(keys[:, index]) if len(own) else keys[:0, index]
         first = np.searchsorted(some, own, side="right")
-        found.append(np.append(some, LAST)[first])
+        found.append(np.append(some, LAST_KEY)[first])
     return found
 
 
@@ -326,10 +326,10 @@ def _by_part(parts: Codes, size: int) -> tuple[Codes, Codes, Codes, Codes]:
     return np.bincount(owners, minlength=size), order, starts, owners
 
 
-MISSING = 0
+MISSING_KEY = 0
 """The key of a missing value in a column without a domain: smaller than all others."""
 SIGN = np.uint64(1 << 63)
-LAST = np.uint64((1 << 64) - 1)
+LAST_KEY = np.uint64((1 << 64) - 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -366,7 +366,7 @@ class KeyColumn:
         absent = numbers.is_null().to_numpy() if numbers.null_count else None
         found = (numbers if absent is None else numbers.fill_null(0)).to_numpy()
         keys = self._ordered(found)
-        if not pa.types.is_floating(self.kind) and (keys == LAST).any():
+        if not pa.types.is_floating(self.kind) and (keys == LAST_KEY).any():
             raise InputError(
                 f"column {self.name!r} holds the largest number of its type, which leaves no room for missing values",
                 hint="make such marks missing (null), or give the column another type",
@@ -374,23 +374,23 @@ class KeyColumn:
             )
         keys += np.uint64(1)
         if absent is not None:
-            keys[absent] = MISSING
+            keys[absent] = MISSING_KEY
         return keys
 
     def _keys_beside(self, cells: pa.ChunkedArray, strangers: Sequence[Any]) -> Codes:
-        """Return the key of every cell, `LAST` for values outside the domain."""
+        """Return the key of every cell, `LAST_KEY` for values outside the domain."""
         if self.domain is None or self.ranks is None:
             raise AssertionError("values are strange to a domain")
         plain = plain_column(self.name, cells)
         plain = plain.cast(plain.type.value_type) if isinstance(plain.type, pa.DictionaryType) else plain
         unknown = pc.is_in(plain, value_set=pa.array(strangers, plain.type)).to_numpy()
-        keys = np.full(len(plain), LAST, dtype=np.uint64)
+        keys = np.full(len(plain), LAST_KEY, dtype=np.uint64)
         keys[~unknown] = self.ranks[self.domain.encode(plain.filter(pa.array(~unknown)))]
         if self.between:
             bits, new = KeyColumn(self.name, self.kind), np.flatnonzero(unknown & plain.is_valid().to_numpy())
             known = bits.keys(pa.chunked_array([self.domain.values]))
             found = np.searchsorted(known, bits.keys(plain.take(pa.array(new))))
-            keys[new] = np.where(found == len(known), LAST, (found + int(self.domain.missing)).astype(np.uint64))
+            keys[new] = np.where(found == len(known), LAST_KEY, (found + int(self.domain.missing)).astype(np.uint64))
         return keys
 
     def _ordered(self, numbers: Codes) -> Codes:
@@ -407,7 +407,7 @@ class KeyColumn:
 
     def values(self, keys: Codes) -> pa.Array:
         """Return the values of keys of a column without a domain, null for missing ones."""
-        absent, bits = keys == MISSING, keys - np.uint64(1)
+        absent, bits = keys == MISSING_KEY, keys - np.uint64(1)
         if pa.types.is_unsigned_integer(self.kind):
             numbers = bits
         elif pa.types.is_floating(self.kind):
@@ -464,7 +464,7 @@ class KnownValues:
     most: int
     distinct: pa.ChunkedArray | None
     keyed: bool = False
-    low: int = int(LAST)
+    low: int = int(LAST_KEY)
     high: int = 0
     missing: bool = False
 
@@ -480,8 +480,8 @@ class KnownValues:
         low, high, missing = self.low, self.high, self.missing
         if self.keyed:
             keys = KeyColumn(self.name, self.kind).keys(cells)
-            known: Codes = keys[keys != MISSING]
-            low, high = min(low, int(known.min(initial=LAST))), max(high, int(known.max(initial=np.uint64(0))))
+            known: Codes = keys[keys != MISSING_KEY]
+            low, high = min(low, int(known.min(initial=LAST_KEY))), max(high, int(known.max(initial=np.uint64(0))))
             missing = missing or len(known) < len(keys)
         more = (
             self.distinct

@@ -16,14 +16,14 @@ from indistinct.machine.arrays import Codes
 from indistinct.machine.ordering import distinct
 
 # Limits for a person ID: fewest people, fewest people with several rows (number and share), most rows of a person.
-FEWEST_PEOPLE, FEWEST_REPEATED, REPEATED_ROWS, MOST_ROWS = 20, 10, 0.05, 50
-# CONSTANT: share of people with several rows whose value is always the same. NEARLY_ALL: share of rows with a single
-# value above which the column says nothing. NEARLY_PURE: difference of shares that is ignored.
-CONSTANT, NEARLY_ALL, NEARLY_PURE = 0.95, 0.8, 0.005
+MIN_PEOPLE, MIN_PEOPLE_WITH_SEVERAL_ROWS, MIN_SHARE_WITH_SEVERAL_ROWS, MAX_ROWS_OF_PERSON = 20, 10, 0.05, 50
+# MIN_SHARE_CONSTANT: share of people with several rows whose value is always the same. MAX_SHARE_OF_ONE_VALUE: share of
+# rows with a single value above which the column says nothing. SHARE_TOLERANCE: difference of shares that is ignored.
+MIN_SHARE_CONSTANT, MAX_SHARE_OF_ONE_VALUE, SHARE_TOLERANCE = 0.95, 0.8, 0.005
 # Share of the values of one column, among those that several people share, for which the other column differs.
-INDEPENDENT = 0.2
+MIN_SHARE_INDEPENDENT = 0.2
 # Share of people that the determined columns must distinguish; or this number of independent columns.
-TOLD_APART, SEVERAL = 0.3, 3
+MIN_SHARE_DISTINGUISHED, MIN_INDEPENDENT_COLUMNS = 0.3, 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,13 +47,13 @@ def likely_person(
         if groups is None:
             continue
         judged = [groups.determined(column) for other, column in columns.items() if other != name]
-        stable = [values for values, share in judged if share >= CONSTANT]
+        stable = [values for values, share in judged if share >= MIN_SHARE_CONSTANT]
         if (name in named and stable) or _tells_people(stable, groups.size):
-            passing[name] = groups.size, float(np.mean([share for _, share in judged if share >= CONSTANT]))
+            passing[name] = groups.size, float(np.mean([share for _, share in judged if share >= MIN_SHARE_CONSTANT]))
     chosen = [name for name in passing if name in named] or list(passing)
     # A date of birth that few people share determines nearly as much as a person ID, but not quite.
     purest = max((passing[name][1] for name in chosen), default=1.0)
-    chosen = [name for name in chosen if passing[name][1] >= purest - NEARLY_PURE]
+    chosen = [name for name in chosen if passing[name][1] >= purest - SHARE_TOLERANCE]
     # A column nested in another one identifies visits or cases of that person.
     return min(chosen, key=lambda name: passing[name][0], default=None)
 
@@ -75,10 +75,10 @@ class _Groups:
         counts = np.diff(np.r_[starts, len(codes)])
         several = counts > 1
         fits = (
-            len(starts) >= FEWEST_PEOPLE
-            and several.sum() >= FEWEST_REPEATED
-            and counts[several].sum() >= REPEATED_ROWS * len(codes)
-            and len(codes) <= MOST_ROWS * len(starts)
+            len(starts) >= MIN_PEOPLE
+            and several.sum() >= MIN_PEOPLE_WITH_SEVERAL_ROWS
+            and counts[several].sum() >= MIN_SHARE_WITH_SEVERAL_ROWS * len(codes)
+            and len(codes) <= MAX_ROWS_OF_PERSON * len(starts)
         )
         return cls(order, starts) if fits else None
 
@@ -97,7 +97,9 @@ class _Groups:
         high = np.maximum.reduceat(np.where(absent, -1, codes), self.starts)
         judged = np.add.reduceat((~absent).astype(np.int64), self.starts) > 1
         present = codes[~absent]
-        if judged.sum() < FEWEST_REPEATED or np.bincount(present).max() > NEARLY_ALL * len(present):
+        if judged.sum() < MIN_PEOPLE_WITH_SEVERAL_ROWS or np.bincount(present).max() > MAX_SHARE_OF_ONE_VALUE * len(
+            present
+        ):
             return high, 0.0
         return high, float((low == high)[judged].mean())
 
@@ -110,13 +112,15 @@ def _tells_people(stable: Sequence[Codes], people: int) -> bool:
             chosen.append(values)
     if len(chosen) < 2:
         return _any_pair(stable, people)
-    return len(chosen) >= SEVERAL or _told_apart(chosen) >= TOLD_APART * people
+    return len(chosen) >= MIN_INDEPENDENT_COLUMNS or _told_apart(chosen) >= MIN_SHARE_DISTINGUISHED * people
 
 
 def _any_pair(stable: Sequence[Codes], people: int) -> bool:
     """Return whether two columns are independent, apart from the one with the most values, which may be another ID."""
     return any(
-        _independent(one, two) and _independent(two, one) and _told_apart([one, two]) >= TOLD_APART * people
+        _independent(one, two)
+        and _independent(two, one)
+        and _told_apart([one, two]) >= MIN_SHARE_DISTINGUISHED * people
         for one, two in combinations(stable, 2)
     )
 
@@ -136,4 +140,4 @@ def _independent(one: Codes, two: Codes) -> bool:
     starts = np.flatnonzero(np.r_[True, first[1:] != first[:-1]])
     shared = np.diff(np.r_[starts, len(first)]) > 1
     differs = np.minimum.reduceat(second, starts) != np.maximum.reduceat(second, starts)
-    return bool(shared.any() and differs[shared].mean() >= INDEPENDENT)
+    return bool(shared.any() and differs[shared].mean() >= MIN_SHARE_INDEPENDENT)

@@ -24,17 +24,17 @@ from indistinct.frequencies.encode import Grouping, encode_column, from_dictiona
 from indistinct.frequencies.value import CLASS, Key
 from indistinct.machine.arrays import Codes, is_large, spread
 
-MOST_WORK = 1_000_000_000
+MAX_ROW_PAIRS = 1_000_000_000
 """Rows times pairs of columns that are counted. With more, only pairs of the columns with the most values are."""
-MOST_CELLS = 20_000_000
+MAX_CELLS_AT_ONCE = 20_000_000
 """Cells that an engine beyond memory returns at once. With more, it counts each set of columns by a query."""
-MOST_COUNTED = 20_000_000
+MAX_ROW_PAIRS_BY_QUERY = 20_000_000
 """Rows times pairs that such an engine counts one by one; pairs only show which columns are the reason."""
-LARGEST_TABLE = 1 << 21
+MAX_TABLE_ENTRIES = 1 << 21
 """Number of pairs of values up to which a table of all pairs is faster than a sort."""
-TOGETHER = 4
+PAIRS_PER_CHECK = 4
 """Number of pairs counted between two checks of whether all members who are alone are explained."""
-REPORTED = 10
+MAX_SETS_REPORTED = 10
 """Number of sets of columns that are named, those with the most unique members first."""
 
 
@@ -260,12 +260,12 @@ def count_apart(
             count(every, with_class=with_class)
         pairs = sorted(combinations(columns, 2), key=lambda pair: -sum(counted[(name,)] for name in pair))
         reached = any(counted.get(key, 0) == most for key in counted if len(without_class(key)) == 1)
-        for pair in [] if reached else pairs[: MOST_COUNTED // max(rows * len(kinds), 1)]:
+        for pair in [] if reached else pairs[: MAX_ROW_PAIRS_BY_QUERY // max(rows * len(kinds), 1)]:
             for with_class in kinds:
                 count(pair, with_class=with_class)
     parts = {key: max((counted.get(part, 0) for part in parts_of_set(key)), default=0) for key in counted}
-    told = {key: number for key, number in counted.items() if number > parts[key]}
-    exact = {key: n for key, n in told.items() if not {*key, *(classes if CLASS in key else ())} & {*finer}}
+    beyond_parts = {key: number for key, number in counted.items() if number > parts[key]}
+    exact = {key: n for key, n in beyond_parts.items() if not {*key, *(classes if CLASS in key else ())} & {*finer}}
     sets = _number_of_sets(len(every), with_class=bool(classes))
     return SingledOut("rows", rows, every, least, most, most_telling(exact), len(counted), sets)
 
@@ -281,7 +281,7 @@ def most_telling(alone: Mapping[Key, int]) -> dict[Key, int]:
         return max((alone.get(part, 0) for part in (*parts, names) if part != key), default=0) - count, len(key)
 
     ordered = sorted(alone.items(), key=gain)
-    return dict([(key, count) for key, count in ordered if count][:REPORTED])
+    return dict([(key, count) for key, count in ordered if count][:MAX_SETS_REPORTED])
 
 
 class _Counting:
@@ -304,7 +304,7 @@ class _Counting:
     def chosen(self) -> list[str]:
         """The columns whose pairs are counted."""
         names, rows = self.names, max(len(self.owners), 1) * (1 if self.classes is None else 2)
-        while len(names) > 1 and rows * len(names) * (len(names) - 1) // 2 > MOST_WORK:
+        while len(names) > 1 and rows * len(names) * (len(names) - 1) // 2 > MAX_ROW_PAIRS:
             names = names[:-1]
         return names
 
@@ -331,8 +331,8 @@ class _Counting:
         """Yield all pairs of columns in lists of a few that share their first column."""
         for first, outer in enumerate(names[:-1]):
             self.outer, self.grouping = self._codes_of_outer(outer, with_class=with_class), None
-            for start in range(first + 1, len(names), TOGETHER):
-                yield [(outer, inner) for inner in names[start : start + TOGETHER]]
+            for start in range(first + 1, len(names), PAIRS_PER_CHECK):
+                yield [(outer, inner) for inner in names[start : start + PAIRS_PER_CHECK]]
 
     def _codes_of_outer(self, name: str, *, with_class: bool) -> tuple[Codes, int]:
         """Return the codes of the first column of pairs, joined with the class if requested, and their number."""
@@ -349,7 +349,7 @@ class _Counting:
             return self.alone_on(outer, inner, with_class=with_class)
         (one, own), two, size = self.outer, self.codes[inner], self.sizes[inner]
         alone = np.zeros(len(self.owners), dtype=bool)
-        if own * size <= LARGEST_TABLE:
+        if own * size <= MAX_TABLE_ENTRIES:
             owner_of = np.full(own * size, -2, dtype=np.int32)
             _kernels.mark_alone_by_table(one, two, size, owner_of, self.owners, alone)
             return alone
@@ -368,11 +368,11 @@ NEARLY_UNIQUE = 0.5
 From one half on, an attacker who knows a person's value is more likely than not to have found that person's row.
 """
 # With fewer rows a share means little: a handful of costs always differ.
-ENOUGH_ROWS = 20
+MIN_ROWS_FOR_SHARE = 20
 # Sample size with which larger tables are checked first.
-SAMPLE = 10_000
+SAMPLE_ROWS = 10_000
 # A value that is unique in the table is unique in a sample. This is ten standard deviations below NEARLY_UNIQUE.
-LIKELY = 0.9 * NEARLY_UNIQUE
+MIN_SHARE_IN_SAMPLE = 0.9 * NEARLY_UNIQUE
 
 
 def is_nearly_unique(alone: int, rows: int) -> bool:
@@ -381,7 +381,7 @@ def is_nearly_unique(alone: int, rows: int) -> bool:
     >>> is_nearly_unique(3871, 4000), is_nearly_unique(30, 4000), is_nearly_unique(5, 5)
     (True, False, False)
     """
-    return rows >= ENOUGH_ROWS and alone >= NEARLY_UNIQUE * rows
+    return rows >= MIN_ROWS_FOR_SHARE and alone >= NEARLY_UNIQUE * rows
 
 
 def rows_alone(column: pa.ChunkedArray) -> int:
@@ -395,7 +395,7 @@ def rows_alone(column: pa.ChunkedArray) -> int:
     if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):  # Arrow cannot hash or sort cells of these
         column = column.cast(pa.large_string() if pa.types.is_string_view(kind) else pa.large_binary())
     places = sample_of(len(column))
-    if len(places) < len(column) and _alone(column.take(pa.array(places))) < LIKELY * len(places):
+    if len(places) < len(column) and _alone(column.take(pa.array(places))) < MIN_SHARE_IN_SAMPLE * len(places):
         return 0
     return _alone(column)
 
@@ -412,7 +412,7 @@ def vectors_alone(columns: Sequence[Codes], counts: Codes, *, missing: bool = Fa
     places = sample_of(len(counts))
     if len(places) < len(counts):
         likely = _vectors_alone([column[places] for column in columns], counts[places], sizes, missing=missing)
-        if likely / len(places) * len(counts) < LIKELY * rows:
+        if likely / len(places) * len(counts) < MIN_SHARE_IN_SAMPLE * rows:
             return 0
     return _vectors_alone(columns, counts, sizes, missing=missing)
 
@@ -427,11 +427,11 @@ def _vectors_alone(columns: Sequence[Codes], counts: Codes, sizes: Sequence[int]
 
 def sample_of(rows: int) -> Codes:
     """Return the indices of a sample of the rows, of all rows if they are few."""
-    if rows <= 2 * SAMPLE:
+    if rows <= 2 * SAMPLE_ROWS:
         return np.arange(rows)
-    step = rows // SAMPLE
+    step = rows // SAMPLE_ROWS
     # One row of every stretch, so that a pattern in the order of rows is not hit each time.
-    return np.arange(SAMPLE) * step + np.random.default_rng(1).integers(0, step, SAMPLE)
+    return np.arange(SAMPLE_ROWS) * step + np.random.default_rng(1).integers(0, step, SAMPLE_ROWS)
 
 
 def _alone(column: pa.ChunkedArray) -> int:

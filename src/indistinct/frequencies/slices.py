@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from indistinct.frequencies.encode import WORD, group_rows, pack
+from indistinct.frequencies.encode import BITS_PER_WORD, group_rows, pack
 from indistinct.machine.arrays import Codes
 
 KNOWN = ""
@@ -83,7 +83,7 @@ def find_contained(mine: Sequence[Codes], theirs: Sequence[Codes]) -> Codes:
     kept = np.logical_and.reduce([other >= 0 for other in theirs])
     others = [other[kept] for other in theirs]
     sizes = [int(max(one.max(initial=0), other.max(initial=0))) + 1 for one, other in zip(mine, others, strict=True)]
-    if sum((size - 1).bit_length() for size in sizes) > WORD:
+    if sum((size - 1).bit_length() for size in sizes) > BITS_PER_WORD:
         codes, others_codes = together(mine, others, rows=0)
         return np.isin(codes, np.zeros(0) if others_codes is None else others_codes)
     words, known = pack(mine, sizes)[0], np.sort(pack(others, sizes)[0])

@@ -32,7 +32,7 @@ _MONTHS: dict[str, tuple[int, Callable[[int], str]]] = {
 }
 CALENDAR = SeveralOf(("day", *_MONTHS))
 # Approximate number of the finest intervals that cover a column.
-_PARTS = 20
+_INTERVALS_PER_COLUMN = 20
 # Widths of the series 1, 2, 5 that divide each other, by the first one.
 _SERIES = {1: (1, 5, 10), 2: (2, 10, 20), 5: (5, 10, 20)}
 
@@ -252,7 +252,7 @@ def suggest_intervals(domain: Domain) -> Intervals | None:
         return None
     # An interval of one integer is the integer itself, so integers start at two.
     smallest = 2.0 if pa.types.is_integer(domain.values.type) else 0.0
-    first, exponent = _at_least(max(span / _PARTS, smallest))
+    first, exponent = _at_least(max(span / _INTERVALS_PER_COLUMN, smallest))
     widths = [_power(digit, exponent) for digit in _SERIES[first]]
     return Intervals([width for width in widths if width <= span] or widths[:1])
 

@@ -15,9 +15,9 @@ from indistinct.tables.dialect import doubt_of, encodings_of
 
 _DELIMITERS = (";", "\t", ",")
 # Number of rows by which the delimiter is found.
-_LOOK = 100
+_ROWS_SAMPLED = 100
 # Number of lines that an error lists.
-_TOLD = 6
+_MAX_LINES_NAMED = 6
 
 
 def read_hierarchy(
@@ -42,8 +42,8 @@ def read_hierarchy(
         rows = tuple(row for _, row in numbered)
         declared = Explicit(rows, rooted=rooted, form="file", path=str(path), delimiter=delimiter)
     except HierarchyError as error:
-        told = f"{place}: {error.message}{_lines(numbered, error)}"
-        raise HierarchyError(told, hint=error.hint, values=error.values, **error.details) from None
+        message = f"{place}: {error.message}{_lines(numbered, error)}"
+        raise HierarchyError(message, hint=error.hint, values=error.values, **error.details) from None
     return replace(declared, encoding=encoding, header=header)
 
 
@@ -58,8 +58,8 @@ def _lines(numbered: Sequence[tuple[int, tuple[str, ...]]], error: HierarchyErro
         if row[level] in wrong:
             firsts.setdefault(row[level:], line)
     lines = sorted(firsts.values())
-    told = ", ".join(map(str, lines[:_TOLD]))
-    return f" ({'line' if len(lines) == 1 else 'lines'} {told}{', …' if len(lines) > _TOLD else ''})"
+    numbers = ", ".join(map(str, lines[:_MAX_LINES_NAMED]))
+    return f" ({'line' if len(lines) == 1 else 'lines'} {numbers}{', …' if len(lines) > _MAX_LINES_NAMED else ''})"
 
 
 def _text(place: Path, encoding: str | None) -> str:
@@ -113,7 +113,7 @@ def _detect(text: str) -> str:
     for delimiter in _DELIMITERS:
         with suppress(csv.Error):
             rows = csv.reader(StringIO(text, newline=""), delimiter=delimiter)
-            widths = {len(row) for row in islice(rows, _LOOK) if row}
+            widths = {len(row) for row in islice(rows, _ROWS_SAMPLED) if row}
             if len(widths) == 1 and widths.pop() > 1:
                 return delimiter
     return max(_DELIMITERS, key=text.count)

@@ -33,7 +33,7 @@ from indistinct.recoding.columns import Bounds
 from indistinct.schema import Role
 from indistinct.tables.addresses import check_ordinary
 from indistinct.tables.dialect import encodings_of
-from indistinct.tables.sheets import MOST_INFLATED
+from indistinct.tables.sheets import MAX_INFLATED_BYTES
 from indistinct.tables.xml_documents import parse_xml
 
 SUFFIX = ".deid"
@@ -121,7 +121,7 @@ class ArxProject:
     lost: tuple[str, ...] = ()
 
 
-def read_arx_project(path: Path, *, most: int = MOST_INFLATED) -> ArxProject:
+def read_arx_project(path: Path, *, most: int = MAX_INFLATED_BYTES) -> ArxProject:
     """Return what the project in an archive says; the archive may inflate to `most` bytes.
 
     Raises `InputError` for a file that is no project, is damaged or encrypted, or that could fill the memory.
@@ -154,7 +154,7 @@ def read_arx_project(path: Path, *, most: int = MOST_INFLATED) -> ArxProject:
 
 
 @contextmanager
-def open_archive(path: Path, *, most: int = MOST_INFLATED) -> Iterator[zipfile.ZipFile]:
+def open_archive(path: Path, *, most: int = MAX_INFLATED_BYTES) -> Iterator[zipfile.ZipFile]:
     """Open the archive of a project; raise `InputError` for one that is damaged, encrypted or inflates without end."""
     try:
         check_ordinary(path)

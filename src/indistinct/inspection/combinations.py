@@ -19,12 +19,12 @@ from indistinct.machine.arrays import Codes
 
 SIZE = 3
 """Largest combination of columns that is checked by default."""
-# `WORK` is the product of rows and column sets up to which all people are checked; above it, a sample of `SOUGHT`. If
-# that exceeds `MOST_WORK` or `MOST_SETS`, smaller combinations are checked.
-WORK, SOUGHT, MOST_WORK, MOST_SETS = 100_000_000, 2_000, 2_000_000_000, 20_000
+# `MAX_WORK_FOR_ALL` is the product of rows and column sets up to which all people are checked; above it, a sample of
+# `SAMPLE_MEMBERS`. If that exceeds `MAX_WORK` or `MAX_SETS`, smaller combinations are checked.
+MAX_WORK_FOR_ALL, SAMPLE_MEMBERS, MAX_WORK, MAX_SETS = 100_000_000, 2_000, 2_000_000_000, 20_000
 # Vectors that fit a table of counts, which is faster than a sort.
-COUNTED_DIRECTLY = 1 << 23
-REPORTED = 20
+MAX_TABLE_ENTRIES = 1 << 23
+MAX_SETS_REPORTED = 20
 """Number of column sets in the result, those that single out most people first."""
 
 
@@ -70,15 +70,15 @@ class Combinations:
     @property
     def notes(self) -> tuple[str, ...]:
         """Return notes: that a sample was checked, or smaller sets than requested."""
-        told = []
+        remarks = []
         if self.sampled:
-            told.append(
+            remarks.append(
                 f"a sample of {self.looked_at:,} of {self.members:,} {self.unit} was looked for among all; the sets "
                 "shown have the figures of everybody, other shares are those of the sample"
             )
         if self.found.size < min(self.asked, len(self.columns)):
-            told.append(f"{len(self.columns):,} columns are many: sets of up to {self.found.size} were looked at")
-        return tuple(told)
+            remarks.append(f"{len(self.columns):,} columns are many: sets of up to {self.found.size} were looked at")
+        return tuple(remarks)
 
     def to_json(self) -> dict[str, Any]:
         """Return the figures as plain JSON values."""
@@ -118,11 +118,11 @@ def risky_combinations(
     names = tuple(columns)
     cells, group_of_row = _frequencies(columns, people, rows)
     chosen = min(size, len(names))
-    while chosen > 1 and (_sets(len(names), chosen) > MOST_SETS or len(cells) * _sets(len(names), chosen) > MOST_WORK):
+    while chosen > 1 and (_sets(len(names), chosen) > MAX_SETS or len(cells) * _sets(len(names), chosen) > MAX_WORK):
         chosen -= 1
-    sought = _sample(rows, people) if len(cells) * _sets(len(names), chosen) > WORK else None
+    sought = _sample(rows, people) if len(cells) * _sets(len(names), chosen) > MAX_WORK_FOR_ALL else None
     found = _minimal_uniques(cells, group_of_row, sought, size=max(chosen, 1))
-    told = found.singling_out()[:REPORTED]
+    worst = found.singling_out()[:MAX_SETS_REPORTED]
     whole = _Whole(columns, people, rows)
     return Combinations(
         "rows" if people is None else "people",
@@ -130,7 +130,7 @@ def risky_combinations(
         found.people,
         size,
         found,
-        told if sought is None else whole.recount(told),
+        worst if sought is None else whole.recount(worst),
     )
 
 
@@ -143,10 +143,10 @@ def _sample(rows: int, people: Codes | None) -> Codes | None:
     # A fixed stream, so that a second inspection of the same table gives the same result; nothing here is published.
     generator = np.random.default_rng(1)
     count = rows if people is None else int(people.max()) + 1
-    if count <= SOUGHT:
+    if count <= SAMPLE_MEMBERS:
         return None
     drawn = np.zeros(count, dtype=bool)
-    drawn[generator.choice(count, SOUGHT, replace=False)] = True
+    drawn[generator.choice(count, SAMPLE_MEMBERS, replace=False)] = True
     return drawn if people is None else drawn[people]
 
 
@@ -209,7 +209,7 @@ class _Whole:
         if names not in self.known:
             codes = [self.columns[name] for name in names]
             sizes = [int(each.max(initial=0)) + 1 for each in codes]
-            few = self.people is None and prod(sizes) <= COUNTED_DIRECTLY
+            few = self.people is None and prod(sizes) <= MAX_TABLE_ENTRIES
             self.known[names] = _alone_by_counting(codes, sizes) if few else self._alone_by_sorting(codes, sizes)
         return self.known[names]
 

@@ -49,12 +49,12 @@ MAX_TEXTS_JUDGED = 200
 
 # Share of rows with a value of their own from which a column points at people, and the rows to judge it by.
 NEARLY_UNIQUE = 0.9
-ENOUGH_ROWS = 20
+MIN_ROWS_JUDGED = 20
 # Share of rows that differ from all others up to which those are few, and point at people.
-FEW = 0.05
+MAX_SHARE_DIFFERING = 0.05
 # Share of the allowed memory for rows while they are profiled; a row takes a multiple of its size as read, and some
 # bytes for every cell.
-FOR_ROWS, TIMES, CELL = 0.6, 2, 24
+MEMORY_SHARE_FOR_ROWS, MEMORY_FACTOR, BYTES_PER_CELL = 0.6, 2, 24
 # Distinct values and each cell's place among them; missing comes last.
 EncodedColumn = tuple[pa.Array, Codes]
 
@@ -142,7 +142,11 @@ def _rows_that_fit(source: Any, memory: int) -> Table:
     first = next(iter(source.batches(source.columns)), None) if streamed else None
     if first is None or not len(first):
         return open_table(source)
-    share = FOR_ROWS * memory / (source.rows * (TIMES * first.nbytes / len(first) + CELL * len(source.columns)))
+    share = (
+        MEMORY_SHARE_FOR_ROWS
+        * memory
+        / (source.rows * (MEMORY_FACTOR * first.nbytes / len(first) + BYTES_PER_CELL * len(source.columns)))
+    )
     if share >= 1:
         return open_table(source)
     chance = np.random.default_rng(0)  # always the same rows, and so the same profile
@@ -265,7 +269,7 @@ def _as_identifier(column: ColumnProfile, values: pa.Array, rows: int, person: s
     if alike:
         said = f"{alike:,} value{'s differ' if alike > 1 else ' differs'} from others only by case or spaces around"
         column = replace(column, findings=(*column.findings, f"{said}: correct them, or people are counted twice"))
-    repeats = ENOUGH_ROWS <= column.distinct < rows - column.missing
+    repeats = MIN_ROWS_JUDGED <= column.distinct < rows - column.missing
     if person is not None or not repeats or column.reason.endswith(FREE_TEXT):
         return column
     count = f"{column.distinct:,} values in {rows:,} rows"
@@ -275,8 +279,8 @@ def _as_identifier(column: ColumnProfile, values: pa.Array, rows: int, person: s
 def _with_few(column: ColumnProfile, counts: Codes, rows: int) -> ColumnProfile:
     """Return a nearly constant column with a note on how many rows differ; missing counts as a value."""
     most = max(int(counts.max(initial=0)), column.missing)
-    few = 0 < rows - most <= FEW * rows
-    if not few or rows < ENOUGH_ROWS or column.role is Role.PERSON:
+    few = 0 < rows - most <= MAX_SHARE_DIFFERING * rows
+    if not few or rows < MIN_ROWS_JUDGED or column.role is Role.PERSON:
         return column
     one = rows - most == 1
     if column.missing == most:
@@ -310,7 +314,7 @@ def _profile(name: str, column: pa.ChunkedArray, values: pa.Array, counts: Codes
     missing = int(column.null_count)
     # Where most rows have no value, the others are judged alone: a vehicle number identifies its owner.
     judged = rows - missing if 2 * missing >= rows else rows
-    pointing = rows >= ENOUGH_ROWS and alone >= NEARLY_UNIQUE * judged > 0 and whole
+    pointing = rows >= MIN_ROWS_JUDGED and alone >= NEARLY_UNIQUE * judged > 0 and whole
     role, reason = suggest_role(name, distinct=len(values), pointing=pointing, missing=missing)
     if (role is Role.IDENTIFIER or reason == IN_DOUBT) and _numbers_rows(column):
         role, reason = Role.IDENTIFIER, NUMBERS_ROWS

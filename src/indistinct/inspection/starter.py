@@ -22,7 +22,7 @@ CAREFUL_K = 12
 # Number of sensitive values from which the policy asks for three different ones in each class, else for two.
 MANY_VALUES = 6
 # Column sets that the heading names.
-RISKIEST = 5
+MAX_SETS_NAMED = 5
 HEADING = """\
 A first policy. Decide yourself before you run it:
   identifier   points at a person: dropped
@@ -84,7 +84,7 @@ def _riskiest(found: Inspection) -> str:
     lines = [
         f"  {' + '.join(each.columns)}: {each.unique:,} of {together.members:,} {together.unit} "
         f"({percent(together.share(each))}) are unique"
-        for each in together.sets[:RISKIEST]
+        for each in together.sets[:MAX_SETS_NAMED]
     ]
     return "\n".join(["", "Columns that single out most:", *lines]) if lines else ""
 

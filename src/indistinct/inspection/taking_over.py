@@ -33,7 +33,7 @@ from indistinct.release.writing.places import check_targets
 from indistinct.release.writing.staging import filled
 from indistinct.schema import Role, Schema
 from indistinct.tables.opening import open_table
-from indistinct.tables.sheets import MOST_INFLATED
+from indistinct.tables.sheets import MAX_INFLATED_BYTES
 from indistinct.tables.value import Reading, declare
 
 HEADING = """\
@@ -53,7 +53,7 @@ class TakenOver:
     lost: tuple[str, ...]
 
 
-def take_over(path: Path, policy: Path, *, overwrite: bool = False, most: int = MOST_INFLATED) -> TakenOver:
+def take_over(path: Path, policy: Path, *, overwrite: bool = False, most: int = MAX_INFLATED_BYTES) -> TakenOver:
     """Write the policy, the table and the hierarchies of an ARX project; return where they are and what was lost.
 
     The files are next to the policy and begin with its name. The table can be read by its owner alone.

@@ -25,11 +25,11 @@ Columns = tuple[int, ...]
 SEVERAL = -1
 """The owner of a cell that several people share."""
 # Memory for the results of smaller column sets, a bit for each cell.
-KNOWN_BYTES = 2 << 30
+MAX_BYTES_OF_RESULTS = 2 << 30
 # Pairs of first columns whose sets are checked before progress is reported.
-BATCH = 8
+PAIRS_PER_REPORT = 8
 # Number of column sets from which compiled kernels save more time than they take to load.
-SETS = 16
+MIN_SETS_TO_COMPILE = 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,13 +85,13 @@ def unique_sets(vectors: Codes, owners: Codes, *, size: int, progress: Progress 
     size = min(size, width)
     _require_memory(len(vectors), width, size)
     total, done = sum(comb(width, chosen) for chosen in range(1, size + 1)), 0
-    walk = _Walk(vectors, owners, compiled=is_large(len(vectors) * total // SETS))
+    walk = _Walk(vectors, owners, compiled=is_large(len(vectors) * total // MIN_SETS_TO_COMPILE))
     known: dict[Columns, Codes] = {(): np.zeros(-(-len(vectors) // 8), dtype=np.uint8)}
     for chosen in range(1, size + 1):
         larger: dict[Columns, Codes] = {}
         heads = list(combinations(range(width), min(chosen - 1, 2)))
-        for start in range(0, len(heads), BATCH):
-            some = heads[start : start + BATCH]
+        for start in range(0, len(heads), PAIRS_PER_REPORT):
+            some = heads[start : start + PAIRS_PER_REPORT]
             extended = spread(partial(walk.extend, known=known, size=chosen), some, rows=None if walk.compiled else 0)
             for found, bits in (pair for pairs in extended for pair in pairs):
                 if chosen < size:
@@ -105,7 +105,7 @@ def unique_sets(vectors: Codes, owners: Codes, *, size: int, progress: Progress 
 
 def _require_memory(cells: int, width: int, size: int) -> None:
     needed = max((comb(width, chosen) + comb(width, chosen - 1) for chosen in range(1, size)), default=0)
-    if needed * cells / 8 > KNOWN_BYTES:
+    if needed * cells / 8 > MAX_BYTES_OF_RESULTS:
         raise ParameterError(
             f"column sets of up to {size} of {width} columns over {cells:,} cells take "
             f"{needed * cells / 8 / (1 << 30):.1f} GB",

@@ -18,7 +18,7 @@ from indistinct.schema import Role, Schema
 from indistinct.tables.domain import Kind
 from indistinct.tables.value import Reading, to_options
 
-MOST_LABELS = 20
+MAX_LABELS = 20
 """Number of value labels of a column that are listed."""
 
 
@@ -72,8 +72,8 @@ class ColumnProfile:
         labels = list(self.value_labels.items())
         codes = f"{plural(len(labels), 'code has a label', 'codes have labels')}" if labels else ""
         if labels and values:
-            more = f" and {len(labels) - MOST_LABELS:,} more" if len(labels) > MOST_LABELS else ""
-            codes = ", ".join(f"{code} = {label}" for code, label in labels[:MOST_LABELS]) + more
+            more = f" and {len(labels) - MAX_LABELS:,} more" if len(labels) > MAX_LABELS else ""
+            codes = ", ".join(f"{code} = {label}" for code, label in labels[:MAX_LABELS]) + more
         return "; ".join(each for each in (self.label, codes) if each)
 
     def to_json(self, *, values: bool = False, involved: float | None = None) -> dict[str, Any]:
@@ -138,8 +138,8 @@ class Inspection(Result):
         Before them, that only a sample was looked at.
         """
         pointing = [column for column in self.columns if column.points_at_rows(self.rows)]
-        told = [nearly_unique([c.name], round(c.unique_share * self.rows), self.rows) for c in pointing]
-        return (*self.sample_in_words, *(f"under the suggested role, {text}" for text in told))
+        pointed_at = [nearly_unique([c.name], round(c.unique_share * self.rows), self.rows) for c in pointing]
+        return (*self.sample_in_words, *(f"under the suggested role, {text}" for text in pointed_at))
 
     @property
     def sample_in_words(self) -> tuple[str, ...]:
@@ -153,8 +153,8 @@ class Inspection(Result):
 
     def labels_in_words(self, *, values: bool = False) -> list[str]:
         """Return what a statistics program calls each column, and its codes where `values` may be seen."""
-        told = {each.name: each.label_in_words(values=values) for each in self.columns}
-        return [f"{name}: {words}" for name, words in told.items() if words]
+        labels = {each.name: each.label_in_words(values=values) for each in self.columns}
+        return [f"{name}: {words}" for name, words in labels.items() if words]
 
     @property
     def hierarchies(self) -> Mapping[str, Hierarchy]:

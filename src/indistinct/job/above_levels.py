@@ -119,7 +119,7 @@ class CoarseCells:
         self.vectors = vectors[grouping.first]
 
     def representatives(self, columns: Sequence[QuasiColumn]) -> tuple[Codes, ...]:
-        """Return, by column, the value that stands for each value: the first below the same node."""
+        """Return, by column, the representative of each value: the first value below the same node."""
         found = []
         for column, level in zip(columns, self.levels, strict=True):
             nodes = _taxonomy(column).ancestors[:, level]
@@ -248,7 +248,7 @@ def _as_counted(
 def _search_coarse(
     search: Search, counted: Counted, columns: Sequence[QuasiColumn], cells: CoarseCells, warnings: tuple[str, ...]
 ) -> SearchResult:
-    """Return what a search finds on the labels of some levels, said of the values of the table again."""
+    """Search on the labels of some levels, and return the result expressed in the table's values."""
     model, counters = search.model.sampled(counted.frequencies.members), Counter(scans=1)
     problem = problem_of(counted, model, search.hierarchies, suppression=search.suppression, parts_rows=False)
     problem = replace(problem, columns=tuple(columns), counters=counters, importance=search.importance)

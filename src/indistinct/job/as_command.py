@@ -81,7 +81,7 @@ def _write_flag(name: str, value: str | None) -> str:
 
 
 def _left_out(policy: Policy) -> list[str]:
-    """Return comments about what a policy says beside the release itself."""
+    """Return comments about the parts of a policy that no flag expresses."""
     parts = {
         "metrics": bool(policy.metrics),
         "the report": policy.output.report is not None,
@@ -140,7 +140,7 @@ def suppression_flags(budget: Budget) -> Flags:
 
 
 def _same(text: str, parse: Callable[[str], object], value: object, *, what: str) -> str | Unsaid:
-    """Return a spelling, if it spells the value."""
+    """Return a text if it parses to the value."""
     with suppress(IndistinctError):
         if parse(text) == value:
             return text

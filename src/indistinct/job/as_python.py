@@ -116,7 +116,7 @@ def _opening(policy: Policy) -> Arguments:
 
 
 def _options(policy: Policy) -> dict[str, str]:
-    """Return what `anonymize` is given beside table and roles."""
+    """Return the arguments of `anonymize` except table and roles."""
     given: dict[str, str] = {}
     made_by_hand = ("model", "algorithm", "hierarchies", "transformations", "pseudonyms")
     if policy.models:
@@ -166,7 +166,7 @@ def _pseudonym(pseudonym: Any) -> str:
 
 
 def _construct(value: Any, spelling: str) -> str:
-    """Return a model or an algorithm as its class makes it; as it is spelled if that class is not public."""
+    """Return the constructor call of a model or an algorithm; its text form if the class is not public."""
     kind = type(value)
     if getattr(indistinct, kind.__name__, None) is kind:
         named = {each.name: getattr(value, each.name) for each in fields(value)}

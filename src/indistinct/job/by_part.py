@@ -49,7 +49,7 @@ from indistinct.tables.domain import Domain
 
 # How far a run is when parts are cut, and when all of them are finished, and so when they are merged and verified.
 CUT, FINISHED = 0.4, 0.7
-# A part that cannot be cut may have so many times the rows of one that fits.
+# A part that cannot be cut may have this many times the rows of one that fits.
 MOST = 4
 
 
@@ -297,7 +297,7 @@ def _parting(tree: KeyTree, columns: tuple[KeyColumn, ...], sizes: Codes, job: J
 
 
 def _reference(judge: Judge, keys: Mapping[Key, Domain]) -> Counted:
-    """Return the whole table as one class, beside which a release is judged."""
+    """Return the whole table as one class, with which a release is compared."""
     whole = FrequencySet((), np.zeros((1, 0), dtype=np.int32), judge.whole)
     return Counted((), whole, {domain.column: domain for domain in keys.values()})
 

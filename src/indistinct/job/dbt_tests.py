@@ -66,8 +66,8 @@ class DbtTests:
 def dbt_tests(policy: Policy, *, columns: Sequence[str] | None = None) -> DbtTests:
     """Return the tests of a policy; `columns` are those of a release, where ranges are published as several.
 
-    Raises `ParameterError` where a published table alone cannot tell: people, buckets, ranges of which nobody says
-    how they are published.
+    Raises `ParameterError` for what a published table alone does not show: people, buckets, and ranges in an unknown
+    form.
     """
     _require_classes(policy, columns)
     quasi = policy.schema.quasi if columns is None else published_schema(policy.schema, columns).quasi
@@ -156,7 +156,7 @@ def _distinct(model: DistinctLDiversity, quasi: list[str]) -> str:
 
 def _alpha(model: AlphaK, quasi: list[str]) -> str | NoTest:
     if model.protected:
-        return NoTest("it protects some values, whose spelling depends on the database")
+        return NoTest("it protects some values, whose text depends on the database")
     alpha: Fraction = exact(model.alpha)
     share = f"MAX({ROWS}) * {alpha.denominator} > SUM({ROWS}) * {alpha.numerator}"
     return _grouped(quasi, model.sensitive, f"SUM({ROWS}) < {model.k} OR {share}")

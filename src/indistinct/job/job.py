@@ -98,7 +98,7 @@ class Job:
 
 
 class Changes(TypedDict, total=False):
-    """What takes the place of what a policy says, or is said beside it; what is left out is as the policy says."""
+    """What replaces or supplements a policy's settings; omitted parts keep the policy's."""
 
     table: Any
     reading: Reading | None
@@ -300,12 +300,38 @@ def problem(
     engine: str = "auto",
     memory: str | int | None = None,
 ) -> Problem:
-    """Return what searches that recode are given: the cells of a table, its columns, the model and the budget.
+    """Return the input of a search: the cells of a table, its columns, the model and the suppression limit.
 
-    For those who study an algorithm: `Incognito().rounds(problem)`, `KACA().search(problem)`. To publish, call
-    `anonymize`, which also applies and verifies what is found. Name the `algorithm` where it needs more than the model
-    does: one that parts rows with equal values, or predicts a column. The other parameters are those of `anonymize`.
+    This is for studying algorithms, as in `Incognito().rounds(problem)` and `KACA().search(problem)`. To publish, call
+    `anonymize`, which also applies and verifies the recoding.
 
+    Parameters
+    ----------
+    table
+        Path, frame, or what `open` returned.
+    schema
+        Role of every column.
+    model
+        Privacy model that the recoding must satisfy.
+    hierarchies
+        Generalization hierarchy of each column that has one.
+    suppression
+        Suppression limit: a share, or a number such as ``"4 rows"``.
+    algorithm
+        Algorithm to be studied, needed only where it counts more than the model does: one that splits rows with equal
+        values, or predicts a column.
+    population
+        Table of the population, for models that compare with it.
+    engine, memory
+        Where rows are counted, and the memory that this may use, as in `anonymize`.
+
+    Returns
+    -------
+    Problem
+        The value that an algorithm's `search` takes.
+
+    Examples
+    --------
     >>> import pyarrow as pa
     >>> people = pa.table({"age": [20, 20, 30, 30], "ill": ["flu", "cold", "flu", "flu"]})
     >>> found = problem(people, Schema(quasi=["age"], sensitive=["ill"]), model="k-anonymity:k=2", suppression="1 row")
@@ -342,7 +368,7 @@ def count_for_search(
     engine: str = "auto",
     memory: str | int | None = None,
 ) -> tuple[Counted, Model, dict[str, Hierarchy]]:
-    """Return the cells of a table, the model that judges so many rows, and the hierarchies; raise where they misfit.
+    """Return the cells of a table, the model that judges them, and the hierarchies; raise where they do not fit.
 
     `keys` are histograms beyond those of the model, and `joint` ones are of rows.
     """

@@ -1,4 +1,4 @@
-"""What a job begins with: a table is opened, and its columns are transformed as it is declared."""
+"""The beginning of a job: a table is opened, and its columns are masked as declared."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -115,8 +115,33 @@ def transform(
     *,
     hierarchies: Mapping[str, Hierarchy] | None = None,
 ) -> Any:
-    """Return a table with its columns transformed as in a release, so that both can be compared.
+    """Return a table with its columns masked as in a release, so that both can be compared.
 
-    `anonymize`, `apply` and `verify` do so themselves, and take the table without masking.
+    `anonymize`, `apply` and `verify` do this themselves, and take the table before masking.
+
+    Parameters
+    ----------
+    table
+        Path, frame, or what `open` returned.
+    schema
+        Role of every column.
+    transformations
+        Masking by column.
+    hierarchies
+        Hierarchies to which a `Transformation` refers, by column.
+
+    Returns
+    -------
+    Table
+        The masked table.
+
+    Examples
+    --------
+    >>> import indistinct as ind
+    >>> import pyarrow as pa
+    >>> table = pa.table({"age": [21, 22], "cost": [120, 180]})
+    >>> schema = ind.Schema(quasi=["age"], sensitive=["cost"])
+    >>> transform(table, schema, {"cost": ind.Transformation(round=100)}).in_memory["cost"].to_pylist()
+    [100, 200]
     """
     return transform_source(open_source(table)[1], schema, hierarchies or {}, transformations)[0]

@@ -35,7 +35,7 @@ from indistinct.engines.memory.count import encoded_column
 from indistinct.engines.passes import KeyPasses, RegionFinder, TablePasses, share_files
 from indistinct.errors import IndistinctError, InfeasibleError, OutOfMemoryError
 from indistinct.frequencies.count import Counted, Request
-from indistinct.frequencies.passes import MISSING, NOBODY, KeyColumn, KeyTree, KnownValues, Segments
+from indistinct.frequencies.passes import MISSING_KEY, NO_PART, KeyColumn, KeyTree, KnownValues, Segments
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Key
 from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.memory import give_memory_back, needs_memory
@@ -56,7 +56,7 @@ MOST_FILES = 400
 class SearchResult:
     """What a search found, with which algorithm and why that one; what was counted; and the model for such a table.
 
-    `warnings` are what is to be said of the table.
+    `warnings` are about the table.
     """
 
     counted: Counted
@@ -72,7 +72,7 @@ class SearchResult:
 class Search:
     """What is searched for, and how: `suppression` says how many rows, or people, may be dropped.
 
-    `check` says what is to be said of a table that was counted, or raises; `progress` is told a share from 0 to 1.
+    `check` returns warnings about a counted table, or raises; `progress` is called with a share from 0 to 1.
     `importance` and `levels` say which columns matter more, and how coarse each must and may be.
     """
 
@@ -257,7 +257,7 @@ def keyed_columns(
     for quasi, values in zip(bounded, known, strict=True):
         weight = importance.of(values.name)
         if _by_keys(values):
-            low = MISSING if values.missing else values.low
+            low = MISSING_KEY if values.missing else values.low
             columns.append(KeyedColumn(quasi, KeyColumn(values.name, values.kind), low, values.high, weight))
             continue
         keys = KeyColumn(values.name, values.kind, quasi.domain, quasi.ranks)
@@ -328,9 +328,9 @@ def _finished(
 
 
 def _by_file(numbered: KeyTree, files: Sequence[Sequence[int]]) -> KeyTree:
-    """Return the tree that sends rows to the file of their leaf, or to nobody where that is not one of the files."""
+    """Return the tree that maps rows to the file of their leaf, or to no file."""
     inner = numbered.axis >= 0
-    of_leaf = np.full(int((~inner).sum()), NOBODY, dtype=np.int64)
+    of_leaf = np.full(int((~inner).sum()), NO_PART, dtype=np.int64)
     for file, own in enumerate(files):
         of_leaf[list(own)] = file
     return replace(numbered, left=np.where(inner, numbered.left, of_leaf[np.where(inner, 0, numbered.left)]))

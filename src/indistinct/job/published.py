@@ -96,7 +96,7 @@ def describe_by_policy(
     found = describe_release(release, schema or job.schema, trusting=trusting, **given)
     reading, marks = given.get("reading") or Reading(), (job.output.writing.decimal, job.input.reading.decimal)
     if reading.decimal is None and "," in marks and _has_texts_for_numbers(found):
-        # Its numbers may be texts for another reason, which whoever compares them says.
+        # Its numbers may be texts for another reason, which the comparison reports.
         with suppress(InputError, ParameterError):
             given["reading"] = replace(reading, decimal=",")
             return describe_release(release, schema or job.schema, trusting=trusting, **given)

@@ -185,7 +185,7 @@ def _check_partitioning(job: Job, require_classes: Callable[[IndistinctError], N
 
 
 def _check_ranges(job: Job, algorithm: Algorithm) -> None:
-    """Raise where ranges cannot be published as columns: in buckets, or beside another form of numbers."""
+    """Raise where ranges cannot be published as columns: in buckets, or with another form of numbers."""
     if check_range_form(job.ranges) == "labels":
         return
     require_free_names(job.schema)

@@ -1,4 +1,4 @@
-"""A sample as protection: some rows are drawn before anything else, and nobody outside knows who is in.
+"""A sample as protection: some rows are drawn before anything else, and outsiders do not know which people are in it.
 
 Engines draw (`engines/sampling.py`).
 """

@@ -1,9 +1,9 @@
 """Numba kernels that list the sets of tokens of each person, and choose labels that meet all violations.
 
 Tokens are sorted by person: those of person p are `starts[p]:starts[p + 1]`, each with a dense number (`token`), the
-cell of its label (`cell`), how many rows it stands for (`weight`) and its table. A set of at most three tokens of
-different cells is packed into one word, `BITS` bits a token, the last one lowest. What they lead to is compared with
-the definition in `tests/unit/linked/test_suppress.py`.
+cell of its label (`cell`), its number of rows (`weight`) and its table. A set of at most three tokens of different
+cells is packed into one word, `BITS` bits a token, the last one lowest. What they lead to is compared with the
+definition in `tests/unit/linked/test_suppress.py`.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ BITS = 21
 
 @inner
 def fits(tables, weights, limits, rows):
-    """Return whether an attacker can know these tokens: by table, and together."""
+    """Return whether an attacker can know these tokens, by the limits of each table and of all together."""
     total = 0
     for i in range(len(tables)):
         total += weights[i]
@@ -68,7 +68,7 @@ def list_sets(starts, token, cell, weight, table, limits, rows, size, words, own
 
 @inner
 def count_votes(sets, value, first, last, carrier_starts, carriers, still, votes):
-    """Count in `votes` how many violations of a class each cell meets, and in `still` those of each value.
+    """Count in `votes` how many violations of a class each cell meets, and in `still` the open ones of each value.
 
     Return the first and the last cell with a vote.
     """
@@ -90,7 +90,9 @@ def count_votes(sets, value, first, last, carrier_starts, carriers, still, votes
 
 @jit
 def meet_violations(sets, value, class_starts, rows, carrier_starts, carriers, value_starts, values, chosen):
-    """Mark in `chosen` cells that together meet every violation: in each class, time and again the one in most a row.
+    """Mark in `chosen` cells that together meet every violation.
+
+    Per class, repeatedly the cell that meets most per row.
 
     Violations are sorted by class; those of class c are `class_starts[c]:class_starts[c + 1]`. `sets` (n × 3) holds
     their cells, -1 where there are fewer, and `value` the number of a frequent value, -1 without one. Value v is

@@ -34,7 +34,7 @@ class PublishedPeople:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinkedArrays:
-    """A published release as arrays: the view that is judged, and for each table what its labels are.
+    """A published release as arrays: the view that is judged, and the content of each label.
 
     `labels` has, for each table and each label number, the published texts and where they are times their ends.
     """

@@ -1,6 +1,6 @@
 """Risk of several tables by the number of known rows: how many people are left among fewer than k others.
 
-Originals are judged by their values as they are, dates included; a release by its published labels.
+Originals are judged by their unmodified values, including dates; a release by its published labels.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ import pyarrow as pa
 from indistinct.errors import ParameterError
 from indistinct.linked.arrays import arrays_of, owners_of
 from indistinct.linked.declared import LinkedPolicy
-from indistinct.linked.guarantee import ALL, MOST_KNOWN, Known, KnownRows, LinkedAnonymity
+from indistinct.linked.guarantee import ALL, MAX_ROWS_KNOWN, Known, KnownRows, LinkedAnonymity
 from indistinct.linked.judge import judge
 from indistinct.linked.opened import OpenTables
 from indistinct.linked.opening import open_linked
@@ -22,7 +22,7 @@ from indistinct.linked.view import EventLabels, LinkedView, number_rows
 from indistinct.machine.arrays import Codes
 
 TOGETHER = "all tables"
-"""The name of the line in which known rows may be of any table."""
+"""The name of the line in which known rows may be from any table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class KnownRowsRisk:
     """The people who are left among fewer than k, if some rows of a table are known.
 
     `people_columns` says whether the attacker also knows the quasi-identifiers of the people table. `below` is None
-    where there are too many combinations of known rows to be counted.
+    where there are too many combinations of known rows to count.
     """
 
     table: str
@@ -98,7 +98,7 @@ def parse_known(text: str) -> tuple[Known, ...]:
     for part in filter(None, map(str.strip, text.split(","))):
         if part == ALL:
             found.append(ALL)
-        elif part.isdecimal() and int(part) <= MOST_KNOWN:
+        elif part.isdecimal() and int(part) <= MAX_ROWS_KNOWN:
             found.append(int(part))
         else:
             raise ParameterError(f'--knows takes 0, 1, 2, 3 and "all"; got {part!r}', hint="for example --knows 1,2,3")
@@ -110,7 +110,7 @@ def parse_known(text: str) -> tuple[Known, ...]:
 def assess_originals(
     policy: LinkedPolicy, known: Sequence[Known] = (1, 2, 3), sources: Mapping[str, Any] | None = None
 ) -> LinkedAssessment:
-    """Return the risk of original tables, as if they were published as they are."""
+    """Return the risk of the original tables, as if they were published unmodified."""
     opened = open_linked(policy, sources)
     view = view_of_originals(opened)
     return _assess(policy, view, known, declared=False)
@@ -125,7 +125,7 @@ def assess_release(
 
 
 def view_of_originals(opened: OpenTables) -> LinkedView:
-    """Return original tables as arrays, each value a label of its own."""
+    """Return original tables as arrays, each value as its own label."""
     policy = opened.policy
     quasi = policy.people.schema.quasi
     classes, _ = number_rows([text_codes(opened.people[name].cast(pa.string())) for name in quasi], opened.size)
@@ -188,10 +188,10 @@ def _risk(
 
 
 def smallest_groups(view: LinkedView, knowledge: KnownRows, k: int) -> Codes:
-    """Return the smallest group of each person; that of a person below `k` is only known to be below.
+    """Return the size of each person's smallest group; for people below `k` only a value below k is certain.
 
-    People who are below k with one known row are below with more, and no set with such a row concerns anyone else. So
-    these rows are left out before sets of two and three rows are counted.
+    People who are below k with one known row are below k with more, and a set with such a row is shared with no further
+    person. So these rows are left out before sets of two and three rows are counted.
     """
     model = LinkedAnonymity(k)
     if knowledge.rows < 2 or ALL in knowledge.tables.values():

@@ -1,8 +1,8 @@
 """The attack on several tables: known rows, people columns and dates of each person against the published people.
 
-For each person that is attacked some true rows are drawn. Published people remain candidates whose labels cover what is
-known, and whose offsets are possible for the person's dates. Where no published row of a class covers a known row, that
-row was suppressed there and says nothing.
+For each attacked person some true rows are drawn. Published people are candidates if their labels cover the known rows,
+and their offsets are possible for the person's dates. Where no published row of a class covers a known row, that row
+was suppressed in the class and excludes no one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -106,7 +106,7 @@ class LinkedOutcome:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _TableRows:
-    """A table in an attack: published rows by person, original rows by person, and which codes labels cover."""
+    """A table in an attack: published rows by person, original rows by person, and which codes each label covers."""
 
     events: OpenEvents
     shown_starts: Codes
@@ -121,7 +121,7 @@ class _TableRows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Published:
-    """Everything that an attacker sees of a release, and the originals that are known in part."""
+    """What an attacker sees of a release, and the originals that are partly known."""
 
     opened: OpenTables
     classes: Codes
@@ -246,7 +246,7 @@ def _absolute_days(table: LinkedTable, data: pa.Table) -> tuple[Codes, Codes]:
 
 
 def _candidates_by_columns(published: _Published, person: int) -> Codes:
-    """Return the published people whose class covers the people columns of a person."""
+    """Return the published people whose class covers a person's columns of the people table."""
     groups = np.arange(len(published.members))
     for cover, codes in published.covers:
         groups = groups[cover.holds(np.full(len(groups), codes[person]), groups)]
@@ -255,7 +255,7 @@ def _candidates_by_columns(published: _Published, person: int) -> Codes:
 
 
 def _draw_rows(published: _Published, person: int, generator: np.random.Generator) -> dict[int, Codes]:
-    """Return the true rows that are known of a person, by the number of the table."""
+    """Return the known true rows of a person, by the number of the table."""
     policy = published.opened.policy
     drawn: dict[int, Codes] = {}
     choices = []
@@ -274,9 +274,9 @@ def _draw_rows(published: _Published, person: int, generator: np.random.Generato
 
 
 def _candidates(published: _Published, person: int, base: Codes, known: Mapping[int, Codes]) -> Codes:
-    """Return the candidates that are left once known rows and dates are used.
+    """Return the candidates that remain after using known rows and dates.
 
-    A known row that no published row of a class covers was suppressed there, and says nothing of its people.
+    A known row that no published row of a class covers was suppressed in the class, and excludes no one there.
     """
     left = np.ones(len(base), dtype=bool)
     for table in published.tables:
@@ -294,7 +294,7 @@ def _candidates(published: _Published, person: int, base: Codes, known: Mapping[
 
 
 def _shown_rows(table: _TableRows, people: Codes) -> tuple[Codes, Codes]:
-    """Return the published rows of some people, and the place of each row's person among them."""
+    """Return the published rows of some people, and the index of each row's person among them."""
     counts = np.diff(table.shown_starts)[people]
     rows = table.shown_rows[run_entries(table.shown_starts[:-1][people], counts)]
     return np.repeat(np.arange(len(people)), counts), rows
@@ -322,7 +322,7 @@ def _matches(published: _Published, table: _TableRows, shown: Codes, rows: Codes
 
 
 def _has_known_rows(match: Codes, owner: Codes, people: int, counted: Codes, *, exact: bool) -> Codes:
-    """Return which people can have a published row of their own for each known row that counts for their class.
+    """Return which people can have a different published row for each known row that counts in their class.
 
     By Hall's theorem they can if, for every choice of known rows, as many published rows cover any of them. For tables
     that are known whole there must be no other row: the number of rows is known.
@@ -348,7 +348,7 @@ def _has_exact_rows(match: Codes, owner: Codes, people: int, counted: Codes) -> 
 
 
 def _can_assign(match: Codes) -> bool:
-    """Return whether each known row can have a published row of its own."""
+    """Return whether each known row can have a different published row."""
     taken: dict[int, int] = {}
 
     def place(row: int, seen: set[int]) -> bool:
@@ -380,6 +380,6 @@ def _possible(published: _Published, table: _TableRows, person: int, people: Cod
 
 
 def refuse_attack(name: str) -> None:
-    """Raise for an attack that is none on several tables."""
+    """Raise `InputError` for an attack that does not exist for several tables."""
     if name not in (ATTACK, "all"):
         raise InputError(f"there is no attack {name!r} on several tables", hint=f"{ATTACK}, or all")

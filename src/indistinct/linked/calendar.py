@@ -1,9 +1,11 @@
-"""One calendar for all tables: offsets of events from a person's anchor, their labels, and which labels tell too much.
+"""One calendar for all tables.
 
-An offset is counted in units of days, weeks or months from the anchor, and published as one of cells of equal width,
-as a top code that takes all later rows of a class, as a bottom code, or not at all. With data until W₂ an offset of o
-days says that the anchor is at most W₂ - o: an attacker who knows the anchor excludes everyone whose offset does not
-fit it. So each published offset must be possible for every anchor, birth and death that the labels of a class allow.
+Offsets of events from a person's anchor, their labels, and labels that reveal too much.
+
+An offset is counted in days, weeks or months from the anchor, and published as one of cells of equal width, as a top
+code for all later rows of a class, as a bottom code, or not at all. With data until W₂ an offset of o days shows that
+the anchor is at most W₂ - o: an attacker who knows the anchor excludes everyone whose offset does not fit it. So each
+published offset must be possible for every anchor, birth and death that the labels of a class allow.
 """
 
 from dataclasses import dataclass
@@ -24,7 +26,7 @@ DEFAULT_WIDTHS = {"days": (7, 30, 365), "weeks": (4, 52), "months": (3, 12), "da
 FIRST_DATE = date(2100, 1, 1)
 """Where a calendar of made-up dates begins: the day that every anchor gets."""
 OPEN = 1 << 40
-"""Days beyond every date: the end of a range that is open."""
+"""A number of days beyond every date: the end of an open range."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,7 +43,7 @@ class ClassDates:
     death_low: Codes
 
     def limits(self, window: tuple[int, int]) -> tuple[Codes, Codes]:
-        """Return the days that the upper end of an offset must reach, and those that its lower end must not exceed.
+        """Return (days that an offset's upper end must reach, days that its lower end must not exceed), for each class.
 
         >>> days = [np.array([each]) for each in (18, 29, -OPEN, OPEN)]
         >>> [int(each[0]) for each in ClassDates(*days).limits((0, 29))]
@@ -90,11 +92,11 @@ class OffsetLabels:
 def label_offsets(
     units: Codes, classes: Codes, width: int | None, limits: tuple[Codes, Codes], unit: Unit
 ) -> OffsetLabels:
-    """Return the label of each row: a cell of a width, a top or bottom code of its class, or the whole line.
+    """Return the label of each row: a cell, a top or bottom code of its class, or the whole axis.
 
     Without a width no offset is published. `limits` are those of every class in days. A class has a top code where the
-    cell of one of its rows begins too late: it then takes every row from the last cell on that does not. Where both
-    codes would meet, the class publishes no offset of the table.
+    cell of one of its rows begins too late: the code then covers every row from the last cell on that does not. Where
+    both codes would meet, the class publishes no offset of the table.
 
     >>> limits = (np.array([-10]), np.array([20]))
     >>> labels = label_offsets(np.array([3, 15, 40]), np.zeros(3, dtype=int), 7, limits, "days")
@@ -126,7 +128,7 @@ def _any_of_class(rows: Codes, classes: Codes) -> Codes:
 
 
 def _last_cell_before(days: Codes, width: int, unit: Unit) -> Codes:
-    """Return where the last cell begins whose first day is not after a day; minus `OPEN` where no day is allowed."""
+    """Return where the last cell begins whose first day is at or before a day; minus `OPEN` where no day is allowed."""
     closed = np.abs(days) < OPEN // 2
     start = (units_of_days(np.where(closed, days, 0), unit) // width) * width
     start = np.where(first_day(start, unit) > np.where(closed, days, 0), start - width, start)
@@ -134,7 +136,7 @@ def _last_cell_before(days: Codes, width: int, unit: Unit) -> Codes:
 
 
 def _first_cell_after(days: Codes, width: int, unit: Unit) -> Codes:
-    """Return where the first cell ends whose last day is not before a day; `OPEN` where no day is allowed."""
+    """Return where the first cell ends whose last day is at or after a day; `OPEN` where no day is allowed."""
     closed = np.abs(days) < OPEN // 2
     inside = np.where(closed, days, 0)
     end = (units_of_days(inside, unit) // width) * width + width - 1
@@ -157,7 +159,7 @@ def misfits(low: Codes, high: Codes, classes: Codes, limits: tuple[Codes, Codes]
 
 
 def overlapping(low: Codes, high: Codes, classes: Codes) -> int:
-    """Return how many pairs of neighbouring labels of a class overlap without being equal.
+    """Return how many pairs of adjacent labels of a class overlap without being equal.
 
     >>> overlapping(np.array([0, 0, 7]), np.array([6, OPEN, 9]), np.zeros(3, dtype=int))
     2

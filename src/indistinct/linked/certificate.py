@@ -1,4 +1,4 @@
-"""The certificate of a release of several tables: what was promised, what was counted, and how labels are read."""
+"""The certificate of a release of several tables: its guarantee, its counts, and how to read its labels."""
 
 import json
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from indistinct.linked.people import day_ends, window_of_all
 from indistinct.release.certificate import SMALLEST
 
 KIND = "linked"
-"""What marks the certificate of several tables."""
+"""The value that identifies the certificate of several tables."""
 FILE_NAME = "certificate.json"
 
 
@@ -102,7 +102,7 @@ def declared_knowledge(policy: LinkedPolicy) -> dict[str, Any]:
 
 
 def hide_small(count: int, smallest: int = SMALLEST) -> int | None:
-    """Return a count, or None where it is small enough to speak of single people.
+    """Return a count, or None where it is so small that it would be about single people.
 
     >>> hide_small(0), hide_small(3), hide_small(40)
     (0, None, 40)
@@ -132,7 +132,7 @@ def labels_of_people(policy: LinkedPolicy, people: pa.Table) -> dict[str, set[st
 def bounds_of(
     policy: LinkedPolicy, labels: Mapping[str, set[str | None]], *, anchors_inside: bool
 ) -> dict[str, dict[str, tuple[str | None, str | None]]]:
-    """Return the first and the last day of each published label of the dates that the calendar rests on."""
+    """Return the first and the last day of each published label of the date columns that the calendar uses."""
     found: dict[str, dict[str, tuple[str | None, str | None]]] = {}
     for name in dict.fromkeys([*policy.people.tells, *([] if policy.time is None else [policy.time.anchor])]):
         is_anchor = policy.time is not None and name == policy.time.anchor
@@ -148,7 +148,7 @@ def _dates(ends: tuple[int, int]) -> tuple[str | None, str | None]:
 
 
 def read_linked_certificate(text: str) -> dict[str, Any]:
-    """Return the certificate in a text; raise `InputError` for one that is none of several tables."""
+    """Return the certificate in a text; raise `InputError` for a text without a certificate of several tables."""
     try:
         document = json.loads(text)
         tables = document["tables"]

@@ -1,4 +1,4 @@
-"""Verification of a release in a folder: its certificate, its files, its tables, and where asked for its originals."""
+"""Verification of a release in a folder: its certificate, its files, its tables and, on request, its originals."""
 
 import json
 from collections.abc import Mapping
@@ -113,7 +113,7 @@ def _some_of(claimed: Any, wanted: Mapping[str, Any] | None) -> Any:
 
 
 def levels_in(certificate: object) -> dict[str, dict[str, int]]:
-    """Return the levels that a certificate tells, whatever else it holds."""
+    """Return the levels in a certificate, ignoring its other content."""
     tables = certificate.get("tables", {}) if isinstance(certificate, dict) else {}
     return {
         name: {column: level for column, level in entry.get("levels", {}).items() if type(level) is int}

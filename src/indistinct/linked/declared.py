@@ -19,9 +19,9 @@ from indistinct.tables.value import Reading
 Tells = Literal["birth", "death"]
 TELLS: tuple[Tells, ...] = ("birth", "death")
 MANY_ROWS_DELETED = 0.3
-"""The share of deleted rows of an event table above which a release warns."""
+"""Share of deleted rows of an event table above which a release warns."""
 DEFAULT_NODES = 64
-"""Combinations of levels that a search compares at most, for each people table that it tries."""
+"""Upper limit of the combinations of levels that a search compares for each people table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +77,13 @@ class LinkedTable:
 
     @property
     def is_counted(self) -> bool:
-        """Whether its rows have labels that attackers can know; other event tables pass through."""
+        """Whether its rows have labels that attackers can know; other event tables are streamed."""
         return not self.people and (bool(self.schema.quasi) or (self.time is not None and not self.time.unknown))
 
 
 @dataclass(frozen=True, slots=True)
 class TimeRules:
-    """How times are published: since which column of the people table, in which unit, and which days the data cover."""
+    """How times are published: from which column of the people table, in which unit, and which days the data cover."""
 
     anchor: str
     windows: Mapping[str, tuple[date, date]]
@@ -148,7 +148,10 @@ class LinkedPolicy:
 
     @property
     def passed(self) -> tuple[LinkedTable, ...]:
-        """The event tables that add nothing to what is judged, and are streamed: no labels, and no values with l."""
+        """The event tables that do not influence the verdict and are streamed.
+
+        No labels and, with l, no sensitive values.
+        """
         return tuple(
             table
             for table in self.events
@@ -236,7 +239,7 @@ def _check_tables(policy: LinkedPolicy) -> None:
 
 
 def _check_names(policy: LinkedPolicy) -> None:
-    """Raise for a table that cannot be a file of its own: one with a path for a name, or the name of another one."""
+    """Raise for a table that cannot be its own file: one with a path as name, or with the name of another one."""
     names = [table.name for table in policy.tables]
     lists = [list_name(policy.people.name, column.column) for column in policy.people.lists]
     for place, name in enumerate(names):

@@ -1,4 +1,4 @@
-"""The folder of a release: one file a table and one certificate, written whole or not at all, and read again."""
+"""The folder of a release: one file per table and a certificate, written completely or not at all, and read again."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -20,11 +20,11 @@ from indistinct.tables.several import PARQUET
 
 DEFAULT_SUFFIX = ".csv"
 BLOCK_BYTES, BLOCK_ROWS = 1 << 24, 1 << 20
-"""Bytes of text, and rows of Parquet, that are read together at most."""
+"""Upper limits of bytes of text, and rows of Parquet, that are read at a time."""
 
 
 def file_of(table: LinkedTable) -> str:
-    """Return the name of the file of a table: that of the table, in the format of its input where it can be written.
+    """Return the file name of a table: its own name, in the format of its input if that can be written.
 
     >>> from indistinct.schema import Schema
     >>> file_of(LinkedTable("labs", Schema(person=["id"]), Path("export.parquet")))
@@ -38,8 +38,8 @@ def file_of(table: LinkedTable) -> str:
 class ReleasedTables(Mapping[str, pa.Table]):
     """Tables of a release in files, each read whole when it is asked for, or block by block.
 
-    `files` has the file of each table, the path that it will have, and the types that were written if they are known.
-    What is read of a table in `types` gets these types.
+    `files` has the file of each table, its final path, and the types that were written if they are known. Tables in
+    `types` are read with these types.
     """
 
     files: Mapping[str, tuple[Path, Path, pa.Schema | None]]
@@ -62,7 +62,7 @@ class ReleasedTables(Mapping[str, pa.Table]):
         return len(self.files)
 
     def blocks(self, name: str) -> Iterator[pa.Table]:
-        """Yield a table in blocks, at least one; the whole is not kept."""
+        """Yield a table in blocks, at least one, without keeping the whole table."""
         if name in self.known:
             yield self.known[name]
         else:
@@ -70,7 +70,7 @@ class ReleasedTables(Mapping[str, pa.Table]):
 
 
 def _in_types(data: pa.Table, types: pa.Schema) -> pa.Table:
-    """Return a table in other types, a column that does not fit them as it was read."""
+    """Return a table in other types; a column that does not fit is unchanged."""
     for place, each in enumerate(types):
         with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
             column = data.column(place)
@@ -100,7 +100,7 @@ class ReleaseFolder:
     files: Mapping[str, Path]
 
     def digests_match(self) -> str | None:
-        """Return which file is not the one that was certified, None where all are."""
+        """Return the file that differs from the certified one, None if all are equal."""
         if self.certificate is None:
             return FILE_NAME
         for name, entry in self.certificate["tables"].items():
@@ -137,7 +137,7 @@ def open_folder(folder: Path, policy: LinkedPolicy) -> ReleaseFolder:
 
 
 def read_released(file: Path, target: Path, schema: pa.Schema | None = None) -> pa.Table:
-    """Return a released table as it was written; text files without types, so that no value is read as another.
+    """Return a released table as written; text files without types, so that no value is converted.
 
     A staged file has a name that does not say its format: `target` does, and `schema` has the types that were written.
     """
@@ -159,7 +159,7 @@ def is_streamed(target: Path) -> bool:
 
 
 def released_blocks(file: Path, target: Path, schema: pa.Schema | None = None) -> Iterator[pa.Table]:
-    """Yield a released table in blocks, at least one, as `read_released` reads the whole."""
+    """Yield a released table in blocks, at least one, with the same content as `read_released`."""
     if not is_streamed(target):
         yield read_released(file, target, schema)
         return
@@ -207,7 +207,7 @@ def _parquet_blocks(file: Path) -> Iterator[pa.Table]:
 
 
 def check_folder(folder: Path, policy: LinkedPolicy, *, overwrite: bool) -> None:
-    """Raise before any work where a release cannot be written to a folder, or would replace an input."""
+    """Raise at once if a release cannot be written to a folder, or would replace an input."""
     if folder.exists() and not folder.is_dir():
         raise OutputError(f"{folder} is no folder", hint="name a folder; it is made if it does not exist")
     if not folder.exists() and not folder.parent.is_dir():
@@ -228,7 +228,7 @@ def targets_of(folder: Path, policy: LinkedPolicy) -> dict[str, Path]:
 
 
 def outdated_files(folder: Path, kept: Sequence[Path]) -> list[Path]:
-    """Return the tables of an older release in a folder that a new one does not replace, if they are unchanged."""
+    """Return the unchanged files of an older release in a folder that a new one does not replace."""
     with suppress(OSError, InputError):
         certificate = read_linked_certificate(read_ordinary(folder / FILE_NAME).decode("utf-8", "replace"))
         paths = {folder / Path(entry["file"]).name: entry["digest"] for entry in certificate["tables"].values()}
@@ -239,5 +239,5 @@ def outdated_files(folder: Path, kept: Sequence[Path]) -> list[Path]:
 
 
 def stage_table(parts: Iterable[pa.Table], target: Path) -> Staged:
-    """Write a table that comes in parts to a file that has no name yet."""
+    """Write a table that comes in parts to a staged file without its final name."""
     return stage(target, producer_for(parts, target))

@@ -1,4 +1,4 @@
-"""What a release of several tables promises: linked anonymity, and how many rows of a person an attacker knows.
+"""The guarantee of a release of several tables: linked anonymity, and how many rows of a person an attacker knows.
 
 >>> parse_linked_model("linked-anonymity:k=5,l=2").spec()
 'linked-anonymity:k=5,l=2'
@@ -13,8 +13,8 @@ from indistinct.errors import ParameterError
 
 NAME = "linked-anonymity"
 ALL: Literal["all"] = "all"
-MOST_KNOWN = 3
-"""Known rows of one person that are counted at most: sub-multisets of four rows are too many to count."""
+MAX_ROWS_KNOWN = 3
+"""Upper limit of the known rows of one person that are counted: there are too many sub-multisets of four rows."""
 Known = int | Literal["all"]
 
 
@@ -22,7 +22,7 @@ Known = int | Literal["all"]
 class LinkedAnonymity:
     """At least `k` people remain for every attacker of the declared knowledge, over all tables of a release.
 
-    With `l` no sensitive value is shown by more than one in `l` of these people.
+    With `l` at most one in `l` of these people has the same sensitive value.
 
     Parameters
     ----------
@@ -106,22 +106,22 @@ class KnownRows:
 
     def __post_init__(self) -> None:
         for name, known in self.tables.items():
-            if known != ALL and (isinstance(known, bool) or known not in range(MOST_KNOWN + 1)):
+            if known != ALL and (isinstance(known, bool) or known not in range(MAX_ROWS_KNOWN + 1)):
                 raise ParameterError(
                     f'`knows` of table {name!r} must be 0, 1, 2, 3 or "all"; got {known!r}',
                     hint="state how many rows of one person an attacker may know",
                 )
         total, stated = sum(known for known in self.tables.values() if known != ALL), self.together
         if stated is None:
-            if total > MOST_KNOWN:
+            if total > MAX_ROWS_KNOWN:
                 raise ParameterError(
-                    f"attackers may know {total} rows of one person over all tables; at most {MOST_KNOWN} are counted",
-                    hint=f"state `knows_together`, at most {MOST_KNOWN}",
+                    f"attackers may know {total} rows of a person in all tables; at most {MAX_ROWS_KNOWN} are counted",
+                    hint=f"state `knows_together`, at most {MAX_ROWS_KNOWN}",
                 )
             object.__setattr__(self, "together", total)
-        elif isinstance(stated, bool) or stated not in range(MOST_KNOWN + 1):
+        elif isinstance(stated, bool) or stated not in range(MAX_ROWS_KNOWN + 1):
             raise ParameterError(
-                f"`knows_together` must be from 0 to {MOST_KNOWN}; got {stated!r}",
+                f"`knows_together` must be from 0 to {MAX_ROWS_KNOWN}; got {stated!r}",
                 hint="it bounds the rows of one person that an attacker knows over all tables",
             )
 
@@ -132,5 +132,8 @@ class KnownRows:
         return total if self.together is None else min(self.together, total)
 
     def limits(self, names: Sequence[str]) -> list[int]:
-        """Return the known rows of each table; a table known whole has none beyond its partition."""
+        """Return the number of known rows of each table.
+
+        0 for a table known completely, which divides classes instead.
+        """
         return [0 if (known := self.tables[name]) == ALL else int(known) for name in names]

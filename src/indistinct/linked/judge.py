@@ -1,6 +1,6 @@
 """The verifier of linked anonymity on arrays: counts the people of every group that an attacker can single out.
 
-It shares no counting with the search. A person with a label three times has the tokens (label, 1), (label, 2) and
+It shares no counting code with the search. A person with a label three times has the tokens (label, 1), (label, 2) and
 (label, 3); a sub-multiset of a person's rows is then a set of tokens of different labels, whose weight is the sum of
 the second numbers, and another person has the sub-multiset exactly if the person has these tokens.
 """
@@ -12,19 +12,19 @@ from itertools import chain, pairwise
 import numpy as np
 
 from indistinct.errors import ParameterError
-from indistinct.linked.guarantee import ALL, MOST_KNOWN, KnownRows, LinkedAnonymity
+from indistinct.linked.guarantee import ALL, MAX_ROWS_KNOWN, KnownRows, LinkedAnonymity
 from indistinct.linked.view import LinkedView, PersonValues, number_rows
 from indistinct.machine.arrays import Codes, run_entries, starts_of
 
-MOST_GROUP_ENTRIES = 400_000_000
-"""Sub-multisets of single people that are counted at most in one class; they are listed class by class."""
+MAX_GROUP_ENTRIES = 400_000_000
+"""Upper limit of the sub-multisets in one class; they are listed class by class."""
 ENTRIES_AT_ONCE = 8_000_000
-"""Sub-multisets that are sorted together: whole classes up to this many."""
+"""Upper limit of the sub-multisets that are sorted at a time, in whole classes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinkedJudgement:
-    """What each person is left among: the people of the smallest group, and the largest share of one value in any.
+    """The smallest group of each person, and the largest share of one sensitive value in any of the person's groups.
 
     `smallest[p]` is the smallest |G(p, S)|, and `share[p]` the largest share of a sensitive value in such a group,
     0 where values were not asked for. `violations` counts pairs of a person and a sub-multiset whose group is too
@@ -68,7 +68,7 @@ class Tokens:
 
 
 def judge(view: LinkedView, knowledge: KnownRows, model: LinkedAnonymity) -> LinkedJudgement:
-    """Return what every person is left among, by the definition of linked anonymity.
+    """Return the smallest groups of all people, by the definition of linked anonymity.
 
     >>> from indistinct.linked.view import EventLabels
     >>> rows = EventLabels(np.array([0, 0, 1, 2, 2, 3, 3]), np.array([0, 0, 0, 0, 1, 0, 1]), 2)
@@ -94,7 +94,7 @@ def judge(view: LinkedView, knowledge: KnownRows, model: LinkedAnonymity) -> Lin
 
 
 def partition_by_whole_tables(view: LinkedView, knowledge: KnownRows) -> Codes:
-    """Return the part of each person: the class, and in tables that are known whole the multiset of labels."""
+    """Return the part of each person: the class and, in tables known completely, the multiset of labels."""
     columns = [view.classes]
     for name, rows in view.events.items():
         if knowledge.tables[name] == ALL:
@@ -113,7 +113,7 @@ def multiset_numbers(person: Codes, label: Codes, people: int) -> Codes:
     lengths = np.bincount(owners, minlength=people)
     starts = starts_of(lengths)[:-1]
     numbers = np.zeros(people, dtype=np.int64)
-    # One more label at a time: people whose first labels are equal keep one number as long as the next ones are.
+    # One more label at a time: people with equal labels so far keep one number while their next labels are equal.
     for place in range(int(lengths.max(initial=0))):
         longer = lengths > place
         following = np.zeros(people, dtype=np.int64)
@@ -146,13 +146,13 @@ def _tokens(view: LinkedView, knowledge: KnownRows, parts: Codes, renamed: Codes
     person, item, weight, table = person[order], item[order], weight[order], table[order]
     part_of = np.empty(view.people, dtype=np.int64)
     part_of[renamed] = parts
-    words = (part_of[person] * (first_item + 1) + item) * (MOST_KNOWN + 1) + weight
+    words = (part_of[person] * (first_item + 1) + item) * (MAX_ROWS_KNOWN + 1) + weight
     cell = np.unique(words, return_inverse=True)[1]
     return Tokens(person, cell.astype(np.int64), weight, table, item)
 
 
 def _frequent_values(values: PersonValues, parts: Codes, renamed: Codes, model: LinkedAnonymity) -> PersonValues:
-    """Return the values that can be too frequent in a group of k people: those that more than k / l of a part show."""
+    """Return the values that can be too frequent in a group of k people: those of more than k / l people of a part."""
     if model.ratio is None or not len(values.person):
         return PersonValues()
     up, down = model.ratio
@@ -174,10 +174,10 @@ def _batches(tokens: Tokens, values: PersonValues, ends: Codes, knowledge: Known
     cost = starts_of((1 + subset_bound(per_person, knowledge.rows)) * (1 + shown))[ends]
     bounds, begun = [0], 0
     for part, end in enumerate(ends[1:].tolist()):
-        if cost[part + 1] - cost[part] > MOST_GROUP_ENTRIES:
+        if cost[part + 1] - cost[part] > MAX_GROUP_ENTRIES:
             raise ParameterError(
                 f"one class has {int(cost[part + 1] - cost[part]):,} combinations of known rows; at most "
-                f"{MOST_GROUP_ENTRIES:,} are counted",
+                f"{MAX_GROUP_ENTRIES:,} are counted",
                 hint="declare fewer known rows, or coarser codes",
             )
         if cost[part + 1] - begun > ENTRIES_AT_ONCE and bounds[-1] < ends[part]:
@@ -189,7 +189,7 @@ def _batches(tokens: Tokens, values: PersonValues, ends: Codes, knowledge: Known
 
 
 def subset_bound(tokens: Codes, rows: int) -> Codes:
-    """Return how many sets of at most `rows` tokens people with some numbers of tokens have."""
+    """Return the number of sets of at most `rows` tokens, for people with these numbers of tokens."""
     n = tokens.astype(np.int64)
     total = np.zeros_like(n)
     if rows >= 1:
@@ -252,7 +252,7 @@ def _token_groups(
 def _with_another_token(
     chosen: Codes, keys: Codes, tokens: Tokens, starts: Codes, limits: Codes, rows: int, base: int, width: int
 ) -> tuple[Codes, Codes]:
-    """Return the sets with one more token of the same person, of a later label, that the attacker can still know."""
+    """Return the sets extended by one token of the same person, of a later label, that the attacker can still know."""
     last = chosen[:, -1]
     after = starts[tokens.person[last] + 1] - last - 1
     before = np.repeat(np.arange(len(chosen)), after)
@@ -282,7 +282,7 @@ class _Values:
 
 
 def _count_groups(group: Codes, person: Codes, lists: _Values) -> tuple[Codes, Codes, Codes]:
-    """Return the person, the number of people and how many show the most frequent value, for each entry of a group."""
+    """Return (person, people of the group, people with its most frequent value) for each entry of a group."""
     group = group - int(group.min(initial=0))
     sizes = np.bincount(group)
     most = np.zeros(len(sizes), dtype=np.int64)

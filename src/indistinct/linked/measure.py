@@ -1,4 +1,4 @@
-"""What a release of several tables costs: deleted rows and lost information, table by table."""
+"""The cost of a release of several tables: deleted rows and lost information, by table."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,10 +22,10 @@ from indistinct.view.read_back import cover_of_rows
 
 @dataclass(frozen=True, slots=True)
 class TableCost:
-    """What became of one table: rows before and after, and the mean loss of its quasi-identifiers.
+    """The cost of one table: rows before and after, and the mean loss of its quasi-identifiers.
 
-    The loss of a value is 0 where it is published as it is, and 1 where nothing is known of it or its row is deleted.
-    It is None for a table without quasi-identifiers and known times.
+    The loss of a value is 0 where it is unmodified, and 1 where it is suppressed or its row is deleted. It is None for
+    a table without quasi-identifiers and known times.
     """
 
     table: str
@@ -41,7 +41,7 @@ class TableCost:
 
 @dataclass(frozen=True, slots=True)
 class LinkedMeasurements:
-    """What a release of several tables costs; `loss` is the mean over its tables."""
+    """The cost of a release of several tables; `loss` is the mean over its tables."""
 
     tables: tuple[TableCost, ...]
     loss: float

@@ -80,10 +80,10 @@ PERSON, DAYS, CODES = "\0person", "\0days", "\0codes"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredEvents:
-    """An event table that is judged and waits on disk, coded.
+    """An event table that is judged and stored on disk as codes.
 
     `stream` has the coded rows: `PERSON`, `DAYS` where there is a time, `CODES` for each column of `quasi`, whose own
-    codes are empty, and the columns `names`, which are published as they are. `persons` are its rows by person.
+    codes are empty, and the unmodified columns `names`. `persons` are its rows by person.
     """
 
     table: LinkedTable
@@ -104,7 +104,7 @@ class StoredEvents:
 
     @property
     def sensitive(self) -> tuple[str, ...]:
-        """Return its sensitive columns, as far as they are published."""
+        """Return its published sensitive columns."""
         return tuple(name for name in self.table.schema.sensitive if name in self.names)
 
     def counts(self, people: int) -> Codes:
@@ -112,7 +112,7 @@ class StoredEvents:
         return self.persons.counts[:people]
 
     def blocks(self, names: Sequence[str]) -> Iterator[pa.Table]:
-        """Yield the coded rows in blocks, at least one, with some of the columns that are published as they are."""
+        """Yield the coded rows in blocks, at least one, with some of the unmodified columns."""
         coded = [name for name in self.stream.schema.names if name.startswith("\0")]
         yield from self.stream.read([*coded, *names])
 
@@ -132,7 +132,7 @@ class StoredEvents:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PassedEvents:
-    """An event table that is streamed, once its rows were checked: what of it is published, and its rows by person."""
+    """An event table that is streamed after its rows were checked: its published columns, and its rows by person."""
 
     table: LinkedTable
     stream: Stream
@@ -193,7 +193,7 @@ class OpenTables:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Return what a steward should know of the tables."""
+        """Return warnings about the tables for the data steward."""
         return tuple(f"column {name} links rows of event tables as a key and is dropped" for name in self.dropped_keys)
 
 

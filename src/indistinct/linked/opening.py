@@ -1,4 +1,4 @@
-"""The original tables, opened and checked: whose each row is, when it was, and the codes of its quasi-identifiers."""
+"""The original tables, opened and checked: the person and time of each row, and the codes of its quasi-identifiers."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -50,9 +50,9 @@ from indistinct.tables.several import require_unchanged
 def open_linked(
     policy: LinkedPolicy, sources: Mapping[str, Any] | None = None, *, memory: int | None = None
 ) -> OpenTables:
-    """Return the tables of a policy, opened and checked; `sources` take the place of files.
+    """Return the tables of a policy, opened and checked; `sources` replace files.
 
-    With `memory` the event tables that are judged wait on disk, and their rows take about so many bytes at once.
+    With `memory`, judged event tables are stored on disk, and their rows take about this number of bytes at a time.
     """
     given = sources or {}
     people = policy.people
@@ -135,7 +135,7 @@ def source_of(policy: LinkedPolicy, table: LinkedTable, source: Any) -> Any:
 
 
 def _check_roles(table: LinkedTable, found: Sequence[str]) -> None:
-    """Raise for a column without a role, and for one that is not there."""
+    """Raise for a column without a role, and for a column that does not exist."""
     named = [*table.schema.columns, *(column.column for column in table.lists)]
     named += [] if table.time is None else [table.time.column]
     for name in named:
@@ -313,7 +313,7 @@ def _days_of(table: LinkedTable, data: pa.Table, name: str, *, needed: bool, bey
 
 
 def _days_that_tell(policy: LinkedPolicy, people: pa.Table, what: str) -> Codes:
-    """Return the latest birth, or the earliest death, that columns tell of each person; open without any."""
+    """Return each person's latest birth, or earliest death, of the columns declared so; open if there are none."""
     beyond = -OPEN if what == "birth" else OPEN
     days = np.full(people.num_rows, beyond, dtype=np.int64)
     for name, event in policy.people.tells.items():
@@ -324,7 +324,7 @@ def _days_that_tell(policy: LinkedPolicy, people: pa.Table, what: str) -> Codes:
 
 
 def _shared_names(policy: LinkedPolicy) -> dict[str, tuple[str, ...]]:
-    """Return the columns of each event table, published as they are, of which another one has the name too."""
+    """Return the unmodified columns of each event table whose name occurs in another event table too."""
     names = {table.name: plain_names(table.schema) for table in policy.events}
     times = Counter(name for each in names.values() for name in each)
     return {table: tuple(name for name in own if times[name] > 1) for table, own in names.items()}
@@ -337,7 +337,10 @@ def _key_evidence(column: pa.ChunkedArray, person: Codes) -> KeyEvidence:
 
 
 def _keys_between(policy: LinkedPolicy, evidence: Mapping[tuple[str, str], KeyEvidence]) -> list[str]:
-    """Return the columns that link rows of two event tables: same name, common values, each of one person alone."""
+    """Return the columns that link rows of two event tables.
+
+    Same name, common values, each value of a single person.
+    """
     keys: list[str] = []
     order = {table.name: place for place, table in enumerate(policy.events)}
     for (table, name), own in sorted(evidence.items(), key=lambda pair: order[pair[0][0]]):
@@ -369,7 +372,7 @@ def _open_events(
 
 
 def _offsets(policy: LinkedPolicy, table: LinkedTable, data: pa.Table, person: Codes, dates: Dates) -> Codes:
-    """Return the days between the anchor and each event, once all of them are possible."""
+    """Return the days between the anchor and each event, after checking that all are possible."""
     anchor, birth, death = dates
     if table.time is None or policy.time is None or anchor is None:
         raise SchemaError(f"table {table.name!r} has no time")
@@ -399,7 +402,7 @@ def _offsets(policy: LinkedPolicy, table: LinkedTable, data: pa.Table, person: C
 
 
 def code_column(data: pa.Table, name: str, hierarchy: Hierarchy | None) -> EventColumn:
-    """Return the codes of a column and its hierarchy; without a declared one, the one that its values suggest."""
+    """Return the codes of a column and its hierarchy, by default the one that its values suggest."""
     encoded = encode_column(name, data[name], required=False)
     taxonomy = (hierarchy or suggest(encoded.domain)).bind(encoded.domain)
     check_rooted(taxonomy)

@@ -25,7 +25,7 @@ RANKINGS: tuple[Callable[[pa.ChunkedArray], pa.ChunkedArray], ...] = (
     lambda column: column,
     lambda column: column.cast(pa.string()).cast(pa.float64()),
 )
-"""What a column may be sorted by: its texts, the values of its type, and numbers that are written as texts."""
+"""What a column may be sorted by: its texts, the values of its type, or numbers written as texts."""
 
 
 class PublishedOrder:
@@ -83,7 +83,9 @@ def _rankings_of(column: pa.ChunkedArray, *, text: bool) -> list[int]:
 
 
 def _steps(column: pa.ChunkedArray, ranking: int) -> Codes:
-    """Return whether each cell is above the one before (1), below it (-1), or the same; missing comes first.
+    """Return whether each cell is greater (1) or smaller (-1) than the previous one, or equal (0).
+
+    Missing comes first.
 
     Where the ranking does not fit the cells, all are below.
     """

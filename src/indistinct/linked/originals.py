@@ -1,8 +1,8 @@
-"""A release of several tables beside its originals: whether every published person can be an original one.
+"""Compare a release of several tables with its originals: whether every published person can be an original one.
 
-A published person fits an original one if the labels of the class cover the original values, and the published rows
-are the labels of all original rows, less those labels that no one of the class shows. A matching must exist in which
-every published person has an original of its own, so that no row was deleted, added or moved for single people.
+A published person fits an original one if the labels of the class cover the original values, and the published rows are
+the labels of all original rows, without those labels that no one of the class shows. A matching must exist in which
+every published person has a different original person, so that no row was deleted, added or moved for single people.
 """
 
 from collections.abc import Mapping
@@ -112,7 +112,7 @@ def _expected_labels(
     pairs: Pairs,
     levels: Mapping[str, int],
 ) -> tuple[Codes, Codes]:
-    """Return pair and label of each original row that its class shows, for every pair of a person and a class."""
+    """Return (pair, label) of each original row that its class shows, for every pair of a person and a class."""
     order = np.argsort(events.person, kind="stable")
     starts = starts_of(np.bincount(events.person, minlength=opened.size))
     counts = np.diff(starts)[pairs.person]
@@ -133,7 +133,7 @@ def _expected_labels(
     shown_slot = np.zeros(len(shown.person), dtype=np.int64)
     if time and isinstance(events.table, LinkedTable):
         slots, shown_slot = _time_slots(opened.policy, events, tables, group, rows, shown_group)
-    # A label of a class is the triple of the class, the texts and the interval of time; what no one shows is dropped.
+    # A label of a class consists of the class, the texts and the time interval; labels that no one shows are dropped.
     wanted = np.column_stack([group, word, slots])
     have = np.column_stack([shown_group, shown_word, shown_slot])
     distinct, first = np.unique(have, axis=0, return_index=True)
@@ -204,7 +204,7 @@ def _last_not_above(groups: Codes, lows: Codes, group: Codes, units: Codes) -> C
 
 
 def _find_rows(distinct: Codes, wanted: Codes) -> Codes:
-    """Return where each wanted row is among distinct ones, -1 for one that is not there."""
+    """Return the index of each wanted row among distinct ones, -1 if it is missing."""
     if not len(wanted) or not len(distinct):
         return np.full(len(wanted), NOTHING)
     _, inverse = np.unique(np.concatenate([distinct, wanted]), axis=0, return_inverse=True)
@@ -216,7 +216,7 @@ def _find_rows(distinct: Codes, wanted: Codes) -> Codes:
 
 
 def _unmatched(shown: Codes, expected: Codes, person: Codes) -> int:
-    """Return how many published people get no original person of their own in a largest matching."""
+    """Return how many published people have no original person of their own in a largest matching."""
     _, number = np.unique(np.concatenate([shown, expected]), axis=0, return_inverse=True)
     number = number.reshape(-1)
     demand = np.bincount(number[: len(shown)], minlength=int(number.max(initial=-1)) + 1)
@@ -234,7 +234,7 @@ def _unmatched(shown: Codes, expected: Codes, person: Codes) -> int:
 
 
 def _assign(choices: Mapping[int, list[int]], left: Codes, held: dict[int, list[int]]) -> int:
-    """Return how many people with several choices can be given to groups with places left, by augmenting paths."""
+    """Return how many people with several choices can be assigned to groups with free places, by augmenting paths."""
     capacity = left.tolist()
     assigned = 0
     for start in choices:
@@ -262,7 +262,7 @@ def _assign(choices: Mapping[int, list[int]], left: Codes, held: dict[int, list[
 
 
 def _shift(end: int, start: int, came_from: Mapping[int, tuple[int, int]], held: dict[int, list[int]]) -> None:
-    """Move people along a path that ends at a group with a place left."""
+    """Move people along a path that ends at a group with a free place."""
     group = end
     while True:
         who = came_from[group][0]

@@ -1,7 +1,7 @@
-"""Streamed tables as they are published: pseudonyms, offsets and sorted rows, a partition of people at a time.
+"""Streamed tables in published form: pseudonyms, offsets and sorted rows, one partition of people at a time.
 
-Rows of suppressed people are left out, the others go to partitions on disk by the order of their pseudonyms. Each
-partition is then sorted in memory, so that what is written is sorted as a whole.
+Rows of suppressed people are removed, the others go to partitions on disk by the order of their pseudonyms. Each
+partition is then sorted in memory, so that the output is sorted as a whole.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,10 +23,10 @@ from indistinct.machine.randomness import shuffle_runs
 from indistinct.tables.several import require_unchanged
 
 PARTITION_BYTES = 1 << 27
-"""Bytes of the rows that are sorted together, about."""
+"""Approximate number of bytes of rows that are sorted together."""
 UNITS = "\0units"
-"""The column of offsets that travels with rows; no column of a table begins so."""
-MOST_WORD = 1 << 62
+"""The column of offsets that is stored with rows; no column of a table begins with this character."""
+MAX_WORD = 1 << 62
 
 
 def passed_rows(
@@ -70,13 +70,13 @@ def _kept_rows(opened: OpenTables, events: PassedEvents, rank: Codes) -> Iterato
 
 
 def _kept_columns(events: PassedEvents, block: pa.Table, units: Codes | None = None) -> pa.Table:
-    """Return the columns that are published and the units of dates, 0 without dates: some column tells the rows."""
+    """Return the published columns and the offsets (0 without dates), so that there is at least one column."""
     kept = {name: block[name] for name in events.names}
     return pa.table({**kept, UNITS: np.zeros(block.num_rows, dtype=np.int64) if units is None else units})
 
 
 class _Labels:
-    """The offsets of a streamed table: those that a class publishes follow from its first and its last one."""
+    """The offsets of a streamed table: the labels of a class follow from its first and last offset."""
 
     def __init__(self, opened: OpenTables, classes: PeopleClasses, events: PassedEvents) -> None:
         self.unit: Unit = "days" if opened.policy.time is None else opened.policy.time.unit
@@ -152,7 +152,7 @@ def sorted_rows(ranks: Sequence[Codes], rows: int) -> Codes:
     word, size = np.zeros(rows, dtype=np.int64), 1
     for each in ranks:
         width = int(each.max(initial=0)) + 1
-        if size * width >= MOST_WORD:
+        if size * width >= MAX_WORD:
             known, word = distinct_with_places(word)
             size = len(known)
         word = word * width + each

@@ -51,9 +51,9 @@ def text_codes(column: pa.ChunkedArray) -> Codes:
 def class_dates(
     policy: LinkedPolicy, labels: Mapping[str, Sequence[str | None]], *, anchors_inside: bool
 ) -> ClassDates:
-    """Return the dates that the labels of each class allow; `labels` has one label a class for each date column.
+    """Return the dates that the labels of each class allow; `labels` has one label per class for each date column.
 
-    A star means any day; of an anchor it means the declared windows, if all anchors lie inside them.
+    A star means any day; for an anchor it means the declared windows, if all anchors are inside them.
     """
     size = len(next(iter(labels.values()), ()))
     anchor_low, anchor_high = np.full(size, -OPEN), np.full(size, OPEN)
@@ -107,7 +107,7 @@ def day_ends(table: LinkedTable, name: str, text: str | None, *, star: tuple[int
 
 
 def anchors_inside(opened: OpenTables) -> bool:
-    """Return whether every anchor lies in the declared windows, so that a star says no more than they do."""
+    """Return whether every anchor is inside the declared windows, so that a star reveals no more than they do."""
     if opened.anchor is None or not len(opened.anchor):
         return False
     first, last = window_of_all(opened.policy)

@@ -1,4 +1,4 @@
-"""Policies of several tables from TOML: each table is read as the policy of one table is, and then what links them."""
+"""Policies of several tables from TOML: each table is read like the policy of one table, then what links them."""
 
 from collections.abc import Mapping
 from datetime import date
@@ -33,14 +33,14 @@ OF_PRIVACY = {"models": TEXTS, "knows_together": WHOLE, "suppression": LIMIT, "r
 OF_OUTPUT = {"folder": TEXT}
 OF_ALGORITHM = {"use": TEXT, "nodes": WHOLE}
 OWN_KEYS = {"people": TRUE, "knows": KNOWN, "columns": TABLE}
-"""Keys of a table beside those of [input]."""
+"""Keys of a table in addition to those of [input]."""
 NOT_OF_A_TABLE = ("population", "sample", "columns", "table", "query")
-"""Keys of [input] that a table of several does not have."""
+"""Keys of [input] that do not apply to one of several tables."""
 OWN_COLUMN_KEYS = ("tells", "list", "knows", "unknown")
 
 
 def is_linked_policy(path: object) -> bool:
-    """Return whether a file is a policy of several tables; a file that cannot be read as TOML is none."""
+    """Return whether a file is a policy of several tables; False for a file that is not TOML."""
     if not isinstance(path, str | Path) or Path(path).suffix.lower() != ".toml":
         return False
     try:
@@ -146,7 +146,7 @@ def _table(name: str, given: Any, base: Path) -> LinkedTable:
 
 
 def _roles(declared: Mapping[str, tuple[Any, Mapping[str, Any]]]) -> dict[str, str | None]:
-    """Return the role of each column; times and lists have none among those of one table."""
+    """Return the role of each column; times and lists have no role in the policy of a single table."""
     return {
         column: None if TIME in own or "list" in own else (plain if isinstance(plain, str) else plain["role"])
         for column, (plain, own) in declared.items()
@@ -154,7 +154,7 @@ def _roles(declared: Mapping[str, tuple[Any, Mapping[str, Any]]]) -> dict[str, s
 
 
 def _column(place: str, name: str, given: Any) -> tuple[Any, dict[str, Any]]:
-    """Return what the policy of one table says of a column, and what only several tables know of it."""
+    """Return a column's declaration for the policy of one table, and its keys for several tables."""
     if given == TIME:
         given = {"role": TIME}
     if not isinstance(given, dict):

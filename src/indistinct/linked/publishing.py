@@ -57,7 +57,7 @@ from indistinct.schema import Schema, did_you_mean
 
 ENGINES = ("auto", "memory", "duckdb")
 LOSS_DIGITS = 2
-"""Digits of the loss in a certificate: all of them would tell how many rows are deleted where that is hidden."""
+"""Digits of the loss in a certificate: more would reveal the number of deleted rows where it is hidden."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -375,7 +375,7 @@ def _types_of(table: LinkedTable, made: pa.Schema) -> pa.Schema:
 
 
 def _noting_types(table: LinkedTable, parts: Iterator[pa.Table], types: dict[str, pa.Schema]) -> Iterator[pa.Table]:
-    """Yield the parts of a table, once their types are noted."""
+    """Yield the parts of a table, recording their types."""
     for part in parts:
         types[table.name] = _types_of(table, part.schema)
         yield part
@@ -389,7 +389,7 @@ def _write(
     *,
     overwrite: bool,
 ) -> tuple[Mapping[str, pa.Table], LinkedCertificate]:
-    """Write all files beside their places, verify them as written, and give all of them their names, or none.
+    """Write all files to staged places, verify them as written, and give all of them their names, or none.
 
     Tables that are judged stay in memory as they were made; streamed ones are read on access.
     """
@@ -477,7 +477,7 @@ def _certificate(
 
 
 def _deletion_warnings(opened: OpenTables, solution: LinkedSolution) -> list[str]:
-    """Return which event tables lost many of their rows."""
+    """Return warnings about event tables that lost many of their rows."""
     shares = {each.name: 1 - solution.totals[each.name].kept / each.rows for each in opened.judged if each.rows}
     return [
         f"{percent(share)} of the rows of table {name} are deleted"

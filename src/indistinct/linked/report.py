@@ -65,7 +65,7 @@ class LinkedReport:
 
 
 def report_folder(folder: Path, policy: LinkedPolicy, *, seed: int | None = None) -> LinkedReport:
-    """Return a report about a release in a folder, verified beside its originals."""
+    """Return a report about a release in a folder, verified against its originals."""
     opened, tables = open_linked(policy), open_folder(folder, policy).read()
     verdict = check_release(folder, policy, originals=True)
     documents, sections = {"verify": verdict.to_json()}, [Section("verification", "Verification", (_checks(verdict),))]

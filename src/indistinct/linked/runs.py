@@ -56,7 +56,7 @@ def rows_of_classes(opened: OpenTables, classes: PeopleClasses, chosen: Codes | 
 def class_runs(opened: OpenTables, classes: PeopleClasses, *, data: bool) -> Iterator[Sequence[OpenEvents]]:
     """Yield the event rows of published people by runs of whole classes; all at once where tables are in memory.
 
-    With `data` the columns that are published as they are come too, and else those alone that are judged.
+    With `data` the unmodified columns are included, otherwise only those that are judged.
     """
     if not opened.stored:
         yield opened.events

@@ -1,8 +1,8 @@
 """The search: classes of people, levels of event columns, one calendar, and labels suppressed for whole classes.
 
-For each people table that is tried, two descents go over the levels of event columns, one level of one column at a
-time: from the coarsest down, and from the finest up. Nodes are compared on a sample of whole classes; what is published
-is computed on all of them.
+For each people table that is tried, two descents change one level of one event column at a time: from the coarsest
+levels down, and from the finest up. Nodes are compared on a sample of whole classes; the release is computed on all of
+them.
 """
 
 import logging
@@ -33,13 +33,13 @@ from indistinct.schema import Schema
 
 LOG = logging.getLogger("indistinct.linked")
 SAMPLED_ROWS = 20_000
-"""Event rows, about, on which nodes are compared: whole classes up to this many."""
+"""Approximate number of event rows on which nodes are compared, in whole classes."""
 MOST_COMBINATIONS = 4_000_000_000
-"""Combinations of known rows of all people together above which a job is refused before it starts."""
+"""Upper limit of the combinations of known rows of all people, above which a job is refused."""
 LOSS_DIGITS = 12
 """Digits of a loss that are compared."""
 LARGER_K = (1, 4, 16)
-"""Multiples of k at which the people table is classed: larger classes delete fewer event rows."""
+"""Multiples of k with which the people table is divided into classes: larger classes delete fewer event rows."""
 
 Node = tuple[tuple[int, ...], ...]
 """The level of each column of each counted table; the time column, where there is a known one, comes last."""
@@ -130,9 +130,9 @@ def estimate_combinations(opened: OpenTables) -> int:
 
 
 def search_linked(opened: OpenTables, *, progress: Progress | None = None) -> LinkedSolution:
-    """Return the release of smallest loss that was found within the budgets.
+    """Return the release with the smallest loss within the limits.
 
-    Raises `InfeasibleError` with the nearest one that would do.
+    Raises `InfeasibleError` with the nearest sufficient limits.
     """
     combinations = estimate_combinations(opened)
     LOG.info("about %s combinations of known rows are counted for each release that is compared", f"{combinations:,}")
@@ -193,12 +193,15 @@ def _shares(opened: OpenTables, solution: LinkedSolution) -> dict[str, float]:
 
 
 def _excess(opened: OpenTables, solution: LinkedSolution) -> float:
-    """Return by how much the share of deleted rows exceeds what the policy allows, in the worst table."""
+    """Return by how much the share of deleted rows exceeds the limit, in the worst table."""
     return max(0.0, *(share - opened.policy.rows for share in _shares(opened, solution).values()), 0.0)
 
 
 def _best_of(search: _LinkedSearch, classes: PeopleClasses) -> LinkedSolution | None:
-    """Return the best release of some classes of people: nodes are compared on a sample, and the best is made whole."""
+    """Return the best release with these classes of people.
+
+    Nodes are compared on a sample, the best is computed fully.
+    """
     opened = search.opened
     sampled = _sampled_classes(opened, classes)
     sample = _parts(opened, rows_of_classes(opened, classes, sampled), classes, sampled)
@@ -256,7 +259,7 @@ def _zero(node: Node) -> Node:
 
 
 def _descend(search: _LinkedSearch, classes: PeopleClasses, sample: Sequence[_Part], start: Node, down: bool) -> Node:
-    """Return the best node of a descent: one level of one column at a time, into nodes of equal loss too."""
+    """Return the best node of a descent that changes one level of one column at a time, also to nodes of equal loss."""
     most = search.opened.policy.nodes // 2
     node, visited, tried = start, {start}, 0
     best, best_loss = start, _loss_of(search, classes, sample, start)
@@ -289,7 +292,7 @@ def _neighbours(node: Node, sample: Sequence[_Part], down: bool) -> Iterator[Nod
 
 
 def _loss_of(search: _LinkedSearch, classes: PeopleClasses, sample: Sequence[_Part], node: Node) -> tuple[float, ...]:
-    """Return the loss of a node on the sample and the rows that it deletes; what exceeds the budget comes last."""
+    """Return the loss of a node on the sample and its deleted rows; nodes beyond the limit come last."""
     if node not in search.seen:
         search.tried += 1
         solved = _solve(search.opened, classes, sample, node)
@@ -311,7 +314,7 @@ def _is_counted(events: OpenEvents | StoredEvents) -> bool:
 
 
 def _is_judged(opened: OpenTables, events: OpenEvents | StoredEvents) -> bool:
-    """Return whether rows of a table are ever deleted: for their labels, or with l for their sensitive values."""
+    """Return whether rows of a table may be deleted: for their labels or, with l, for their sensitive values."""
     return _is_counted(events) or (opened.policy.model.l is not None and bool(events.sensitive))
 
 
@@ -347,7 +350,7 @@ def _parts(
 
 
 def _sampled_classes(opened: OpenTables, classes: PeopleClasses) -> Codes | None:
-    """Return which classes are sampled, every so many in the order of their numbers; None where all rows are few."""
+    """Return which classes are sampled, evenly by their numbers; None where there are few rows."""
     rows = np.zeros(classes.size, dtype=np.int64)
     for events in opened.judged:
         if _is_counted(events):
@@ -355,7 +358,7 @@ def _sampled_classes(opened: OpenTables, classes: PeopleClasses) -> Codes | None
     total = int(rows.sum())
     if total <= 2 * SAMPLED_ROWS:
         return None
-    # Weyl's sequence spreads the chosen classes evenly, the same in every run.
+    # Weyl's sequence spreads the chosen classes evenly, and equally in every run.
     order = np.argsort((np.arange(classes.size) * 0.6180339887498949) % 1.0, kind="stable")
     chosen = np.zeros(classes.size, dtype=bool)
     chosen[order[: int(np.searchsorted(np.cumsum(rows[order]), SAMPLED_ROWS)) + 1]] = True
@@ -394,7 +397,7 @@ def _solve(
 
 
 def _with_every_table(known: KnownRows, names: Iterable[str]) -> KnownRows:
-    """Return the knowledge with no known row of tables that have no labels."""
+    """Return the knowledge with 0 known rows of tables without labels."""
     return KnownRows({name: known.tables.get(name, 0) for name in names}, known.rows)
 
 

@@ -27,16 +27,16 @@ from indistinct.tables.snapshots import settle_snapshot
 from indistinct.tables.value import Reading
 
 BLOCK_ROWS = 1 << 20
-"""Rows of a block at most."""
+"""Upper limit of the rows of a block."""
 STREAM_MEMORY = 1 << 30
 """Bytes that DuckDB may take at most while it reads a table."""
 PAIRS_TOGETHER = 1 << 22
-"""Pairs of a value and a person that are gathered before they are reduced to distinct ones."""
+"""Number of pairs of value and person that are collected before they are reduced to distinct ones."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stream:
-    """A table that is read in blocks: its types and rows, and what yields some of its columns."""
+    """A table that is read in blocks: its types, its number of rows, and a function that yields some of its columns."""
 
     schema: pa.Schema
     rows: int
@@ -71,11 +71,11 @@ class DateEvidence:
 
     @classmethod
     def of(cls, names: Sequence[str]) -> "DateEvidence":
-        """Return what is known before any row."""
+        """Return the state before any row."""
         return cls(dict.fromkeys(names, False))
 
     def add(self, block: pa.Table) -> None:
-        """Look at some rows."""
+        """Add some rows."""
         for name in list(self.possible):
             found = _dates_in(block[name])
             if found is None:
@@ -92,7 +92,7 @@ class DateEvidence:
 
 
 def _dates_in(column: pa.ChunkedArray) -> bool | None:
-    """Return whether a column has dates and nothing else; None where it has no text that could be one."""
+    """Return whether a column has dates and nothing else; None if it has no text."""
     if kind_of(column.type) is Kind.DATE:
         return not pa.types.is_time(column.type)
     if kind_of(column.type) is not Kind.TEXT or pa.types.is_boolean(column.type):
@@ -104,7 +104,7 @@ def _dates_in(column: pa.ChunkedArray) -> bool | None:
 
 @dataclass(slots=True)
 class KeyEvidence:
-    """The distinct values of a column and their persons, for as long as each value is that of one person."""
+    """The distinct values of a column and their persons, while each value belongs to a single person."""
 
     pairs: list[pa.Table] = field(default_factory=list)
     waiting: int = 0
@@ -112,7 +112,7 @@ class KeyEvidence:
     is_key: bool = True
 
     def add(self, column: pa.ChunkedArray, person: Codes) -> None:
-        """Look at some rows."""
+        """Add some rows."""
         if not self.is_key:
             return
         try:
@@ -147,7 +147,7 @@ class KeyEvidence:
 
 @dataclass(slots=True)
 class Persons:
-    """How many rows each original person has in a table, and the first and the last day since the person's anchor."""
+    """The number of rows of each original person in a table, and the first and last day since the person's anchor."""
 
     counts: Codes
     first: Codes
@@ -155,11 +155,11 @@ class Persons:
 
     @classmethod
     def of(cls, people: int, beyond: int) -> "Persons":
-        """Return what is known before any row."""
+        """Return the state before any row."""
         return cls(np.zeros(people, dtype=np.int64), np.full(people, beyond), np.full(people, -beyond))
 
     def add(self, person: Codes, days: Codes | None) -> None:
-        """Look at some rows."""
+        """Add some rows."""
         self.counts += np.bincount(person, minlength=len(self.counts))
         if days is not None:
             np.minimum.at(self.first, person, days)
@@ -175,7 +175,7 @@ class BlockValues:
     waiting: int = 0
 
     def add(self, column: pa.ChunkedArray) -> None:
-        """Look at some rows."""
+        """Add some rows."""
         plain = plain_column(self.name, column)
         if isinstance(plain.type, pa.DictionaryType):
             plain = plain.cast(plain.type.value_type)
@@ -233,5 +233,5 @@ class RowFile:
 
 
 def plain_names(schema: Schema) -> tuple[str, ...]:
-    """Return the columns that are published as they are."""
+    """Return the unmodified columns."""
     return (*schema.sensitive, *schema.insensitive)

@@ -1,7 +1,7 @@
-"""Which labels are suppressed, each for a whole class, so that every group has enough people and no frequent value.
+"""Which labels are suppressed, each for a whole class, so that every group is large enough and has no frequent value.
 
-Sets of one token, then of two, then of three are listed; while a group is too small or shows a value too often, the
-label that is in most of them for each row that it costs is suppressed in its class. The verifier counts on its own.
+Sets of one token, then of two, then of three are listed; while a group is too small or has a value too often, the label
+that is in most of them, relative to its rows, is suppressed in its class. The verifier counts independently.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,15 +12,15 @@ import numpy as np
 from indistinct.errors import ParameterError
 from indistinct.linked._set_kernels import BITS, list_sets, meet_violations
 from indistinct.linked.guarantee import ALL, KnownRows, LinkedAnonymity
-from indistinct.linked.judge import MOST_GROUP_ENTRIES, multiset_numbers, subset_bound
+from indistinct.linked.judge import MAX_GROUP_ENTRIES, multiset_numbers, subset_bound
 from indistinct.linked.view import number_rows
 from indistinct.machine.arrays import Codes, run_entries, starts_of
 
 SETS_AT_ONCE = 8_000_000
-"""Sets that are listed together, whole classes up to this many."""
+"""Upper limit of the sets that are listed at a time, in whole classes."""
 
 CELLS_PER_CHOICE = 8
-"""Cells of a class of which one is suppressed at a time where a table is known whole."""
+"""Cells of a class among which one is suppressed at a time, where a table is known completely."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,7 +69,7 @@ def suppressed_rows(
     knowledge: KnownRows,
     model: LinkedAnonymity,
 ) -> dict[str, Codes] | None:
-    """Return which rows of each table are deleted so that the model holds; None where the classes alone violate it.
+    """Return which rows of each table are deleted so that the model holds; None if the classes alone violate it.
 
     `classes` has the class of each person, and `own_values` the sensitive values of the people table, a column each.
     """
@@ -87,9 +87,9 @@ def suppressed_rows(
             return None
         alive &= ~chosen
         if ALL in known:
-            size = 0  # people who were told apart by a deleted label are one group from now on
+            size = 0  # people who differed in a deleted label are one group from now on
         elif model.l is None:
-            size += 1  # every violated set lost a label, and no other set has fewer people than before
+            size += 1  # every violating set lost a label, and no other set has fewer people than before
     return _rows_of(cells, alive, tables)
 
 
@@ -270,10 +270,10 @@ def _violations_of_run(
 
 
 def check_size(count: int) -> None:
-    """Raise where one class has more combinations of known rows than fit."""
-    if count > MOST_GROUP_ENTRIES:
+    """Raise where one class has too many combinations of known rows."""
+    if count > MAX_GROUP_ENTRIES:
         raise ParameterError(
-            f"one class has {count:,} combinations of known rows; at most {MOST_GROUP_ENTRIES:,} are counted",
+            f"one class has {count:,} combinations of known rows; at most {MAX_GROUP_ENTRIES:,} are counted",
             hint="declare fewer known rows, or coarser codes",
         )
 
@@ -287,7 +287,7 @@ class _ValueLists:
 
 
 def _value_lists(cells: LabelCells, alive: Codes, parts: Codes, place: Codes, model: LinkedAnonymity) -> _ValueLists:
-    """Return the values that are shown in rows that are left, and that can be too frequent among k people."""
+    """Return the values in remaining rows that can be too frequent among k people."""
     cell, person, value = cells.carriers
     if model.ratio is None or not len(cell):
         return _ValueLists(np.zeros(cells.people + 1, np.int64), np.zeros(0, np.int64))
@@ -318,7 +318,9 @@ def _judge_groups(group: Codes, person: Codes, lists: _ValueLists, model: Linked
 
 
 def _choose(cells: LabelCells, alive: Codes, known: Sequence[object], found: Violations) -> Codes:
-    """Return the cells to suppress: all that meet the violations of a class, with tables known whole the best of them.
+    """Return the cells to suppress: all that meet the violations of a class.
+
+    With completely known tables, the best few.
 
     What a deleted label of such a table does to the groups is counted again before many more follow.
     """

@@ -21,11 +21,11 @@ from indistinct.machine.memory import give_memory_back
 from indistinct.machine.ordering import text_order
 
 PSEUDONYM_BYTES = 16
-"""Random bytes of a pseudonym, published as twice as many hexadecimal digits."""
+"""Random bytes of a pseudonym, published as twice this number of hexadecimal digits."""
 
 
 def new_pseudonyms(people: int) -> pa.Array:
-    """Return distinct random pseudonyms from the operating system; no seed leads to them.
+    """Return distinct random pseudonyms from the operating system; they cannot be reproduced.
 
     >>> made = new_pseudonyms(3).to_pylist()
     >>> len(set(made)), len(made[0])
@@ -126,7 +126,7 @@ def _event_table(events: OpenEvents, table: LinkedTable, rows: LinkedRows, unit:
 
 
 def label_texts(taxonomy: Taxonomy, level: int, codes: Codes) -> pa.Array:
-    """Return what a level publishes of each code."""
+    """Return the published labels of codes at a level."""
     texts = pa.array(taxonomy.labels[level], pa.string())
     return texts.take(pa.array(taxonomy.ancestors[codes, level]))
 

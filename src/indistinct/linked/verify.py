@@ -1,7 +1,7 @@
 """Verification of a release of several tables, made by any tool, from its tables alone.
 
-It knows labels, pseudonyms and the policy; it shares nothing with the search. Every check is counted on the published
-rows: whose they are, one calendar, the guarantee, and the order of the files.
+It uses labels, pseudonyms and the policy, and shares no code with the search. Every check is counted on the published
+rows: their persons, the calendar, the guarantee, and the order of the files.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ MEMORY = 1 << 32
 
 @dataclass(frozen=True, slots=True)
 class LinkedCheck:
-    """One thing that was checked: its name, whether it is satisfied, and what was found, in words."""
+    """One check: its name, whether it is satisfied, and the finding in words."""
 
     name: str
     holds: bool
@@ -42,7 +42,7 @@ class LinkedCheck:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinkedVerdict:
-    """What was found about a release of several tables.
+    """The verdict on a release of several tables.
 
     `judgement` is None where the tables do not fit together, so that nothing could be counted.
     """
@@ -217,7 +217,7 @@ def _check_offsets(
 
 @dataclass(slots=True)
 class RowFindings:
-    """What was found about a table that was read once: its rows by person, those of no published person, and order.
+    """Findings about a table that was read once: its rows by person, those of no published person, and order.
 
     `offsets` is None but for streamed tables, which are judged by nothing else.
     """
@@ -269,7 +269,7 @@ class _StreamedCalendar:
         self.found = OffsetFindings()
 
     def add(self, block: pa.Table, owner: Codes) -> None:
-        """Look at some rows."""
+        """Add some rows."""
         labels = _offset_labels(block[self.column], self.classes, owner, self.unit)
         self.found.unreadable |= labels is None
         if labels is None:

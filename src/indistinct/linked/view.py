@@ -1,9 +1,9 @@
-"""What a reader of several published tables sees, as arrays: classes of people, labels of their rows, values they show.
+"""What a reader of several published tables sees, as arrays: classes of people, labels of their rows, their values.
 
 `classes[p]` is the class of person p: the number of the labels of the person's row in the people table. Events of a
 table are parallel arrays, the person and the label of each row; a label is a number that the table gives to each
-combination of its published quasi-identifiers and known time. `values` are the sensitive values that people show,
-a number for each pair of a column and a value, each person and value once.
+combination of its published quasi-identifiers and known time. `values` are the sensitive values of people, a number for
+each pair of a column and a value, each person and value once.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -24,7 +24,7 @@ def _no_rows() -> Codes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EventLabels:
-    """The person and the label of each row of a table, and how many labels there are."""
+    """The person and the label of each row of a table, and the number of labels."""
 
     person: Codes
     label: Codes
@@ -41,7 +41,7 @@ class PersonValues:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinkedView:
-    """Everything that the guarantee speaks of; people without events count too."""
+    """Everything on which the guarantee is judged; people without events count too."""
 
     classes: Codes
     events: Mapping[str, EventLabels]
@@ -80,9 +80,9 @@ def distinct_values(person: Codes, value: Codes) -> PersonValues:
 
 
 def coarse_codes(name: str, column: pa.ChunkedArray) -> tuple[Codes, int]:
-    """Return the codes of a sensitive column, and how many there are, as the coarsest common reader tells values apart.
+    """Return the codes of a sensitive column and their number, equal for values that look equal to any reader.
 
-    Numbers are compared by size however they are written, and no text at all is missing.
+    Numbers are compared by value however they are written, and the empty text is missing.
 
     >>> coarse_codes("code", pa.chunked_array([["7", "07", "", None, "x"]]))[0].tolist()
     [1, 1, 0, 0, 2]

@@ -26,7 +26,7 @@ Floats = np.ndarray[Any, np.dtype[np.floating[Any]]]
 # Smaller arrays fit the existing heap.
 LARGE_BYTES = 1 << 20
 # Number of entries computed at a time, so that intermediate results stay in the cache.
-BLOCK = 1 << 14
+ENTRIES_PER_BLOCK = 1 << 14
 
 
 def empty_large(size: int, kind: Any) -> Codes:
@@ -69,8 +69,8 @@ def run_entries(starts: Codes, sizes: Codes) -> Codes:
 def row_numbers(rows: int) -> Codes:
     """Return the row numbers from 0 to `rows` - 1."""
     numbers = empty_large(rows, np.uint32 if rows <= 1 << 32 else np.int64)
-    for start in range(0, rows, BLOCK):
-        stop = min(start + BLOCK, rows)
+    for start in range(0, rows, ENTRIES_PER_BLOCK):
+        stop = min(start + ENTRIES_PER_BLOCK, rows)
         numbers[start:stop] = np.arange(start, stop)
     return numbers
 
@@ -83,8 +83,8 @@ def repeat_values(values: Codes, counts: Codes) -> Codes:
     """
     starts = starts_of(counts)
     out = empty_large(int(starts[-1]), values.dtype)
-    for start in range(0, len(values), BLOCK):
-        stop = min(start + BLOCK, len(values))
+    for start in range(0, len(values), ENTRIES_PER_BLOCK):
+        stop = min(start + ENTRIES_PER_BLOCK, len(values))
         out[starts[start] : starts[stop]] = np.repeat(values[start:stop], counts[start:stop])
     return out
 
@@ -104,7 +104,7 @@ Result = TypeVar("Result")
 Other = TypeVar("Other")
 
 # Below this many rows NumPy finishes before a kernel is compiled or loaded and threads are started.
-LARGE = 1 << 18
+LARGE_ROWS = 1 << 18
 
 
 def workers() -> int:
@@ -121,7 +121,7 @@ def workers() -> int:
 
 def is_large(rows: int) -> bool:
     """Return whether this number of rows is worth a compiled kernel and several threads."""
-    return rows >= LARGE
+    return rows >= LARGE_ROWS
 
 
 def spread(
@@ -156,6 +156,6 @@ def blocks(rows: int, *, most: int | None = None, least: int | None = None) -> l
     >>> blocks(10, most=2, least=1)
     [slice(0, 5, None), slice(5, 10, None)]
     """
-    count = min(workers() if most is None else most, max(rows, 1)) if rows >= (least or LARGE) else 1
+    count = min(workers() if most is None else most, max(rows, 1)) if rows >= (least or LARGE_ROWS) else 1
     bounds = [rows * part // count for part in range(count + 1)]
     return [slice(start, stop) for start, stop in pairwise(bounds)]

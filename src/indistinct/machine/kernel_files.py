@@ -28,7 +28,7 @@ SHIPPED = Path(__file__).parent / "kernels"
 
 SUFFIX = ".kernel"
 # Age in seconds after which kernels of older versions are removed when a new one is kept.
-OLD = 90 * 24 * 3600
+OLD_KERNEL_S = 90 * 24 * 3600
 # Upper limit of links that are followed on the path to a folder.
 MAX_LINKS = 40
 
@@ -179,5 +179,5 @@ def _digest(name: str, content: bytes) -> bytes:
 
 def _remove_old(folder: Path) -> None:
     for path in folder.glob(f"*{SUFFIX}"):
-        if path.stat().st_mtime < time.time() - OLD:
+        if path.stat().st_mtime < time.time() - OLD_KERNEL_S:
             path.unlink(missing_ok=True)

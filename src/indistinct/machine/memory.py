@@ -24,7 +24,7 @@ Result = TypeVar("Result")
 MEGABYTE = 1 << 20
 # Address space for compiled libraries, which are mapped whole, and for the stack of each thread: with less, some
 # libraries crash the process.
-LIBRARIES, PER_CORE = 900 * MEGABYTE, 80 * MEGABYTE
+BYTES_OF_LIBRARIES, BYTES_PER_CORE = 900 * MEGABYTE, 80 * MEGABYTE
 # Messages of libraries that get no memory or no thread, and further ones under a limit of address space.
 SHORT_OF_MEMORY = (
     "cannot allocate memory", "can't start new thread", "failed to map segment", "failed to launch worker thread",
@@ -33,7 +33,7 @@ SHORT_OF_ADDRESSES = ("resource temporarily unavailable", "load shared object", 
 # Files of a control group, versions 2 and 1: the limit, the usage, and the cached part of it.
 GROUP = ("memory.max", "memory.current", "inactive_file")
 OLD_GROUP = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
-UNLIMITED = 1 << 60
+UNLIMITED_BYTES = 1 << 60
 HINTS = {
     "reading": "save only the columns that are used, or save the table as Parquet, which takes less than text",
     "counting": "leave out quasi-identifiers, or give those with many values a coarser hierarchy",
@@ -43,15 +43,15 @@ HINTS = {
 OTHERWISE = "publish fewer columns, or write Parquet, which takes less than text"
 THREADS = "INDISTINCT_THREADS=1 takes less at once"
 # A table may take this many times the size of its files, plus this many bytes.
-TIMES, IN_ANY_CASE = 10, 2 << 30
+ALLOWED_TIMES_FILE_SIZE, ALLOWED_BYTES_AT_LEAST = 10, 2 << 30
 MORE = 'if it is what it should be, allow more memory (--memory 8GB, where a command takes it; memory="8GB" in Python)'
 # Bytes per row for counting and inspecting a table, and the number of further copies of the table.
-PER_ROW, AGAIN = 70, 4 / 3
+BYTES_PER_ROW, COPIES_PER_TABLE = 70, 4 / 3
 
 
 def needed_for(rows: int, size: int) -> int:
     """Return the approximate number of bytes for inspecting a table whose columns take `size` bytes."""
-    return int(AGAIN * size) + PER_ROW * rows
+    return int(COPIES_PER_TABLE * size) + BYTES_PER_ROW * rows
 
 
 def rows_words(rows: int, columns: int) -> str:
@@ -64,7 +64,7 @@ def rows_words(rows: int, columns: int) -> str:
 
 
 # From this number of rows on, freed memory is returned to the system.
-MANY_ROWS = 1 << 18
+MIN_ROWS_TO_TRIM = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class Allowance:
     @property
     def most(self) -> int:
         """The largest number of bytes."""
-        return TIMES * self.size + IN_ANY_CASE if self.memory is None else self.memory
+        return ALLOWED_TIMES_FILE_SIZE * self.size + ALLOWED_BYTES_AT_LEAST if self.memory is None else self.memory
 
     def require(self, needed: int, named: str, holds: str, *, otherwise: str) -> None:
         """Raise `OutOfMemoryError` if a table needs more; the message says what it `holds` and what else helps."""
@@ -107,7 +107,7 @@ def give_memory_back(rows: int) -> None:
 
     A stage on few rows needs little, and returning it would take longer than the stage.
     """
-    if rows < MANY_ROWS:
+    if rows < MIN_ROWS_TO_TRIM:
         return
     import pyarrow as pa  # commands without a table do not import it
 
@@ -169,9 +169,9 @@ def wanted_bytes(error: BaseException) -> int | None:
     >>> wanted_bytes(MemoryError("malloc of size 640 failed"))
     640
     """
-    told = getattr(error, "_total_size", None)
-    if isinstance(told, int):
-        return told
+    requested = getattr(error, "_total_size", None)
+    if isinstance(requested, int):
+        return requested
     found = re.search(r"of size (\d+)", str(error))
     return int(found[1]) if found else None
 
@@ -192,7 +192,7 @@ def out_of_memory(step: str, wanted: int | None = None, size: str = "") -> OutOf
 def check_address_space() -> None:
     """Raise `OutOfMemoryError` if the address space is so limited that libraries would crash while loading."""
     limit = address_space()
-    needed = LIBRARIES + PER_CORE * (os.cpu_count() or 1)
+    needed = BYTES_OF_LIBRARIES + BYTES_PER_CORE * (os.cpu_count() or 1)
     if limit is not None and limit < needed:
         raise OutOfMemoryError(
             f"this process may use {_megabytes(limit)} of addresses (ulimit -v), and needs at least "
@@ -219,8 +219,8 @@ def free_bytes() -> int | None:
 
 def _free_in_system() -> int | None:
     try:
-        told = re.search(r"MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text(encoding="ascii"))
-        return 1024 * int(told[1]) if told else None
+        available = re.search(r"MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text(encoding="ascii"))
+        return 1024 * int(available[1]) if available else None
     except OSError:
         try:
             return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES"))
@@ -254,7 +254,7 @@ def _left_in(group: Path, limit: str, used: str, cached: str) -> int | None:
         again = re.search(rf"^{cached} (\d+)$", (group / "memory.stat").read_text(encoding="ascii"), re.MULTILINE)
     except OSError:
         return None
-    if not most.isdecimal() or int(most) >= UNLIMITED:
+    if not most.isdecimal() or int(most) >= UNLIMITED_BYTES:
         return None
     return max(0, int(most) - int(taken) + (int(again[1]) if again else 0))
 

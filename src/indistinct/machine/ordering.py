@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from indistinct.machine import _ordering_kernels
 from indistinct.machine.arrays import (
-    BLOCK,
+    ENTRIES_PER_BLOCK,
     Codes,
     blocks,
     empty_large,
@@ -139,8 +139,8 @@ def _by_word(words: Codes, row_bits: int) -> tuple[Codes, Codes]:
 
     The words are overwritten.
     """
-    for start in range(0, len(words), BLOCK):
-        block = words[start : start + BLOCK]
+    for start in range(0, len(words), ENTRIES_PER_BLOCK):
+        block = words[start : start + ENTRIES_PER_BLOCK]
         block <<= np.uint64(row_bits)
         block |= np.arange(start, start + len(block), dtype=np.uint64)
     words = sort_words(words)

@@ -17,8 +17,9 @@ from indistinct.errors import ParameterError
 from indistinct.machine import _randomness_kernels
 from indistinct.machine.arrays import Codes, blocks, spread
 
-# TOGETHER: rows drawn at a time. SPARE: random words beyond one per row; of many billions one is rejected.
-TOGETHER, SPARE = 1 << 20, 64
+# ROWS_DRAWN_TOGETHER: rows drawn at a time. SPARE_WORDS: random words beyond one per row; of many billions one is
+# rejected.
+ROWS_DRAWN_TOGETHER, SPARE_WORDS = 1 << 20, 64
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -100,9 +101,9 @@ def draw_next(size: int, *, left: int, wanted: int) -> Codes:
     The operating system draws, because a sample that can be reproduced does not protect anyone.
     """
     drawn = np.zeros(size, dtype=bool)
-    for first in range(0, size, TOGETHER):
-        own = drawn[first : first + TOGETHER]
-        words = np.frombuffer(os.urandom(8 * (len(own) + SPARE)), dtype=np.uint64)
+    for first in range(0, size, ROWS_DRAWN_TOGETHER):
+        own = drawn[first : first + ROWS_DRAWN_TOGETHER]
+        words = np.frombuffer(os.urandom(8 * (len(own) + SPARE_WORDS)), dtype=np.uint64)
         _randomness_kernels.draw(own, words[: len(own)], words[len(own) :], left, wanted)
         left, wanted = left - len(own), wanted - int(own.sum())
     return drawn

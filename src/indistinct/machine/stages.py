@@ -53,9 +53,9 @@ def watch_stages(show: Callable[[str, str], None]) -> Iterator[None]:
 
     class Stages(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            told = vars(record)
-            done, of = told.get("rows") or (None, None)
-            show(told.get("stage") or "", "" if done is None else f"{done:,}{f' of {of:,}' if of else ''} rows")
+            details = vars(record)
+            done, of = details.get("rows") or (None, None)
+            show(details.get("stage") or "", "" if done is None else f"{done:,}{f' of {of:,}' if of else ''} rows")
 
     handler, level = Stages(), LOG.level
     LOG.addHandler(handler)

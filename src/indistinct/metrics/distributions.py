@@ -10,7 +10,7 @@ import numpy as np
 
 from indistinct.machine.arrays import Codes, Floats
 
-SMOOTHING = 0.5
+SMOOTHING_ROWS = 0.5
 """Rows that are added to each value on both sides before Kullback-Leibler is computed."""
 
 
@@ -32,7 +32,7 @@ def hellinger(before: Floats, after: Floats) -> float:
     return float(np.sqrt(np.square(np.sqrt(before) - np.sqrt(after)).sum() / 2))
 
 
-def kullback_leibler(before: Floats, after: Floats, *, rows: int, smoothing: float = SMOOTHING) -> float:
+def kullback_leibler(before: Floats, after: Floats, *, rows: int, smoothing: float = SMOOTHING_ROWS) -> float:
     """Return the bits wasted by coding the original with the release's distribution; 0 or more.
 
     A value that the release never shows would make it infinite. So both distributions are smoothed in the same way: as

@@ -60,7 +60,7 @@ class Discernibility(SizeMetric):
         return np.array([sizes @ sizes, part.suppressed_members])
 
     def of_totals(self, totals: Codes, *, rows: int) -> float:
-        """Return the metric of a table with `rows` rows from the totals of all its parts."""
+        """Return the metric of a table with `rows` rows from the summed totals of all parts."""
         squares, suppressed = totals
         return float(self.of_counts(np.zeros(1), squares, released=rows - suppressed, rows=rows))
 

@@ -31,7 +31,7 @@ class WeightedMetric(CellMetric):
 
     @property
     def keys(self) -> tuple[tuple[str, ...], ...]:
-        """The histograms of the metric."""
+        """The histograms that the metric needs."""
         return self.metric.keys
 
     def charge(self, column: PublishedColumn) -> Floats:

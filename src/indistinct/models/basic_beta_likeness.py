@@ -15,7 +15,7 @@ from indistinct.models.base import LEARNED, ModelWords, SensitiveModel
 from indistinct.parameters import ExactNumber, Parameter
 
 # Rounding in a logarithm must not refuse a class at its bound; no real difference is this small.
-NOISE = 1e-9
+GAIN_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +65,14 @@ class BasicBetaLikeness(SensitiveModel):
         histogram = self.histogram(classes)
         shares = shares_of(histogram)
         most = (shares * (1 + self.gains(shares)))[histogram.codes]
-        above = within(histogram, classes.sizes) > most * (1 + NOISE)
+        above = within(histogram, classes.sizes) > most * (1 + GAIN_TOLERANCE)
         return np.asarray(per_class(np.add, above.astype(np.int64), indptr=histogram.indptr) > 0)
 
     def inevitable(self, classes: Classes) -> Counts:
         """Return how many rows of each class must be suppressed before no value of the rest gains too much."""
         histogram = self.histogram(classes)
         shares = shares_of(histogram)
-        most = (shares * (1 + self.gains(shares)) * (1 + NOISE))[histogram.codes]
+        most = (shares * (1 + self.gains(shares)) * (1 + GAIN_TOLERANCE))[histogram.codes]
         return self._all_or_enough(classes, rows_above(histogram, classes.sizes, shares=most))
 
     def achieved(self, classes: Classes) -> Mapping[str, float]:

@@ -107,7 +107,7 @@ class DeltaPresence(Model):
             f"{self.spec()} cannot hold: {members:,} of the {population:,} people of the population who were counted "
             "are in the table",
             hint=f"that is a share of {members / population:.6g}; a search that cuts, or clusters rows, counts only "
-            "those who share all values with a row, others, such as optimal, count everybody",
+            "those who share all values with a row, others, such as optimal, count all people",
         )
 
     def achieved(self, classes: Classes) -> Mapping[str, float]:

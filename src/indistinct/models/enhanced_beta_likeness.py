@@ -9,7 +9,7 @@ import numpy as np
 from indistinct.frequencies.value import Classes
 from indistinct.machine.arrays import Floats
 from indistinct.models.base import LEARNED, ModelWords
-from indistinct.models.basic_beta_likeness import NOISE, BasicBetaLikeness, shares_of, within
+from indistinct.models.basic_beta_likeness import GAIN_TOLERANCE, BasicBetaLikeness, shares_of, within
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,6 @@ class EnhancedBetaLikeness(BasicBetaLikeness):
         histogram = self.histogram(classes)
         shares = shares_of(histogram)[histogram.codes]
         gains = within(histogram, classes.sizes) / shares - 1
-        if (gains + 1 > (1 - np.log(shares)) * (1 + NOISE)).any():
+        if (gains + 1 > (1 - np.log(shares)) * (1 + GAIN_TOLERANCE)).any():
             return {"beta": float("inf")}
         return {"beta": max(float(gains.max()), 0.0)}

@@ -146,7 +146,7 @@ class KMap(Model):
                 "KMap",
                 "population_size",
                 f"is {self.population_size:,}, and the sample has {sample_size:,}",
-                hint="the population is smaller than the sample: it counts everybody from whom the table was drawn",
+                hint="the population is smaller than the sample: count all people from whom the table was drawn",
             )
         mean = self.k * (sample_size / self.population_size)
         truncated = self.estimator == "zero-truncated-poisson"

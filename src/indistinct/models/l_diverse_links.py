@@ -18,9 +18,9 @@ from indistinct.models.link_probability import Bound, bound_of, link
 from indistinct.parameters import Parameter, SeveralTexts, Whole
 
 # p(t, s) is a sum of floating-point products: above 1 / l by less than this is rounding.
-TOLERANCE = 1e-9
+PROBABILITY_TOLERANCE = 1e-9
 # Up to this number of rows p(t, s) is computed even where its bound suffices.
-EXACT_ROWS = 2_000_000
+MAX_ROWS_COMPUTED_EXACTLY = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class LDiverseLinks(Model):
         each: list[Model] = [LDiverseLinks(self.l, (name,)) for name in names]
         if not each:
             raise SchemaError(
-                f"{self.spec()} speaks of sensitive columns, but the schema names none",
+                f"{self.spec()} applies to sensitive columns, but the schema names none",
                 hint="give the columns that must not be learned the role sensitive",
             )
         return reduce(lambda one, other: one & other, each)
@@ -133,10 +133,14 @@ class LDiverseLinks(Model):
         bound = bound_of(_entries(links, home, links.codes_without_sensitive(home)[0]), name, l=self.l)
         shows = bound.broken_groups == 0
         broken, strongest = (bound.broken_groups, bound.broken_rows), bound.share
-        if links.tuples is not None and links.weights is not None and (not shows or links.sizes.sum() <= EXACT_ROWS):
+        if (
+            links.tuples is not None
+            and links.weights is not None
+            and (not shows or links.sizes.sum() <= MAX_ROWS_COMPUTED_EXACTLY)
+        ):
             probabilities, weights = _probabilities(links, name, bound)
             strongest = float(probabilities.max(initial=0.0))
-            exceeding = probabilities > (1 + TOLERANCE) / self.l
+            exceeding = probabilities > (1 + PROBABILITY_TOLERANCE) / self.l
             broken = int(exceeding.sum()), int(weights[exceeding].sum())
         return Judgement(
             holds=shows or broken[0] == 0,
@@ -173,4 +177,4 @@ def _most_frequent(classes: Classes, key: Key) -> Counts:
 
 
 def _levels(strongest: float) -> dict[str, float]:
-    return {"l": int((1 + TOLERANCE) / strongest) if strongest else 0, "p": round(strongest, 12)}
+    return {"l": int((1 + PROBABILITY_TOLERANCE) / strongest) if strongest else 0, "p": round(strongest, 12)}

@@ -18,9 +18,10 @@ from indistinct.machine.arrays import Codes, blocks, run_starts, spread, starts_
 from indistinct.models import _link_probability_kernels as kernels
 
 # Below this many tuples starting a thread costs more than it saves.
-PARALLEL_FROM = 20_000
-# LOOK: buckets that may be searched per tuple generated from a bucket's entries. MADE: tuples generated at once.
-LOOK, MADE = 4, 1 << 20
+MIN_TUPLES_FOR_THREADS = 20_000
+# MAX_BUCKETS_PER_TUPLE: buckets that may be searched per tuple generated from a bucket's entries. TUPLES_PER_BLOCK:
+# tuples generated at once.
+MAX_BUCKETS_PER_TUPLE, TUPLES_PER_BLOCK = 4, 1 << 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,7 +101,7 @@ def link(entries: Sequence[Slice], tuples: Codes, *, home: int, name: str | None
         held = (starts, buckets, counts, sizes, home)
         kernels.link_tuples(shifted[part], *known, *held, *entries_of_pairs, mass, *written)
 
-    spread(run, blocks(len(tuples), least=PARALLEL_FROM))
+    spread(run, blocks(len(tuples), least=MIN_TUPLES_FOR_THREADS))
     return LinkProbabilities(strongest, matches.astype(np.int64), expected)
 
 
@@ -137,7 +138,7 @@ def expected_rows(entries: Sequence[Slice], tuples: Codes) -> float:
         before += len(by_bucket)
     rows = np.bincount(entries[0].units, weights=entries[0].counts)
     flat = (starts, np.concatenate(known), np.concatenate(counts), rows, factors, lead, rests[by_first])
-    parts = blocks(total, least=PARALLEL_FROM)
+    parts = blocks(total, least=MIN_TUPLES_FOR_THREADS)
     return sum(spread(lambda part: kernels.expected_by_bucket(part.start, part.stop, *flat), parts))
 
 
@@ -181,7 +182,7 @@ def _meetings(pairs: Sequence[_Pairs], tuples: Codes, total: int) -> tuple[Codes
     rarest = np.min([each.lengths[tuples[whole, j]] for j, each in enumerate(pairs)], axis=0).sum()
     owned = [np.bincount(each.buckets, minlength=total) for each in pairs]
     made = np.prod(owned, axis=0, dtype=np.float64)
-    if not len(whole) or made.sum() * LOOK > rarest or math.prod(sizes) >= 2**62:
+    if not len(whole) or made.sum() * MAX_BUCKETS_PER_TUPLE > rarest or math.prod(sizes) >= 2**62:
         return nothing
     factors = [math.prod(sizes[j + 1 :]) for j in range(len(sizes))]
     words = tuples[whole] @ np.array(factors)
@@ -193,7 +194,7 @@ def _meetings(pairs: Sequence[_Pairs], tuples: Codes, total: int) -> tuple[Codes
     for j, each in enumerate(pairs):
         values = np.repeat(np.arange(sizes[j]), each.lengths)[np.argsort(each.buckets, kind="stable")]
         shares.append((values * factors[j], starts_of(owned[j])))
-    ends = np.searchsorted(np.cumsum(made), np.arange(MADE, made.sum(), MADE))
+    ends = np.searchsorted(np.cumsum(made), np.arange(TUPLES_PER_BLOCK, made.sum(), TUPLES_PER_BLOCK))
     found, holding = [], []
     for first, last in pairwise(np.unique([0, *ends.tolist(), total]).tolist()):
         number, buckets = _sum_shares(shares, first, last)

@@ -18,7 +18,7 @@ from indistinct.machine.arrays import Codes, Counts, Mask, starts_of
 from indistinct.models.base import All, Judgement, Model, ModelTraits, column_of
 
 # Largest number of parts that a person is divided into; sums over many values still fit 64 bits.
-MOST_UNITS = 1 << 40
+MAX_PARTS_OF_PERSON = 1 << 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +242,7 @@ def _units(pairs: Histogram) -> int:
     """
     values = np.bincount(_of(pairs)[0])
     different = {*_distinct(_values_of_each(pairs)), *_distinct(values)} - {0}
-    most = max(MOST_UNITS // max(int((values > 0).sum()), 1), 1)
+    most = max(MAX_PARTS_OF_PERSON // max(int((values > 0).sum()), 1), 1)
     return min(lcm(*different), most)
 
 

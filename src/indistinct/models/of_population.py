@@ -23,6 +23,6 @@ def no_population(model: Model) -> ParameterError:
     """Return the error of a model that needs a population where none is given."""
     return ParameterError(
         f"{model.spec()} compares the release with a population, and none is given",
-        hint="give a table of everybody from whom the sample was drawn: population=…, --population FILE, or "
+        hint="give a table of all people from whom the sample was drawn: population=…, --population FILE, or "
         "`population` under [input] of a policy",
     )

@@ -82,7 +82,7 @@ class PopulationUniqueness(ReleaseModel):
                 "PopulationUniqueness",
                 "population_size",
                 f"is {self.population_size:,}, and the table has {everybody(classes):,} {classes.unit}",
-                hint="the population is smaller than the sample: it counts everybody from whom the table was drawn",
+                hint="the population is smaller than the sample: count all people from whom the table was drawn",
             )
 
     def _estimate(self, classes: Classes) -> float:

@@ -120,7 +120,7 @@ class SizeCounts:
         if counts.population < counts.rows:
             raise ParameterError(
                 f"the population has {counts.population:,} people, and the sample {counts.rows:,} rows",
-                hint="`population_size` counts everybody from whom the sample was drawn",
+                hint="`population_size` must count all people from whom the sample was drawn",
             )
         return counts
 

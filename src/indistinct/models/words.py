@@ -46,19 +46,19 @@ def promise_for_one(model: Model, schema: Schema) -> str:
 
 def _figures(model: Model) -> dict[str, str]:
     """Return the parameters of a model as text, shares also in percent, and what follows from them."""
-    told: dict[str, str] = {}
+    words: dict[str, str] = {}
     for each in fields(model):  # type: ignore[arg-type]  # every model is a dataclass
         value = getattr(model, each.name)
         if isinstance(value, int | float | Fraction):
-            told |= {each.name: number(float(value)), f"{each.name} %": percent(float(value))}
+            words |= {each.name: number(float(value)), f"{each.name} %": percent(float(value))}
         else:
-            told[each.name] = list_names(list(map(str, value))) if isinstance(value, tuple) else str(value)
-    told["protected"] = f"none of {told['protected']}" if told.get("protected") else "no value"
-    told["sensitive"] = told.get("sensitive") or "a sensitive column"
+            words[each.name] = list_names(list(map(str, value))) if isinstance(value, tuple) else str(value)
+    words["protected"] = f"none of {words['protected']}" if words.get("protected") else "no value"
+    words["sensitive"] = words.get("sensitive") or "a sensitive column"
     for name, key, follows in FOLLOWS:
         if hasattr(model, name):
-            told[key] = follows(float(getattr(model, name)))
-    return told
+            words[key] = follows(float(getattr(model, name)))
+    return words
 
 
 def list_names(names: Sequence[str], *, word: str = "and") -> str:

@@ -105,7 +105,7 @@ class Gaps:
 def gaps_of(frequencies: FrequencySet, recoding: Recoding) -> Gaps:
     """Return which cells a recoding does not cover.
 
-    Under cuts a column's value may be covered beside some values of other columns and not beside others.
+    Under cuts a column's value may be covered together with some values of other columns and not with others.
     """
     nothing = np.zeros(len(frequencies), dtype=bool)
     match recoding:
@@ -257,7 +257,7 @@ def _distinct(values: Codes, recoding: Recoding) -> tuple[Codes, Codes]:
 
 
 def _as_seen(column: PublishedColumn) -> Codes:
-    """Return, for each published code, the one that stands for all that look alike: that which covers most.
+    """Return, for each published code, the representative of all codes with the same label: the one that covers most.
 
     Two nodes of a hierarchy may carry the same label; readers cannot tell their classes apart, so they are one.
     """
@@ -294,7 +294,7 @@ def _find(vectors: Codes, recoding: ByCell) -> Codes:
 
 
 def class_layout(assignment: Assignment, schema: Schema | None) -> Layout:
-    """Return one table: what classes show of the quasi-identifiers, and the other columns as they are."""
+    """Return one table: the labels of the quasi-identifiers by class, and the other columns unmodified."""
     outputs = [
         output
         for index, column in enumerate(assignment.columns)
@@ -342,7 +342,7 @@ def _of_column(column: PublishedColumn, codes: Codes, *, by_cell: bool) -> list[
 def _columns_of_slice(
     names: tuple[str, ...], generalized: Sequence[tuple[Assignment, Codes]]
 ) -> tuple[OutputColumn, ...]:
-    """Return the columns of one slice: values as they are, or those of the classes of the slice's own recoding."""
+    """Return the columns of one slice: unmodified values, or the labels of the slice's own recoding."""
     outputs: dict[str, list[OutputColumn]] = {}
     for classes, cells in generalized:
         for index, column in enumerate(classes.columns):

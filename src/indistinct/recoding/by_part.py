@@ -100,7 +100,7 @@ def unreadable_part() -> InputError:
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class PartStore:
-    """Parts on disk, one after the other, as an Arrow file, which is closed when nobody holds them any more.
+    """Parts on disk, one after another, as an Arrow file, which is closed when the last reference is gone.
 
     Threads read from it in turn. `path` is where other processes can open it, None where it has no name.
     """
@@ -235,8 +235,8 @@ class PartWriter:
 class ByPart(Recoding):
     """Parts of a table, each with a tree of cuts of its own; `top` leads to them.
 
-    `store` has the parts, None where nobody asked to keep them: then there is nothing to apply. Of columns with
-    `levels`, keys are ranks of the values on their least level.
+    `store` has the parts, None where they are not kept: then there is nothing to apply. Of columns with `levels`, keys
+    are ranks of the values on their least level.
     """
 
     quasi: tuple[PartColumn, ...] = ()

@@ -1,7 +1,7 @@
-"""Classes with their rows, in the order of what they show: the form in which a release is put together from parts.
+"""Classes with their rows, in the order of their labels: the form in which a release is assembled from parts.
 
-The order is that of texts, column by column, so that a reader of the file can tell that every class stands in one
-place. It says nothing of how classes were found.
+The order is that of texts, column by column, so that a reader of the file can check that every class is in one place.
+It is independent of how classes were found.
 """
 
 from collections.abc import Sequence
@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 from indistinct.machine.arrays import Codes, run_entries, starts_of
 from indistinct.tables.dictionaries import share_dictionaries
 
-# What parts the texts of a class, what stands for a NUL inside of one, and for no text. None is the beginning of
-# another, so that different classes have different words.
+# The separator of the texts of a class, the escape of a NUL in a text, and the mark of a missing text. None is the
+# beginning of another, so that different classes have different words.
 BETWEEN, NUL, NOTHING = "\0\1", "\0\2", "\0\3"
 
 

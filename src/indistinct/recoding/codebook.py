@@ -1,7 +1,7 @@
-"""What published labels say by themselves: the ends of ranges, the members of sets, the groups of hierarchies.
+"""What published labels mean by themselves: the ends of ranges, the members of sets, the groups of hierarchies.
 
-A recoding publishes labels, and whoever receives them has no original. Its
-labels are read by `label_spans` and `labels`, as everybody reads them.
+A recoding publishes labels, and recipients have no original. Its labels are read by `label_spans` and `labels`, as any
+reader does.
 """
 
 import json
@@ -163,10 +163,10 @@ def codebook_of(
     hierarchies: Mapping[str, Hierarchy] | None = None,
     labels: Mapping[str, ColumnLabels] | None = None,
 ) -> Codebook:
-    """Return what the labels of a published table stand for: of some columns, or of all that show labels.
+    """Return the meanings of the labels of a published table: of some columns, or of all that have labels.
 
     Groups of explicit `hierarchies` are listed with the values that these declare, in the table or not. `labels` are
-    those that a statistics program keeps beside codes.
+    those that a statistics program stores with codes.
     """
     entries: list[LabelEntry] = []
     kinds: dict[str, Kind] = {}
@@ -274,7 +274,7 @@ def _entry_of_span(name: str, label: str, span: LabelSpan, *, absent: bool) -> L
 
 
 def _entry_of_ends(name: str, row: Texts, kind: Kind) -> LabelEntry:
-    """Return what two published ends stand for; the third text says whether some, or all, are missing."""
+    """Return the meaning of two published ends; the third text says whether some, or all, are missing."""
     low, high, *told = row
     some = (told or ["no"])[0] in ("some", "true")
     if low is None and high is None and told and told[0] in ("all", "true"):

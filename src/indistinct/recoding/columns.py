@@ -185,7 +185,7 @@ NO_LEVELS = LevelBounds()
 
 
 def levels_of(given: LevelBounds | Mapping[str, Any] | None) -> LevelBounds:
-    """Return what somebody says of levels as one value: pairs by column, with None for an open end."""
+    """Return level bounds as one value: pairs by column, with None for an open end."""
     match given:
         case LevelBounds():
             return given
@@ -249,7 +249,7 @@ HINT_OF_FORMS = 'for example mean, or by column {"age": "mean"}, which a text sp
 class NumericForms:
     """The form of each column: that of `by_column` where the column is named there, and else the `default`.
 
-    Spelled as "mean" for all columns, "age=mean|day=bounds" for two, and "bounds|age=mean" for both.
+    Written as "mean" for all columns, "age=mean|day=bounds" for two, and "bounds|age=mean" for both.
 
     >>> forms = numeric_forms({"age": "mean"})
     >>> forms.of("age"), forms.of("hours"), str(forms), str(numeric_forms("bounds|age=mean"))

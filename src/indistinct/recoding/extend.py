@@ -58,9 +58,9 @@ def as_stored(recoding: Recoding) -> Extended:
 
 
 def extend_recoding(recoding: Recoding, domains: Mapping[str, Domain]) -> Extended:
-    """Return a recoding that also speaks of the values of other domains, by column.
+    """Return a recoding that also covers the values of other domains, by column.
 
-    One that assigns the rows of one table, or into buckets, fits no other and stays as it is.
+    A recoding that assigns the rows of one table, or into buckets, fits no other table and is returned unchanged.
     """
     if not isinstance(recoding, ByColumn | ByRegion | ByCell):
         return as_stored(recoding)
@@ -311,9 +311,9 @@ def keep_column(column: RecodedColumn, domain: Domain, codes: Codes, groups: Cod
 
 
 def _ranks(column: RecodedColumn, ancestors: Codes, codes: Codes) -> Codes:
-    """Return an order in which known values stand as before and every node is one run.
+    """Return an order in which known values keep their order and every node is one run.
 
-    A new value stands behind the last known one of the lowest node that has any; what is not covered comes last.
+    A new value follows the last known one of the lowest node that has any; uncovered values come last.
     """
     size, height = ancestors.shape[0], ancestors.shape[1] - 1
     anchor = np.where(ancestors[:, 0] < 0, len(codes) + 1, len(codes))

@@ -29,7 +29,10 @@ from indistinct.tables.domain import Domain, Kind, read_as
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _KeptValues:
-    """A column with the values that stay; `moved[rank]` is the new rank of an old one, or of what stands for it."""
+    """A column with the values that are kept.
+
+    `moved[rank]` is the new rank of an old value, or of its representative.
+    """
 
     column: RecodedColumn
     moved: Codes
@@ -110,7 +113,7 @@ def _require_listed(column: RecodedColumn) -> None:
 def _keep_ends(column: RecodedColumn, borders: Codes) -> _KeptValues:
     """Return a column of ranges with the values at their ends.
 
-    The first of several regions has no lower end: a value right below the first cut stands for all of it.
+    The first of several regions has no lower end: a value right below the first cut represents all of it.
     """
     domain, summary = column.domain, column.summary
     first, known = int(domain.missing), summary.low <= summary.high
@@ -141,7 +144,7 @@ def _value_below(values: pa.Array) -> pa.Array:
 
 
 def _keep_nodes(column: RecodedColumn, borders: Codes) -> _KeptValues:
-    """Return a column of labels of a hierarchy with one value for each run of values that are never told apart."""
+    """Return a column of hierarchy labels with one value for each run of values with the same labels."""
     domain, summary = column.domain, column.summary
     starts = np.unique(np.concatenate([[0], borders, summary.low, summary.high + 1]))
     starts = starts[starts < len(domain)].astype(np.int64)

@@ -29,7 +29,7 @@ LATER = {"later": True}
 """Metadata of a field that came after the first release: where it is None, digests stay what they were before."""
 
 
-# A cell takes as long as so many rows that are counted: it goes down the tree step by step.
+# Relative cost of one cell, in counted rows: it goes down the tree step by step.
 STEPS = 4
 
 
@@ -269,9 +269,9 @@ class ByBucket(Recoding):
     A cell is a vector of every column that is not sensitive; `joint` (or None) is the code of a piece's sensitive
     values. `slices` are the columns of the release, each some attributes whose values stay together: inside a bucket
     each slice is permuted on its own. `generalized` recodes the attributes of some slices first, by class of the slice.
-    `form` says what is published: one table with a bucket column (sliced), a table of the sensitive values beside it
-    (tables), or every value as the multiset of its bucket (multiset). No sensitive value has a probability above
-    1 / `l`, and a bucket has at least `size` rows. Such a recoding speaks of the rows of one table and fits no other.
+    `form` says what is published: one table with a bucket column (sliced), a further table of the sensitive values
+    (tables), or every value as the multiset of its bucket (multiset). No sensitive value has a probability above 1 /
+    `l`, and a bucket has at least `size` rows. Such a recoding speaks of the rows of one table and fits no other.
     """
 
     domains: tuple[Domain, ...]

@@ -22,7 +22,7 @@ End = Decimal | datetime
 _BEHIND_A_ZERO = re.compile(r"(?<![\d.])(?<![eE][-+])0\d")
 _CALENDAR = re.compile(r"(?P<year>\d{4})(?:-(?P<month>0[1-9]|1[0-2])|-Q(?P<quarter>[1-4])|(?<=0)(?P<decade>s))?")
 FROM, TO, MISSING = "_from", "_to", "_missing"
-"""What the names of columns end in that stand for one whose ranges are published as columns."""
+"""The endings of the names of columns that publish the ranges of one column."""
 NO, SOME, ALL = "no", "some", "all"
 """What the last of them says: of how many rows of a class there is no value."""
 
@@ -30,7 +30,7 @@ NO, SOME, ALL = "no", "some", "all"
 def rows_of_outputs(names: Sequence[str], outputs: Sequence[Sequence[str | None]], column: str) -> list[Texts]:
     """Return the texts that say what is covered, by published value: a label, two bounds, or two ends and a word.
 
-    A mean beside them tells classes apart, but says nothing of what is covered.
+    An additional mean distinguishes classes, but does not show what is covered.
 
     >>> rows_of_outputs(["age_from", "age_to"], [["18", None], ["21", "40"]], "age")
     [('18', '21', 'no'), (None, '40', 'no')]
@@ -148,7 +148,7 @@ def _calendar_span(text: str) -> LabelSpan | None:
 
 
 def behind_a_zero(text: str) -> bool:
-    """Return whether digits stand behind a zero that numbers do not have: then they are a name, such as a postcode."""
+    """Return whether digits follow a zero that numbers do not have: then they are a name, such as a postcode."""
     return _BEHIND_A_ZERO.search(text) is not None
 
 

@@ -41,7 +41,7 @@ MAIN = ""
 SENSITIVE = "sensitive"
 """The name of the table in which Anatomy publishes sensitive values apart."""
 ENDS = (("_from", "_to"), ("_min", "_max"))
-"""What the names of two columns end in that stand for one: the ends of ranges, or the bounds of classes."""
+"""The endings of the names of two columns that publish one: the ends of ranges, or the bounds of classes."""
 
 
 def check_range_form(form: object) -> RangeForm:
@@ -99,9 +99,9 @@ class OutputColumn:
 class OutputTable:
     """One table of a release: its slices, each some columns whose values stay together.
 
-    Rows stand in the order of their classes. Inside a class every slice has a random order of its own. Where `bucket`
+    Rows are in the order of their classes. Inside a class every slice has a random order of its own. Where `bucket`
     names a column, it shows the number of the class, and classes are numbered at random. Where `count` names a column,
-    equal rows of a class stand there once, with their number.
+    equal rows of a class occur once, with their number.
     """
 
     slices: tuple[tuple[OutputColumn, ...], ...]
@@ -190,7 +190,7 @@ _COUNTED = re.compile(r'("(?:[^"]|"")*"|[^,:{}"\s][^,:{}"]*):([1-9][0-9]{0,17})'
 _MULTISET = re.compile(rf"{_COUNTED.pattern}(?:,{_COUNTED.pattern})*")
 
 
-# A label is read in at most so many ways by each separator, so that a long one is read in linear time.
+# A label is read in at most this many ways by each separator, so that a long one is read in linear time.
 MOST_READINGS = 100
 
 
@@ -350,7 +350,7 @@ def written_text_range(label: str) -> tuple[str, str] | None:
 
 
 def _is_whole_end(text: str) -> bool:
-    """Return whether a text can stand at an end of a range of texts as it is: what could be mistaken is quoted."""
+    """Return whether a text can be an end of a range of texts without quotes; ambiguous ones are quoted."""
     if text.startswith('"'):
         return len(text) > 1 and text.endswith('"') and '"' not in text[1:-1].replace('""', "")
     return re.search(_MARKED, text) is None

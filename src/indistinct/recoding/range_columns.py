@@ -2,7 +2,7 @@
 
 Both ends are inside, and an open one is missing. An upper end that a label excludes is published as the last number, or
 moment, below it, so that two columns say exactly what the label says. Where the column has missing values, a third,
-`age_missing`, says whether no, some or all rows of a class have none. Labels that are no ranges stay as they are.
+`age_missing`, says whether no, some or all rows of a class have none. Labels that are no ranges are unchanged.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,8 @@
-"""Recodings in files: a JSON document and, for large ones, an Arrow file beside it with all arrays.
+"""Recodings in files: a JSON document and, for large ones, an Arrow file next to it with all arrays.
 
 The law of change: a kind never changes its meaning and no field is ever reused; new kinds and new optional fields may
-appear, and then `VERSION` grows. Versions from `OLDEST` on stay readable. Whoever has a file may have changed it, so
-that what is read is checked before anybody uses it.
+appear, and then `VERSION` grows. Versions from `OLDEST` on stay readable. A file may have been changed, so its content
+is checked before it is used.
 """
 
 import hashlib
@@ -39,7 +39,7 @@ KINDS: Mapping[str, type[Recoding]] = {
 NAMES = {kind: name for name, kind in KINDS.items()}
 ARROW = ".arrow"
 """What the name of the second file has more than that of the first."""
-# So many numbers and values are quicker in an Arrow file than in text.
+# From this number of numbers and values on, an Arrow file is faster than text.
 LARGE = 100_000
 UNREADABLE = (
     *(KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError, MemoryError),
@@ -125,7 +125,7 @@ def _is_by_part(text: str) -> bool:
 
 
 def _read_parts(text: str, path: Path) -> Recoding:
-    """Return a recoding whose parts stay on disk; their file is held open, so that nobody can exchange it."""
+    """Return a recoding whose parts stay on disk; their file is kept open, so that it cannot be replaced."""
     found, named = _read(text, lambda: b""), json.loads(text)["arrow"]
     if not isinstance(found, ByPart):
         raise AssertionError("what says that it is by parts is")
@@ -143,7 +143,7 @@ def _read_parts(text: str, path: Path) -> Recoding:
 
 
 def recoding_of(given: Recoding | str | Path) -> Recoding:
-    """Return a recoding as it is, or the one that was written to a path."""
+    """Return a recoding unchanged, or read it from a path."""
     return given if isinstance(given, Recoding) else read_recoding(given)
 
 

@@ -181,7 +181,7 @@ def distinct_words(words: Codes, size: int) -> tuple[Codes, Codes]:
 
 
 def _sparse(size: int, words: int) -> bool:
-    """Return whether so many words are too few to fill a table of `size` entries."""
+    """Return whether this number of words is too small to fill a table of `size` entries."""
     return size > 4 * words + 4096
 
 
@@ -206,7 +206,7 @@ def summarize_tree(column: QuasiColumn, bounds: Bounds, *, regions: bool = False
 def _highest_equal_levels(taxonomy: Taxonomy, ancestors: Codes) -> Codes:
     """Return, for each rank and level, the highest level on which the node of that level has the same ranks.
 
-    Of levels with the same label it is the lowest, as readers take it: a mask leaves short values as they are.
+    Of levels with the same label it is the lowest, as readers take it: a mask leaves short values unmodified.
     """
     highest = np.empty(ancestors.shape, dtype=np.int32)
     highest[:, -1] = taxonomy.height
@@ -289,7 +289,7 @@ def summarize_text_regions(column: QuasiColumn, low: Codes, high: Codes) -> tupl
 def distinct_sets(indptr: Codes, members: Codes, size: int) -> tuple[Codes, Codes]:
     """Return one class for each distinct set of members, and the number of the set of every class.
 
-    Sets are told apart by a sum of random words and then compared member by member, so a collision cannot pass.
+    Sets are distinguished by a sum of random words and then compared member by member, so that a collision is noticed.
     """
     for attempt in range(8):
         words = np.random.default_rng(attempt).integers(0, 1 << 63, size, dtype=np.uint64)
@@ -323,7 +323,7 @@ def published_as(
     levels: Codes,
     ranged: bool = False,
 ) -> PublishedColumn:
-    """Return the published values of a column beside what its whole domain measures."""
+    """Return the published values of a column with the measures of its whole domain."""
     whole = (column.span, column.size, column.height)
     parts = (*ends, leaves.astype(np.int64), levels.astype(np.int32))
     return PublishedColumn(column.name, outputs, *parts, *whole, ranged)
@@ -374,7 +374,7 @@ def range_outputs(
 
 
 def interval_labels(domain: Domain, bounds: Bounds) -> pa.Array:
-    """Return the label of each range; only values that are an end of one are spelled."""
+    """Return the label of each range; only values that are an end of one are written as text."""
     places, low, high = np.zeros(len(domain), dtype=np.int32), *(ends.copy() for ends in (bounds.low, bounds.high))
     known = low <= high
     places[low[known]] = places[high[known]] = 1

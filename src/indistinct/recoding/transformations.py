@@ -1,6 +1,6 @@
-"""Transformations: what is published of a sensitive or insensitive column, as it is declared and as it is done.
+"""Masking: how a sensitive or insensitive column is published, as declared and as applied.
 
-They are the same on every engine, because Arrow columns are transformed here whoever read them.
+It is the same on every engine, because Arrow columns are masked here, whichever engine read them.
 """
 
 import math

@@ -300,7 +300,7 @@ def _check_rows(name: str, matrix: Codes, sizes: Sequence[int], *, rows: int | N
 
 
 def _check_codes(name: str, codes: Codes, size: int, *, below: int, least: int = 0) -> None:
-    """Raise unless there are so many codes, each of them from `least` to `below` - 1."""
+    """Raise unless there are `size` codes, each of them from `least` to `below` - 1."""
     _check_shape(name, codes, (size,))
     if size:
         inside = least <= codes.min() and codes.max() < below

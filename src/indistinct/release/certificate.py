@@ -365,6 +365,27 @@ def for_others(certificate: Certificate, *, smallest: int = SMALLEST) -> dict[st
     count that readers can make, is. The same applies to counts of people, and of classes. A count of 0 is shown.
     Achieved values over people are hidden with the counts of people. Achieved values compared with the original are
     hidden if a row was suppressed: with the shares in the file they reveal how many suppressed rows had each value.
+
+    Parameters
+    ----------
+    certificate
+        The certificate of a release.
+    smallest
+        Counts below this are hidden.
+
+    Returns
+    -------
+    dict
+        The certificate as JSON values, with None for hidden ones.
+
+    Examples
+    --------
+    >>> import indistinct as ind
+    >>> import pyarrow as pa
+    >>> table = pa.table({"age": [21, 22, 23, 41, 42, 44]})
+    >>> release = ind.anonymize(table, ind.Schema(quasi=["age"]), model=ind.KAnonymity(k=3))
+    >>> for_others(release.certificate)["hidden"]
+    ['original_rows']
     """
     document = certificate.to_json()
     hidden: list[str] = []

@@ -51,7 +51,7 @@ class Fit:
 
     @property
     def members(self) -> int:
-        """Return the number of people in the table where they were counted, of rows else."""
+        """Return the number of people in the table where people are counted, otherwise of rows."""
         return self.counted.frequencies.members
 
     @property

@@ -21,7 +21,7 @@ from indistinct.recoding.kinds import Recoding
 from indistinct.schema import Schema, require_schema
 from indistinct.tables.dictionaries import is_text
 from indistinct.tables.domain import Kind
-from indistinct.tables.inference import JUDGED, Notation, likely_notation, mixture_of, spellings
+from indistinct.tables.inference import MAX_TEXTS_JUDGED, Notation, likely_notation, mixture_of, spellings
 from indistinct.tables.notation import is_time, plain_numbers
 from indistinct.tables.opening import where_in
 from indistinct.tables.several import is_delimited
@@ -107,7 +107,7 @@ def _texts_of(column: pa.ChunkedArray) -> pa.Array:
         return pa.array([], pa.string())
     if isinstance(column.type, pa.DictionaryType):
         return spellings(column).combine_chunks()
-    return column.slice(0, JUDGED).combine_chunks().unique().cast(pa.string())
+    return column.slice(0, MAX_TEXTS_JUDGED).combine_chunks().unique().cast(pa.string())
 
 
 def settle_reading(source: Source, columns: Iterable[str]) -> Reading:

@@ -111,7 +111,7 @@ class Published:
 
     @property
     def path(self) -> Path | None:
-        """Where the release lies, if it is a file."""
+        """The path of the release, if it is a file."""
         return self.tables.path
 
     @property

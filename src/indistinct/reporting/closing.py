@@ -54,10 +54,10 @@ def why(facts: Facts, *, internal: bool) -> Section:
 
 def _explain_no_choice(facts: Facts) -> Block:
     """Return why there is no choice to explain: the algorithm was named, or this is not the run that chose it."""
-    subject, told = facts.subject, facts.json("certificate")
+    subject, certificate = facts.subject, facts.json("certificate")
     if subject.applied:
         return Paragraph("A stored recoding was applied: nothing was searched for this table.")
-    made = str((told and told.at("algorithm")) or "an algorithm that is not known")
+    made = str((certificate and certificate.at("algorithm")) or "an algorithm that is not known")
     policy = subject.policy
     chosen = policy is not None and policy.algorithm.name == Auto.name
     if subject.release is not None or (policy is not None and not chosen):
@@ -71,9 +71,9 @@ def _explain_no_choice(facts: Facts) -> Block:
 
 def earlier(facts: Facts) -> Section:
     """Return what this release and earlier ones reveal together."""
-    told = facts.json("certificate")
-    overlap = told and told.at("overlap")
-    if told is None or not overlap:
+    certificate = facts.json("certificate")
+    overlap = certificate and certificate.at("overlap")
+    if certificate is None or not overlap:
         said = "No earlier release was compared with this one. A ledger remembers releases of the same people."
         return Section("earlier", "Earlier releases", (Notice(said),))
     lines = {
@@ -86,7 +86,7 @@ def earlier(facts: Facts) -> Section:
         "people_left": "of them, people who are in earlier releases alone",
         "people_before": "people who shared a history with fewer than k before, and are not in this release",
     }
-    rows = [(words, told.figure("overlap", key, absent="hidden")) for key, words in lines.items()]
+    rows = [(words, certificate.figure("overlap", key, absent="hidden")) for key, words in lines.items()]
     table = grid("This release and earlier ones together", ("counted", "number"), rows, right=("number",))
     return Section("earlier", "Earlier releases", (table, Paragraph(HISTORY)))
 
@@ -97,13 +97,13 @@ def limits(facts: Facts) -> Section:
 
 
 def _limits(facts: Facts) -> Iterator[str]:
-    schema, told = facts.subject.schema, facts.json("certificate")
+    schema, certificate = facts.subject.schema, facts.json("certificate")
     others = ", ".join((*schema.sensitive, *schema.insensitive))
     beyond = (
         f" An attacker who knows another published column of a person ({others}) may find the row." if others else ""
     )
     yield f"The guarantee covers the columns that were named quasi-identifiers.{beyond}"
-    models = " ".join(str(verdict["model"]) for verdict in (told and told.at("verdicts")) or ())
+    models = " ".join(str(verdict["model"]) for verdict in (certificate and certificate.at("verdicts")) or ())
     if schema.sensitive and not any(
         name in models for name in ("diversity", "diverse", "closeness", "beta", "delta-disclosure", "alpha")
     ):

@@ -8,7 +8,7 @@ from indistinct.frequencies.encode import Encoded
 from indistinct.release.published import Published
 from indistinct.view.value import View, unmodified
 
-MOST_COLUMNS, MOST_SETS = 8, 6
+MAX_COLUMNS_PAIRED, MAX_SETS_REPORTED = 8, 6
 """Upper limits of the columns whose pairs are counted, those with the most values, and of the reported sets."""
 
 
@@ -24,9 +24,9 @@ def column_set_facts(given: Published) -> dict[str, Any]:
     whole = unmodified(columns)
     counted = {names: count_unique(whole, names) for names in _candidates(columns)}
     quasi = tuple(name for name in given.schema.quasi if name in columns)
-    told = {names: alone for names, alone in counted.items() if alone and not _is_explained(names, counted)}
-    worst = sorted(told, key=lambda names: -told[names])
-    sets = list(dict.fromkeys([*([quasi] if quasi else []), *worst]))[:MOST_SETS]
+    unexplained = {names: alone for names, alone in counted.items() if alone and not _is_explained(names, counted)}
+    worst = sorted(unexplained, key=lambda names: -unexplained[names])
+    sets = list(dict.fromkeys([*([quasi] if quasi else []), *worst]))[:MAX_SETS_REPORTED]
     counted[quasi] = count_unique(whole, quasi) if quasi else 0
     return {
         "rows": whole.rows,
@@ -42,7 +42,7 @@ def _is_explained(names: tuple[str, ...], counted: Mapping[tuple[str, ...], int]
 
 
 def _candidates(columns: Mapping[str, Encoded]) -> Sequence[tuple[str, ...]]:
-    names = sorted(columns, key=lambda name: -len(columns[name].domain))[:MOST_COLUMNS]
+    names = sorted(columns, key=lambda name: -len(columns[name].domain))[:MAX_COLUMNS_PAIRED]
     return [*((name,) for name in names), *combinations([name for name in columns if name in names], 2)]
 
 

@@ -24,9 +24,9 @@ from indistinct.tables.domain import Domain, Kind
 from indistinct.tables.value import ColumnLabels
 from indistinct.view.value import ShownColumn, View, unmodified
 
-MOST_BARS = 12
+MAX_BARS = 12
 """Upper limit of bars; in a column with more values, close or rare ones share a bar."""
-MOST_CLASSES, MOST_LABELS = 20, 5_000
+MAX_LABELS_AS_BARS, MAX_LABELS_EXAMINED = 20, 5_000
 """Upper limits of the non-overlapping labels that are used as bars, and of the labels that are examined for them."""
 MISSING = "missing"
 AS_IT_IS = "unmodified"
@@ -192,29 +192,29 @@ def _words_of_transformation(spelled: str) -> str:
     >>> _words_of_transformation("round:500,top:20000"), _words_of_transformation("truncate:month")
     ('rounded to 500, at most 20,000', 'cut to the month')
     """
-    told = parse_transformation(spelled)
+    transformation = parse_transformation(spelled)
     parts = {
-        "rounded to {}": told.round,
-        "at most {}": told.top,
-        "at least {}": told.bottom,
-        "cut to the {}": told.truncate,
-        "level {} of its hierarchy": told.level,
+        "rounded to {}": transformation.round,
+        "at most {}": transformation.top,
+        "at least {}": transformation.bottom,
+        "cut to the {}": transformation.truncate,
+        "level {} of its hierarchy": transformation.level,
     }
     said = [
         words.format(each if isinstance(each, str) else number(each))
         for words, each in parts.items()
         if each is not None
     ]
-    if told.clear is not None:
-        said.append("nothing of it is published" if told.clear == "all" else "only whether it has a value")
+    if transformation.clear is not None:
+        said.append("nothing of it is published" if transformation.clear == "all" else "only whether it has a value")
     return ", ".join(said)
 
 
 def _words(hierarchy: Hierarchy | None) -> str:
     if hierarchy is None:
         return "ranges or sets of its values"
-    told = hierarchy.to_json()
-    kind = next(iter(told), "hierarchy") if isinstance(told, Mapping) else "hierarchy"
+    declaration = hierarchy.to_json()
+    kind = next(iter(declaration), "hierarchy") if isinstance(declaration, Mapping) else "hierarchy"
     kinds = {
         "intervals": "intervals",
         "cuts": "cut points",
@@ -236,7 +236,7 @@ def shares_of(columns: Mapping[str, Encoded], shown: View) -> dict[str, ColumnSh
         before, after = marginal(whole, name, size), marginal(shown, name, size)
         grouped = _group_values(column.domain, before, shown.columns[name])
         sums = [np.bincount(grouped.of, weights=each, minlength=len(grouped.labels)) for each in (before, after)]
-        few = cover.exact and size <= MOST_BARS
+        few = cover.exact and size <= MAX_BARS
         counts = np.stack([before * whole.rows, after * shown.rows], axis=1).round().astype(int).tolist()
         found[name] = ColumnShares(
             grouped.labels,
@@ -269,7 +269,7 @@ def _group_values(domain: Domain, shares: Codes, shown: ShownColumn) -> _Groups:
     """Return the groups of a column: its values if they are few, the published labels, or bars."""
     texts = texts_of(domain)
     size, missing = len(texts), int(domain.missing)
-    if size <= MOST_BARS:
+    if size <= MAX_BARS:
         return _Groups(np.arange(size), texts)
     published = _published_labels(shown, texts)
     if published is not None:
@@ -277,14 +277,14 @@ def _group_values(domain: Domain, shares: Codes, shown: ShownColumn) -> _Groups:
         return _Groups(groups, _range_labels(texts, groups) if domain.ordered else labels)
     if domain.ordered:
         if domain.declared:
-            ranks = np.concatenate([np.full(missing, -1), np.arange(size - missing) * MOST_BARS // (size - missing)])
+            ranks = np.concatenate([np.full(missing, -1), np.arange(size - missing) * MAX_BARS // (size - missing)])
             _, groups = np.unique(ranks, return_inverse=True)
             return _Groups(groups, _range_labels(texts, groups))
         return _bars_of_equal_width(domain, missing)
-    groups = np.full(size, MOST_BARS - 1)
-    order = np.argsort(-shares, kind="stable")[: MOST_BARS - 1]
-    groups[order] = np.arange(MOST_BARS - 1)
-    return _Groups(groups, (*(texts[place] for place in order), f"{size - MOST_BARS + 1:,} others"))
+    groups = np.full(size, MAX_BARS - 1)
+    order = np.argsort(-shares, kind="stable")[: MAX_BARS - 1]
+    groups[order] = np.arange(MAX_BARS - 1)
+    return _Groups(groups, (*(texts[place] for place in order), f"{size - MAX_BARS + 1:,} others"))
 
 
 def _published_labels(shown: ShownColumn, texts: Sequence[str]) -> tuple[Codes, tuple[str, ...]] | None:
@@ -293,7 +293,7 @@ def _published_labels(shown: ShownColumn, texts: Sequence[str]) -> tuple[Codes, 
     Of nested labels the larger one counts; a label for the whole column, as in a suppressed row, does not.
     """
     cover, size = shown.cover, len(texts)
-    if cover.exact or len(cover) > MOST_LABELS:
+    if cover.exact or len(cover) > MAX_LABELS_EXAMINED:
         return None
     lengths = cover.lengths
     groups, names = np.full(size, -1), list[str]()
@@ -302,7 +302,7 @@ def _published_labels(shown: ShownColumn, texts: Sequence[str]) -> tuple[Codes, 
             continue
         _, codes = cover.take(np.array([entry])).written_out()
         owners = np.unique(groups[codes])
-        if len(owners) > 1 or len(names) > MOST_CLASSES:
+        if len(owners) > 1 or len(names) > MAX_LABELS_AS_BARS:
             return None
         if owners[0] < 0:
             groups[codes] = len(names)
@@ -310,7 +310,7 @@ def _published_labels(shown: ShownColumn, texts: Sequence[str]) -> tuple[Codes, 
     if (groups < 0).any():  # values whose rows are all suppressed
         names.append(_label_of([texts[code] for code in np.flatnonzero(groups < 0).tolist()]))
         groups[groups < 0] = len(names) - 1
-    if not 1 < len(names) <= MOST_CLASSES:
+    if not 1 < len(names) <= MAX_LABELS_AS_BARS:
         return None
     first = np.unique(groups, return_index=True)[1]
     order = np.argsort(first)
@@ -360,7 +360,7 @@ def _edges_of_numbers(low: float, high: float) -> Codes:
     >>> _edges_of_numbers(3.0, 38.0).tolist()
     [0.0, 5.0, 10.0, 15.0, 20.0, 25.0, 30.0, 35.0, 40.0]
     """
-    rough = (high - low) / MOST_BARS
+    rough = (high - low) / MAX_BARS
     power = 10.0 ** np.floor(np.log10(rough)) if rough > 0 else 1.0
     step = next((each * power for each in (1, 2, 5, 10) if each * power >= rough * 0.999), 1.0)
     return np.arange(np.floor(low / step), np.floor(high / step) + 2) * step
@@ -375,7 +375,7 @@ def _edges_of_dates(low: float, high: float) -> Codes:
     >>> [_day(each) for each in _edges_of_dates(19_000.0, 19_500.0)][:2]
     ['2022-01-01', '2022-04-01']
     """
-    rough = (high - low) / MOST_BARS
+    rough = (high - low) / MAX_BARS
     if rough <= 7:
         step = 1.0 if rough <= 1 else 7.0
         return np.arange(np.floor(low / step), np.floor(high / step) + 2) * step
@@ -412,7 +412,7 @@ def _by_recoding(assignment: Assignment) -> dict[str, list[dict[str, Any]]]:
     found: dict[str, list[dict[str, Any]]] = {}
     vectors, dropped = assignment.frequencies.vectors, assignment.class_ids < 0
     for place, domain in enumerate(assignment.domains):
-        if len(domain) > MOST_BARS:
+        if len(domain) > MAX_BARS:
             continue
         codes = vectors[assignment.cells, place]
         every, lost = (

@@ -31,7 +31,7 @@ EDITIONS: tuple[Edition, ...] = ("internal", "external")
 WITHHELD = "This compares the release with its original, or with people: it is in the internal report only."
 """Why something is missing for readers; shown once at the end."""
 NOT_TRIED = "No attack was tried for this edition: guesses are judged by the original, which was not at hand."
-STEP = 0.01
+ROUNDING_STEP = 0.01
 # Fields of a certificate that are not for readers: locations of files, random draws.
 PRIVATE = ("seeded",)
 # The field of an assessment that names classes.
@@ -55,15 +55,15 @@ def for_readers(facts: Facts) -> Facts:
     subject = facts.subject
     reasons = {name: _uncounted(reason) for name, reason in facts.reasons.items()}
     documents: dict[str, JsonValues] = {}
-    told = _certificate(facts)
-    if told is not None:
-        documents["certificate"] = JsonValues("certificate", told)
+    certificate = _certificate(facts)
+    if certificate is not None:
+        documents["certificate"] = JsonValues("certificate", certificate)
     figures, risk = None, None
     try:
         figures, risk = _risk(subject)
     except (InputError, ParameterError) as error:
         reasons["assess"] = f"This could not be computed: {error.message}."
-    verdict = _verdict_for_readers(facts, figures, told)
+    verdict = _verdict_for_readers(facts, figures, certificate)
     if verdict is not None:
         documents["verdict"] = JsonValues("verdict", verdict.to_json())
     if risk is not None:
@@ -90,8 +90,8 @@ def for_readers(facts: Facts) -> Facts:
 def without_hollow(sections: Sequence[Section]) -> tuple[Section, ...]:
     """Return the sections that have content."""
     nothing = Notice(WITHHELD)
-    told = [replace(each, blocks=tuple(block for block in each.blocks if block != nothing)) for each in sections]
-    return tuple(each for each in told if each.blocks)
+    remaining = [replace(each, blocks=tuple(block for block in each.blocks if block != nothing)) for each in sections]
+    return tuple(each for each in remaining if each.blocks)
 
 
 def _uncounted(reason: str) -> str:
@@ -105,65 +105,75 @@ def _certificate(facts: Facts) -> dict[str, Any] | None:
     if found is None:
         return None
     if facts.certificate is None:
-        told = _without_small(dict(found.content), facts.subject.smallest)
+        certificate = _without_small(dict(found.content), facts.subject.smallest)
     else:
-        told = for_others(facts.certificate, smallest=facts.subject.smallest)
+        certificate = for_others(facts.certificate, smallest=facts.subject.smallest)
         beside = facts.subject.file_certificate
-        told |= {key: beside[key] for key in NOT_COUNTED if beside.get(key)}
-        told |= {"overlap": beside["overlap"]} if beside.get("overlap") and not told.get("overlap") else {}
-    told |= {"overlap": _overlap(told["overlap"], facts.subject.smallest)} if told.get("overlap") else {}
-    return {key: value for key, value in told.items() if key not in PRIVATE}
+        certificate |= {key: beside[key] for key in NOT_COUNTED if beside.get(key)}
+        if beside.get("overlap") and not certificate.get("overlap"):
+            certificate["overlap"] = beside["overlap"]
+    certificate |= (
+        {"overlap": _overlap(certificate["overlap"], facts.subject.smallest)} if certificate.get("overlap") else {}
+    )
+    return {key: value for key, value in certificate.items() if key not in PRIVATE}
 
 
-def _overlap(told: Mapping[str, Any], smallest: int) -> dict[str, Any]:
+def _overlap(overlap: Mapping[str, Any], smallest: int) -> dict[str, Any]:
     """Return what earlier releases reveal together, without counts of people if one of them is small."""
     people = [path[1] for path in FIGURES if path[0] == "overlap"]
-    counts = [count for key in people if (count := told.get(key))]
+    counts = [count for key in people if (count := overlap.get(key))]
     small = any(count < smallest for count in counts)
     small = small or any(0 < abs(one - other) < smallest for one, other in combinations(counts, 2))
-    groups = [key for _, key in SMALLEST_GROUPS if 0 < (told.get(key) or 0) < smallest]
-    hidden = [key for key in people if told.get(key)] if small else []
-    return {**told, **dict.fromkeys((*hidden, *groups))}
+    groups = [key for _, key in SMALLEST_GROUPS if 0 < (overlap.get(key) or 0) < smallest]
+    hidden = [key for key in people if overlap.get(key)] if small else []
+    return {**overlap, **dict.fromkeys((*hidden, *groups))}
 
 
-def _without_small(told: dict[str, Any], smallest: int) -> dict[str, Any]:
+def _without_small(certificate: dict[str, Any], smallest: int) -> dict[str, Any]:
     """Return a certificate read from a file without its counts of the original, if these reveal a small one.
 
     The writer of the certificate may have hidden less than this edition must.
     """
-    people = told.get("people") or {}
-    counts = [told.get("original_rows"), told.get("suppressed_rows"), *people.values()]
-    figures = [told.get("rows"), *counts]
+    people = certificate.get("people") or {}
+    counts = [certificate.get("original_rows"), certificate.get("suppressed_rows"), *people.values()]
+    figures = [certificate.get("rows"), *counts]
     known = [count for count in figures if isinstance(count, int) and count]
     small = any(count < smallest for count in known[1:])
     if not small and not any(0 < abs(one - other) < smallest for one, other in combinations(known, 2)):
-        return told
-    hidden = [*(told.get("hidden") or ()), "original_rows", "suppressed_rows", *(f"people.{key}" for key in people)]
+        return certificate
+    hidden = [
+        *(certificate.get("hidden") or ()),
+        "original_rows",
+        "suppressed_rows",
+        *(f"people.{key}" for key in people),
+    ]
     nobody = dict.fromkeys(people) if people else None
-    warnings = [warning for warning in told.get("warnings") or () if not re.search(r"\d", str(warning))]
-    verdicts = [_verdict(each) for each in told.get("verdicts") or ()]
+    warnings = [warning for warning in certificate.get("warnings") or () if not re.search(r"\d", str(warning))]
+    verdicts = [_verdict(each) for each in certificate.get("verdicts") or ()]
     kept: dict[str, Any] = {"original_rows": None, "suppressed_rows": None, "people": nobody, "warnings": warnings}
     kept |= {"verdicts": verdicts}
-    return told | kept | {"hidden": list(dict.fromkeys(hidden)), "smallest_count": smallest}
+    return certificate | kept | {"hidden": list(dict.fromkeys(hidden)), "smallest_count": smallest}
 
 
-def _verdict(told: Mapping[str, Any]) -> dict[str, Any]:
+def _verdict(verdict: Mapping[str, Any]) -> dict[str, Any]:
     """Return a verdict without figures that need the original: achieved values except k and l, and the sample."""
-    achieved = {key: value if key in ALWAYS_SHOWN else None for key, value in (told.get("achieved") or {}).items()}
-    model = SAMPLE_SIZE.sub(NOT_TOLD, str(told.get("model")))
-    return {**told, "model": model, "achieved": achieved} | (
-        {"violating_rows": None} if told.get("needs_original") else {}
+    achieved = {key: value if key in ALWAYS_SHOWN else None for key, value in (verdict.get("achieved") or {}).items()}
+    model = SAMPLE_SIZE.sub(NOT_TOLD, str(verdict.get("model")))
+    return {**verdict, "model": model, "achieved": achieved} | (
+        {"violating_rows": None} if verdict.get("needs_original") else {}
     )
 
 
-def _verdict_for_readers(facts: Facts, figures: Figures | None, told: Mapping[str, Any] | None) -> Verdict | None:
+def _verdict_for_readers(
+    facts: Facts, figures: Figures | None, certificate: Mapping[str, Any] | None
+) -> Verdict | None:
     """Return the verdict on the release, without figures that readers cannot count on the file.
 
     Every line of the internal edition is there with its state. Its numbers are left out unless readers count the same
     on the file, with the promise of the certificate for others.
     """
-    holds = None if told is None else told.get("holds")
-    models = [] if told is None else [str(each["model"]) for each in told.get("verdicts") or ()]
+    holds = None if certificate is None else certificate.get("holds")
+    models = [] if certificate is None else [str(each["model"]) for each in certificate.get("verdicts") or ()]
     promise, counted = holds if isinstance(holds, bool) else None, None
     if figures is not None:
         promised = replace(figures, promise=promise, subsets=subsets_promised(models))
@@ -204,8 +214,8 @@ def _risk(subject: Subject) -> tuple[Figures, dict[str, Any] | None]:
     found = known.to_json()
     columns = {name: {k: v for k, v in each.items() if k != NAMING} for name, each in found["sensitive"].items()}
     kept = {key: value for key, value in found.items() if key not in ("columns", "before", "journalist", "verdict")}
-    told = {**kept, "sensitive": columns, "before": None, "notes": subject.notes(found["notes"], roles)}
-    return known.figures, told
+    assessment = {**kept, "sensitive": columns, "before": None, "notes": subject.notes(found["notes"], roles)}
+    return known.figures, assessment
 
 
 def _columns(facts: Facts) -> dict[str, Any]:
@@ -214,14 +224,14 @@ def _columns(facts: Facts) -> dict[str, Any]:
     Labels of a statistics program are kept for published columns, and for the codes that these show.
     """
     found, subject = facts.json("columns"), facts.subject
-    shown, told = ("role", "reason", "transformation", "after"), {}
+    shown, kept = ("role", "reason", "transformation", "after"), {}
     for name, each in ({} if found is None else found.content).items():
         published = name in subject.schema.published
         changed = name not in subject.schema.quasi and each["transformation"] != AS_IT_IS
         codes = published_codes(subject, name, each["codes"]) if published and not changed else {}
         labels = {"label": each["label"] if published else None, "codes": codes}
-        told[name] = {key: each[key] for key in shown} | labels
-    return told
+        kept[name] = {key: each[key] for key in shown} | labels
+    return kept
 
 
 def _coarse(facts: Facts) -> dict[str, float] | None:
@@ -230,12 +240,12 @@ def _coarse(facts: Facts) -> dict[str, float] | None:
     if certificate is None or metrics is None or certificate.suppressed_rows or certificate.rows < _enough(facts):
         return None
     shares = {name: metrics[name] for name in ("loss", "gcp", "precision") if metrics.get(name) is not None}
-    return {name: round(round(value / STEP) * STEP, 2) for name, value in shares.items()} or None
+    return {name: round(round(value / ROUNDING_STEP) * ROUNDING_STEP, 2) for name, value in shares.items()} or None
 
 
 def _enough(facts: Facts) -> int:
     """Return the number of rows from which on one percent is at least the smallest count of people."""
-    return round(max(facts.subject.smallest, 1) / STEP)
+    return round(max(facts.subject.smallest, 1) / ROUNDING_STEP)
 
 
 def _attacks(facts: Facts) -> dict[str, Any] | None:

@@ -35,9 +35,9 @@ NOT_LEARNED = "Nothing was learned from the release: no classifier was asked for
 NOT_VERIFIED = "The release was not verified here"
 NOT_COUNTED = ("algorithm", "recoding_digest", "output_digest", "other_digests", "sample")
 """Fields of a certificate next to a file that cannot be counted again."""
-LARGEST_MEMBERSHIP = 200_000
+MAX_ROWS_FOR_MEMBERSHIP = 200_000
 """Number of original rows up to which membership is measured: it takes longer than everything else."""
-MOST_ATTACKED, SAMPLE = 100_000, 10_000
+MAX_ROWS_ATTACKED, SAMPLE_ROWS = 100_000, 10_000
 """Of a larger original a sample is attacked, which suffices for narrow intervals."""
 Found = TypeVar("Found")
 
@@ -152,12 +152,12 @@ def _add_certificate(found: _Gathering) -> Certificate | None:
         return given.release.certificate
     needs = f"{NOT_VERIFIED}: no model is known." if given.promise is None else None
     certificate = found.attempt("certificate", lambda: verify(given), needs=needs, failed=NOT_VERIFIED)
-    told = dict(given.certificate)
+    file_certificate = dict(given.certificate)
     if certificate is None:
-        if told:
-            found.add("certificate", told)
+        if file_certificate:
+            found.add("certificate", file_certificate)
         return None
-    kept = {key: told.get(key) for key in (*NOT_COUNTED, "overlap")}
+    kept = {key: file_certificate.get(key) for key in (*NOT_COUNTED, "overlap")}
     counted = certificate.to_json()
     found.add("certificate", counted | {key: value for key, value in kept.items() if value and not counted.get(key)})
     return certificate
@@ -170,8 +170,8 @@ def _add_risk(found: _Gathering) -> Figures | None:
     if known is None:
         found.reasons["verdict"] = found.reasons["assess"]
         return None
-    told = known.to_json()
-    found.add("assess", told | {"notes": subject.notes(told["notes"], subject.schema)})
+    document = known.to_json()
+    found.add("assess", document | {"notes": subject.notes(document["notes"], subject.schema)})
     if known.before is None:
         found.reasons["before"] = NO_ORIGINAL
     if subject.published.population is None:
@@ -225,8 +225,8 @@ def _needs_original(found: _Gathering) -> str | None:
 def _add_members(found: _Gathering) -> dict[str, Membership] | None:
     """Return membership disclosure for each kind of tuples."""
     given = found.subject.published
-    if given.raw is not None and given.raw.rows > LARGEST_MEMBERSHIP:
-        limit = f"The original has more than {LARGEST_MEMBERSHIP:,} rows"
+    if given.raw is not None and given.raw.rows > MAX_ROWS_FOR_MEMBERSHIP:
+        limit = f"The original has more than {MAX_ROWS_FOR_MEMBERSHIP:,} rows"
         found.reasons["membership"] = f"{limit}: `indistinct measure` tells this, which takes its time."
         return None
     members = found.attempt("membership", lambda: membership_by_kind(given), needs=_needs_original(found))
@@ -241,7 +241,7 @@ def _add_attacks(found: _Gathering) -> list[AttackFigures] | None:
     if questions.attacks is not None:
         found.add("attack", questions.attacks)
         return [AttackFigures.of(each) for each in questions.attacks["outcomes"]]
-    sample = SAMPLE if given.raw is not None and given.raw.rows > MOST_ATTACKED else None
+    sample = SAMPLE_ROWS if given.raw is not None and given.raw.rows > MAX_ROWS_ATTACKED else None
     outcomes = found.attempt(
         "attack",
         lambda: attack_all(given, seconds=questions.seconds, seed=questions.seed, sample=sample),

@@ -29,11 +29,11 @@ def require_original(subject: Subject) -> None:
     shown = [name for name in schema.published if name in subject.published.columns]
     require_columns((*schema.person, *shown), original.columns, table="original")
     rows, published = original.rows, subject.published.main.rows
-    told = subject.published.certificate.get("original_rows")
-    if isinstance(told, int) and told != rows:
+    certified_rows = subject.published.certificate.get("original_rows")
+    if isinstance(certified_rows, int) and certified_rows != rows:
         raise OriginalError(
-            f"the original of this release has {number(told)} rows, as its certificate says; the table that is given "
-            f"as the original has {number(rows)}",
+            f"the original of this release has {number(certified_rows)} rows, as its certificate says; the table that "
+            f"is given as the original has {number(rows)}",
             hint=HINT,
         )
     if published > rows:

@@ -11,7 +11,7 @@ from indistinct.figures import number, percent, short
 from indistinct.metrics import metric_grid
 from indistinct.reporting.facts import Facts
 
-MOST_PICTURES = 12
+MAX_PICTURES = 12
 """Upper limit of the columns with pictures; all are in the table of distances."""
 SPREAD = "Where a label covers several values it is spread evenly over them."
 DISTANCES = (
@@ -24,14 +24,14 @@ DISTANCES = (
 
 def suppression(facts: Facts, *, internal: bool) -> Section:
     """Return what is suppressed, by column and by subgroup."""
-    told, found = facts.json("certificate"), facts.json("suppression")
+    certificate, found = facts.json("certificate"), facts.json("suppression")
     blocks: list[Block] = []
-    if told is None or told.at("suppressed_rows") is None:
-        hidden = told is not None and "suppressed_rows" in (told.at("hidden") or ())
+    if certificate is None or certificate.at("suppressed_rows") is None:
+        hidden = certificate is not None and "suppressed_rows" in (certificate.at("hidden") or ())
         why = "How many rows were suppressed is hidden." if hidden else "Without the original it is not known how many "
         blocks.append(Notice(why if hidden else why + "rows were suppressed."))
     else:
-        blocks.append(_dropped(told))
+        blocks.append(_dropped(certificate))
     starred = (found and found.at("starred")) or {}
     if starred and not any(starred.values()):
         blocks.append(Paragraph("No cell of a quasi-identifier is published as *."))
@@ -43,13 +43,13 @@ def suppression(facts: Facts, *, internal: bool) -> Section:
     return Section("suppression", "Suppression", tuple(blocks))
 
 
-def _dropped(told: JsonValues) -> Block:
+def _dropped(certificate: JsonValues) -> Block:
     """Return how many rows of the original are not published."""
-    if told.at("suppressed_rows") == 0:
+    if certificate.at("suppressed_rows") == 0:
         return Paragraph("No row was suppressed: every row of the original is published.")
     rows = (
-        ("rows of the original", told.figure("original_rows", absent="hidden")),
-        ("suppressed rows", told.figure("suppressed_rows")),
+        ("rows of the original", certificate.figure("original_rows", absent="hidden")),
+        ("suppressed rows", certificate.figure("suppressed_rows")),
     )
     return grid("Suppressed rows", ("counted", "number"), rows, right=("number",))
 
@@ -107,7 +107,7 @@ def _distributions(facts: Facts) -> list[Block]:
         words = f"{title}: total variation on the left, Cramér's V of the original and the release on the right. "
         svg = draw_distributions(facts.distributions, title=title)
         blocks.append(Picture(title, words + _farthest(found), svg))
-    for name, each in list(facts.shares.items())[:MOST_PICTURES]:
+    for name, each in list(facts.shares.items())[:MAX_PICTURES]:
         svg = draw_shares(name, each.labels, before=each.before, after=each.after, edges=each.edges, dates=each.dates)
         far = max(abs(b - a) for b, a in zip(each.before, each.after, strict=True))
         title = f"Distribution of {name} before and after"

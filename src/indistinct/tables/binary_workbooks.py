@@ -15,7 +15,7 @@ BOOK, STRINGS, LINKS = "xl/workbook.bin", "xl/sharedStrings.bin", "xl/_rels/work
 # Kinds of records: a row, a cell of shared text, a shared text, a sheet's name, a merged area.
 ROW, SHARED_CELL, SHARED_TEXT, BUNDLE, MERGED = 0, 7, 19, 156, 176
 # Upper limit of the bytes of the entry that lists the sheets, and of the one that links them to their entries.
-MOST_LISTED = 1 << 24
+MAX_LIST_BYTES = 1 << 24
 
 
 class SheetEntry(NamedTuple):
@@ -117,7 +117,7 @@ def _read_links(text: str) -> Iterator[tuple[str, str]]:
 
 def _read_whole(archive: zipfile.ZipFile, entry: str) -> bytes:
     with archive.open(entry) as file:
-        content = file.read(MOST_LISTED + 1)
-    if len(content) > MOST_LISTED:
+        content = file.read(MAX_LIST_BYTES + 1)
+    if len(content) > MAX_LIST_BYTES:
         raise ValueError("the list of sheets has no end")
     return content

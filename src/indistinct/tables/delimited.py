@@ -42,7 +42,7 @@ from indistinct.tables.value import ColumnLabels, Reading, choose
 BLOCK_BYTES = 1 << 21
 LARGEST_BLOCK_BYTES = 4 * LONGEST_LINE
 # Memory of texts while they are typed and counted, relative to reading them.
-GROWS = 6
+MEMORY_FACTOR = 6
 UNPACK = "unpack it first, or anonymize it where it lies (--engine duckdb)"
 
 Read = TypeVar("Read")
@@ -345,7 +345,7 @@ class SizeGuard:
         """Raise `OutOfMemoryError` if counting the cells read so far would take too much memory."""
         taken = pa.system_memory_pool().bytes_allocated() - self.before
         holds = f"at least {read >> 20:,} MB of text"
-        self.allowance.require(GROWS * taken, str(path), holds, otherwise=UNPACK)
+        self.allowance.require(MEMORY_FACTOR * taken, str(path), holds, otherwise=UNPACK)
 
 
 class _Watched:

@@ -19,7 +19,7 @@ from indistinct.machine.arrays import Codes
 from indistinct.tables.dictionaries import TEXT, compact, is_text
 from indistinct.tables.domain import Kind, kind_of, plain_column
 from indistinct.tables.inference import KINDS, MOMENTS, convert_values, spellings
-from indistinct.tables.misfits import LINES, FutureError, MisfitError, no_column
+from indistinct.tables.misfits import MAX_LINES_NAMED, FutureError, MisfitError, no_column
 from indistinct.tables.notation import CLOCK, is_future, moments, plain_numbers, signs_of, without_signs
 from indistinct.tables.value import Reading
 
@@ -31,9 +31,9 @@ ISO = {
 WIDENING = (pa.int64(), pa.decimal128(38, 0), pa.float64())
 WHOLE, INTEGERS = "^-?[0-9]+$", "^-?[0-9]{1,18}$"
 # A date format for all columns applies to a column if it fits this share of the distinct texts.
-MEANT = 0.5
+MIN_SHARE_FITTING = 0.5
 # Number of texts of a column that are kept as samples.
-KEPT = 1000
+MAX_SAMPLES = 1000
 NONE: Codes = np.zeros(0, dtype=np.int64)
 
 
@@ -52,7 +52,7 @@ class Misfits:
         self.cells += len(column) - column.null_count
         self.count, self.late = self.count + len(lost), self.late + len(late)
         for first, rows in ((self.first, lost), (self.first_late, late)):
-            first += [start + int(row) for row in rows[: LINES + 1 - len(first)]]
+            first += [start + int(row) for row in rows[: MAX_LINES_NAMED + 1 - len(first)]]
 
 
 @dataclass(slots=True)
@@ -110,8 +110,8 @@ class TypeEvidence:
         texts = pc.drop_null(spellings(column))
         if not len(texts):
             return
-        if sum(map(len, self.texts)) < KEPT:
-            self.texts.append(texts.slice(0, KEPT).unique())
+        if sum(map(len, self.texts)) < MAX_SAMPLES:
+            self.texts.append(texts.slice(0, MAX_SAMPLES).unique())
         if self.stays_text:
             return
         empty = pc.equal(texts, "")
@@ -275,7 +275,7 @@ class Plan:
             for form in fitting:
                 fitting[form] += len(texts) - moments(texts, form).null_count
         best = max(fitting, key=lambda form: fitting[form])
-        if fitting[best] < MEANT * count:
+        if fitting[best] < MIN_SHARE_FITTING * count:
             return
         sure = replace(self, form=best, declared=f"the date format {best!r}", doubtful=False)
         start = 0

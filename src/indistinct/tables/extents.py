@@ -17,9 +17,9 @@ import numpy as np
 
 from indistinct.tables.binary_workbooks import ROW, SHARED_CELL, SHARED_TEXT, read_records
 
-BLOCK = 1 << 20
+BLOCK_BYTES = 1 << 20
 # Bytes per cell while a sheet is read, and the number of copies of its text.
-CELL, COPIES = 160, 2
+BYTES_PER_CELL, COPIES_OF_TEXT = 160, 2
 REFERENCE = re.compile(rb'<(?:\w+:)?c\b[^>]*?\br="([A-Z]{1,3})(\d{1,7})"')
 # The beginnings of cells and rows, with any namespace prefix: searching bytes is faster than patterns.
 ANY_CELL, ANY_ROW = (b"<c ", b"<c>", b":c ", b":c>"), (b"<row", b":row")
@@ -59,7 +59,7 @@ class Extent:
     @property
     def size(self) -> int:
         """The approximate number of bytes that the sheet takes while it is read."""
-        return CELL * self.cells + COPIES * self.texts
+        return BYTES_PER_CELL * self.cells + COPIES_OF_TEXT * self.texts
 
 
 @dataclass(slots=True)
@@ -116,7 +116,7 @@ def _blocks(archive: zipfile.ZipFile, name: str) -> Iterator[bytes]:
     entry = archive.getinfo(name)
     entry.file_size = 1 << 62
     with archive.open(entry) as file:
-        while block := file.read(BLOCK):
+        while block := file.read(BLOCK_BYTES):
             yield block
 
 
@@ -127,7 +127,7 @@ def _blocks_of_tags(archive: zipfile.ZipFile, name: str, mark: bytes = b">") -> 
         text = rest + block
         end = text.rfind(mark) + len(mark)
         if end < len(mark):
-            rest = text if len(text) < 64 * BLOCK else b""
+            rest = text if len(text) < 64 * BLOCK_BYTES else b""
             continue
         yield text[:end]
         rest = text[end:]
@@ -146,7 +146,7 @@ def _lengths(archive: zipfile.ZipFile, names: list[str], *, most: int, binary: b
             ends = [match.end() for match in ITEM_END.finditer(block)]
             found += np.diff([0, *ends]).tolist()
             taken += len(block)
-            if taken * COPIES > most:
+            if taken * COPIES_OF_TEXT > most:
                 return np.array([*found, taken])
     return np.array(found, dtype=np.int64)
 
@@ -166,7 +166,7 @@ def _count_sheet(archive: zipfile.ZipFile, name: str, spans: Spans, lengths: np.
             parts = block.split(ANY_ROW[0] if ANY_ROW[0] in block else ANY_ROW[1])
             width = max(width, *(sum(map(part.count, ANY_CELL)) for part in parts))
             extent.add((1, max(rows, 1)), (1, max(width, 1)))
-        if longest * max(cells, extent.cells) * COPIES > spans.most // 8:
+        if longest * max(cells, extent.cells) * COPIES_OF_TEXT > spans.most // 8:
             used = np.array(SHARED.findall(block), dtype=np.int64)
             extent.texts += int(lengths[used[used < len(lengths)]].sum())
         extent.texts += len(block) if OWN_TEXT.search(block) else 0

@@ -16,7 +16,7 @@ from indistinct.tables import _field_kernels as kernels
 from indistinct.tables.row_groups import of_one_width
 
 # Bytes that are read at a time, and the initial space for distinct fields of a column in them.
-BLOCK, ROOM = 1 << 23, 1 << 12
+BLOCK_BYTES, INITIAL_FIELDS = 1 << 23, 1 << 12
 # Upper limit of the length of a line, in bytes.
 LONGEST_LINE = 1 << 16
 
@@ -79,11 +79,11 @@ class _Room:
     @classmethod
     def of(cls, layout: _Layout, entries: int) -> "_Room":
         columns = layout.columns
-        shape, rows = columns * entries, BLOCK // len(layout.wanted) + 1
-        data = np.zeros(BLOCK + 16, dtype=np.uint8)
+        shape, rows = columns * entries, BLOCK_BYTES // len(layout.wanted) + 1
+        data = np.zeros(BLOCK_BYTES + 16, dtype=np.uint8)
         return cls(
             data,
-            np.ndarray(BLOCK + 8, dtype=np.uint64, buffer=data.data, strides=(1,)),
+            np.ndarray(BLOCK_BYTES + 8, dtype=np.uint64, buffer=data.data, strides=(1,)),
             empty_large(columns * rows, np.int32).reshape(columns, rows),
             np.empty(columns * 4 * entries, dtype=np.int32),
             np.empty(shape, dtype=np.uint64),
@@ -108,11 +108,11 @@ def _bounds(path: Path, begin: int, size: int) -> list[int] | None:
 
 def _read_part(path: Path, begin: int, end: int, layout: _Layout) -> list[list[pa.Array]] | None:
     """Return the rows between two offsets in blocks of columns; None where they are not plain."""
-    room, blocks = _Room.of(layout, ROOM), []
+    room, blocks = _Room.of(layout, INITIAL_FIELDS), []
     with path.open("rb", buffering=0) as file:
         while begin < end:
             file.seek(begin)
-            stop = _last_line(room.data, file.readinto(room.data[: min(BLOCK, end - begin)].data) or 0)
+            stop = _last_line(room.data, file.readinto(room.data[: min(BLOCK_BYTES, end - begin)].data) or 0)
             if not stop:
                 return None
             room, rows = _number_block(room, stop, layout)

@@ -17,7 +17,7 @@ from indistinct.tables.value import ColumnLabels, check_names, choose
 # Encodings that store texts as differences; Arrow cannot read these as dictionaries.
 DIFFERENCES = {"DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"}
 # Bytes of a text cell as a code, and in addition to its letters as text.
-CODE, OFFSET = 1, 4
+BYTES_PER_CODE, BYTES_PER_OFFSET = 1, 4
 
 
 def read_parquet(path: Path, columns: Sequence[str] | None) -> pa.Table:
@@ -94,7 +94,7 @@ def _bytes_of(field: pa.Field, metadata: Any, *, stored: Mapping[str, int], code
     kind, rows = field.type.value_type if isinstance(field.type, pa.DictionaryType) else field.type, metadata.num_rows
     if pa.types.is_primitive(kind) or pa.types.is_decimal(kind):
         return int(rows * kind.bit_width / 8)
-    return int(rows * (CODE if coded else OFFSET)) + stored.get(field.name, 0)
+    return int(rows * (BYTES_PER_CODE if coded else BYTES_PER_OFFSET)) + stored.get(field.name, 0)
 
 
 def _last_bytes(path: Path) -> bytes:

@@ -138,7 +138,7 @@ def _repeats(column: pa.ChunkedArray) -> bool:
 # Distinct texts of another notation that are allowed in a column: a share, or a few.
 STRANGERS, FEW = 0.05, 3
 # Of more texts, an even sample is judged.
-JUDGED = 20_000
+MAX_TEXTS_JUDGED = 20_000
 # Decimal and thousands separators, the likelier first; numbers in computer notation match none of these.
 NUMBERS = ((",", "."), (",", " "), (",", "'"), (",", None), (None, ","), (None, " "), (None, "'"))
 ORDERS = ("%d.%m.%Y", "%m.%d.%Y", "%Y.%m.%d", "%d.%m.%y", "%m.%d.%y")
@@ -218,8 +218,8 @@ def likely_notation(texts: pa.Array) -> Notation | None:
     texts = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
     texts = pc.drop_null(texts)
     texts = texts.filter(pc.not_equal(texts, ""))
-    if len(texts) > JUDGED:
-        texts = texts.take(pa.array(range(0, len(texts), len(texts) // JUDGED)))
+    if len(texts) > MAX_TEXTS_JUDGED:
+        texts = texts.take(pa.array(range(0, len(texts), len(texts) // MAX_TEXTS_JUDGED)))
     if not len(texts):
         return None
     eras = pc.match_substring_regex(texts, ERA)

@@ -28,15 +28,15 @@ READERS = {
     ".xpt": "read_xport",
 }
 # The beginning of a table in a transport file of SAS, and the length of its records in bytes.
-MEMBER, RECORD = b"HEADER RECORD*******MEM", 80
+MEMBER, RECORD_BYTES = b"HEADER RECORD*******MEM", 80
 MISSING_KIND = "[A-Za-z_]"
 NUMBERS = ("number", "plain-number", "integer")
 # Numbers of these programs are floating-point; integers are exact below this.
-EXACT = 1 << 53
+MAX_EXACT_INTEGER = 1 << 53
 
 
 # Bytes per cell while such a file is read, in addition to the letters of texts.
-CELL = 70
+BYTES_PER_CELL = 70
 
 
 class Shape(NamedTuple):
@@ -92,22 +92,22 @@ def read_labelled(
 
 def label_columns(
     cells: Mapping[str, list[Any]],
-    told: Any,
+    metadata: Any,
     reading: Reading,
     columns: Sequence[str] | None = None,
     *,
     program: str,
 ) -> Labelled:
     """Return the table of parsed cells, with labels in place of codes as described in `read_labelled`."""
-    names = list(told.column_names)
+    names = list(metadata.column_names)
     check_names(names)
     chosen = choose(names, columns)
-    texts = {name: label for name, label in zip(names, told.column_labels or (), strict=False) if label}
+    texts = {name: label for name, label in zip(names, metadata.column_labels or (), strict=False) if label}
     found: dict[str, pa.Array] = {}
     labels, notes = {}, []
     for name in chosen:
-        column = _Column(name, cells[name], told.variable_value_labels.get(name) or {})
-        form = _format_of(column, told.original_variable_types.get(name), program, reading)
+        column = _Column(name, cells[name], metadata.variable_value_labels.get(name) or {})
+        form = _format_of(column, metadata.original_variable_types.get(name), program, reading)
         if form is not None:
             kept = _without_marks(column.cells, _number_marks(name, reading))
             found[name], labels[name] = from_numbers(name, kept, form), ColumnLabels(texts.get(name, ""))
@@ -154,14 +154,14 @@ def shape_of_labelled(path: Path, encoding: str | None, *, suffix: str | None = 
     package = statistics_package("a file of SPSS, Stata or SAS")
     read = getattr(package, READERS[suffix or path.suffix.lower()])
     try:
-        _, told = read(str(path), metadataonly=True, **({"encoding": encoding} if encoding else {}))
-        rows, columns = max(int(told.number_rows or 0), 0), int(told.number_columns)
-        letters = sum(int(width) for width in told.variable_storage_width.values())
+        _, metadata = read(str(path), metadataonly=True, **({"encoding": encoding} if encoding else {}))
+        rows, columns = max(int(metadata.number_rows or 0), 0), int(metadata.number_columns)
+        letters = sum(int(width) for width in metadata.variable_storage_width.values())
     except MemoryError:
         raise
     except Exception:  # noqa: BLE001 (its errors are of many types; reading the file reports them)
         return Shape(0, 0, 0)
-    return Shape(rows, columns, rows * (CELL * columns + letters))
+    return Shape(rows, columns, rows * (BYTES_PER_CELL * columns + letters))
 
 
 def parse_labelled(
@@ -177,7 +177,7 @@ def parse_labelled(
     if stored and suffix != ".xpt":
         options["user_missing"] = True
     try:
-        cells, told = read(source, output_format="dict", disable_datetime_conversion=True, **options)
+        cells, metadata = read(source, output_format="dict", disable_datetime_conversion=True, **options)
     except MemoryError:
         raise
     except Exception:  # noqa: BLE001 (its errors are of many types, and may quote cells)
@@ -185,14 +185,14 @@ def parse_labelled(
             f"{name} cannot be read as a file of SPSS, Stata or SAS",
             hint="check that the file is complete, not encrypted, and its suffix is right; else name its encoding",
         ) from None
-    return {name: [_cell(each) for each in column] for name, column in cells.items()}, told
+    return {name: [_cell(each) for each in column] for name, column in cells.items()}, metadata
 
 
 def count_members(content: bytes | mmap.mmap) -> int:
     """Return the number of tables in a transport file of SAS; a record of 80 bytes begins each."""
     count, start = 0, content.find(MEMBER)
     while start >= 0:
-        count += start % RECORD == 0
+        count += start % RECORD_BYTES == 0
         start = content.find(MEMBER, start + 1)
     return count
 
@@ -239,7 +239,7 @@ def _plain(column: _Column) -> pa.Array:
     """Return cells in their own type; numbers that are all whole become integers, as from a text file."""
     present = [cell for cell in column.cells if cell is not None]
     if present and all(isinstance(cell, int | float) for cell in present):
-        whole = all(float(cell).is_integer() and abs(cell) < EXACT for cell in present)
+        whole = all(float(cell).is_integer() and abs(cell) < MAX_EXACT_INTEGER for cell in present)
         kind = pa.int64() if whole else pa.float64()
         return pa.array([None if c is None else int(c) if whole else float(c) for c in column.cells], kind)
     try:

@@ -16,9 +16,9 @@ from typing import Any, BinaryIO, NamedTuple
 from indistinct.errors import InputError
 from indistinct.tables.value import Reading
 
-BLOCK = 1 << 20
+BLOCK_BYTES = 1 << 20
 # Lines that may be above the names, and records that are checked.
-MOST_ABOVE, LOOKED_AT = 30, 200
+MAX_LINES_ABOVE, RECORDS_COMPARED = 30, 200
 # The beginnings of comment lines, longer ones first.
 COMMENTS = ("//", "--", "#", "%", "!", "*")
 # Characters that may separate fields, in addition to the delimiters that are tried.
@@ -103,7 +103,7 @@ class TableBytes(io.RawIOBase):
 
     def _fill(self) -> None:
         """Read a block, of which only complete lines are filtered."""
-        block = self._file.read(BLOCK)
+        block = self._file.read(BLOCK_BYTES)
         self._ended = not block
         text = self._rest + block
         if self._first and block:
@@ -188,7 +188,7 @@ def _lines_above(text: str, mark: str) -> _Above | None:
         return None
     index = next((i for i, (_, row) in enumerate(rows) if len(row) == width and 2 * _count_filled(row) > width), 0)
     above, below = rows[:index], rows[index:]
-    if not above or len(below) < 2 or len(above) > MOST_ABOVE or any(len(row) != width for _, row in below):
+    if not above or len(below) < 2 or len(above) > MAX_LINES_ABOVE or any(len(row) != width for _, row in below):
         return None
     # Below a title, lines of another width may follow, such as a sentence that contains the delimiter.
     if not _is_title(above[0][1], width) or any(len(row) == width and not _is_title(row, width) for _, row in above):
@@ -205,10 +205,10 @@ def _numbered_rows(text: str, mark: str) -> list[tuple[int, list[str]]]:
         for row in reader:
             if row:
                 rows.append((reader.line_num, row))
-            if len(rows) > LOOKED_AT:
+            if len(rows) > RECORDS_COMPARED:
                 break
     # The last record may be incomplete.
-    return rows[:-1] if len(rows) > LOOKED_AT or (not text.endswith(("\n", "\r")) and len(rows) > 3) else rows
+    return rows[:-1] if len(rows) > RECORDS_COMPARED or (not text.endswith(("\n", "\r")) and len(rows) > 3) else rows
 
 
 def _is_title(row: Sequence[str], width: int) -> bool:

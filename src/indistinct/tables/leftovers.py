@@ -23,7 +23,7 @@ TOTAL = re.compile(
     "|totaal|suma|somma|soma|итого|всего|合計|総計|小計|总计|合计|합계|총계"
 )
 # Upper limit of blank rows, which are remembered and checked again: a small file may have billions of them.
-MOST_BLANK = 1 << 24
+MAX_BLANK_ROWS = 1 << 24
 NONE: Codes = np.zeros(0, dtype=np.int64)
 
 
@@ -57,9 +57,9 @@ class FileSurvey:
         columns = [table[name] for name in table.column_names if not name.startswith(NAMELESS)]
         blank = _find_blank(columns) if len(self.dialect.names) > 1 else NONE
         self.blank.append(blank + self.rows)
-        if sum(map(len, self.blank)) > MOST_BLANK:
+        if sum(map(len, self.blank)) > MAX_BLANK_ROWS:
             raise InputError(
-                f"the file has more than {MOST_BLANK:,} lines without any value",
+                f"the file has more than {MAX_BLANK_ROWS:,} lines without any value",
                 hint="check that this is the right file; save it without its empty lines",
             )
         full = np.setdiff1d(np.arange(table.num_rows), blank) if len(blank) else [table.num_rows - 1]

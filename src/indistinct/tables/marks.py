@@ -32,9 +32,10 @@ NUMBERS = (
 )
 DATES = (dt.date(9999, 12, 31), dt.date(2999, 12, 31), dt.date(1900, 1, 1), dt.date(1899, 12, 30), dt.date(1800, 1, 1))
 # A rating scale from -1 to at most this: -1 is then an answer.
-LONGEST_SCALE = 10
-# FEWEST rows and DISTINCT values below which nothing is an outlier; REPEATS: rows of an NA value; YEARS_APART.
-FEWEST, DISTINCT, REPEATS, YEARS_APART = 10, 3, 2, 5
+MAX_SCALE = 10
+# MIN_ROWS_WITH_VALUES rows and MIN_DISTINCT_VALUES values below which nothing is an outlier; MIN_ROWS_OF_MARK: rows of
+# an NA value; MIN_YEARS_APART: distance of its date from others.
+MIN_ROWS_WITH_VALUES, MIN_DISTINCT_VALUES, MIN_ROWS_OF_MARK, MIN_YEARS_APART = 10, 3, 2, 5
 
 
 def is_mark(text: str, *, others: Collection[str]) -> bool:
@@ -57,7 +58,7 @@ def are_marks(strange: Collection[str], counts: Mapping[str, int]) -> bool:
     (True, False)
     """
     known = {str(number) for number in NUMBERS}
-    return all(text.strip() in known or counts[text] >= REPEATS for text in strange)
+    return all(text.strip() in known or counts[text] >= MIN_ROWS_OF_MARK for text in strange)
 
 
 def number_marks(column: pa.ChunkedArray) -> dict[str, int]:
@@ -77,18 +78,18 @@ def number_marks(column: pa.ChunkedArray) -> dict[str, int]:
     marks = {
         value: rows
         for value, rows in sorted(counted.items(), key=lambda each: -abs(each[0]))
-        if rows >= REPEATS and _is_outside(value, rest)
+        if rows >= MIN_ROWS_OF_MARK and _is_outside(value, rest)
     }
     return {f"{value:g}" if abs(value) < 1e5 else str(int(value)): rows for value, rows in marks.items()}
 
 
 def _is_outside(value: float, rest: pa.Array) -> bool:
-    if len(rest) < FEWEST or pc.count_distinct(rest).as_py() < DISTINCT:
+    if len(rest) < MIN_ROWS_WITH_VALUES or pc.count_distinct(rest).as_py() < MIN_DISTINCT_VALUES:
         return False
     ends = pc.min_max(rest).as_py()
     low, high = ends["min"], ends["max"]
     if value < 0 <= low:
-        return value < -1 or high >= LONGEST_SCALE
+        return value < -1 or high >= MAX_SCALE
     gap = low - value if value < low else value - high
     return bool(gap > (high - low) / 2 and gap > 0)
 
@@ -100,10 +101,10 @@ def date_marks(column: pa.ChunkedArray) -> dict[str, int]:
     marks = {}
     for one in counted:
         rest = days.filter(pc.not_equal(days, pa.scalar(one["values"], pa.date32())))
-        if one["counts"] < REPEATS or len(rest) < FEWEST:
+        if one["counts"] < MIN_ROWS_OF_MARK or len(rest) < MIN_ROWS_WITH_VALUES:
             continue
         near = pc.min(pc.abs(pc.subtract(rest.cast(pa.int32()), pa.scalar(_day(one["values"]))))).as_py()
-        if near > 365 * YEARS_APART:
+        if near > 365 * MIN_YEARS_APART:
             marks[one["values"].isoformat()] = one["counts"]
     return marks
 

@@ -8,7 +8,7 @@ from indistinct.errors import InputError
 from indistinct.machine.arrays import Codes
 from indistinct.tables.inference import likely_notation
 
-LINES = 5
+MAX_LINES_NAMED = 5
 
 
 class MisfitError(Exception):
@@ -65,9 +65,9 @@ def locate_rows(
     rows: Codes, lines: Callable[[Codes], list[int]] | None, *, word: str = "line", file: str = ""
 ) -> tuple[str, list[int]]:
     """Return the location of the first rows, in words and as line or row numbers."""
-    few = rows[:LINES]
+    few = rows[:MAX_LINES_NAMED]
     numbers = lines(few) if lines is not None else (few + 1).tolist()
-    more = ", …" if len(rows) > LINES else ""
+    more = ", …" if len(rows) > MAX_LINES_NAMED else ""
     return (
         f"{word}{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}{more}{f' of {file}' if file else ''}",
         numbers,

@@ -168,8 +168,8 @@ def _open_files(files: tuple[Path, ...], how: Reading, memory: int | None, *, pu
             allowance = Allowance.of(files, memory)
             read = _read(files, how, how.columns or None, allowance, published=published, source=source)
     only = only_path(files)
-    told = (read.respelled, read.grouped, read.left_out, files, dict(read.labels), read.notes)
-    return Table(read.data, None if only is None else only.name, only, how, *told)
+    details = (read.respelled, read.grouped, read.left_out, files, dict(read.labels), read.notes)
+    return Table(read.data, None if only is None else only.name, only, how, *details)
 
 
 def _again(table: Table, reading: Reading, columns: Sequence[str] | None) -> Table:

@@ -18,7 +18,7 @@ from indistinct.errors import InputError
 from indistinct.machine.arrays import Codes
 
 SPSS, STATA, SAS = (".sav", ".zsav"), (".dta",), (".sas7bdat", ".xpt")
-DAY = 86_400
+SECONDS_PER_DAY = 86_400
 # Days from 1970-01-01 to the day from which a program counts.
 SINCE_1582 = (dt.date(1582, 10, 14) - dt.date(1970, 1, 1)).days
 SINCE_1960 = (dt.date(1960, 1, 1) - dt.date(1970, 1, 1)).days
@@ -119,23 +119,25 @@ def _of_stata(text: str) -> ProgramFormat | None:
     if letter in "cC":
         hours = bool(parts[3]) and not STATA_CALENDAR.search(parts[3])
         counts = Counts.HOURS if hours else Counts.MOMENTS
-        return ProgramFormat(text, counts, per_day=DAY * 1000, beyond=Counts.MOMENTS)
+        return ProgramFormat(text, counts, per_day=SECONDS_PER_DAY * 1000, beyond=Counts.MOMENTS)
     period = STATA_COUNTS.get(letter)
     return None if period is None else ProgramFormat(text, period)  # years and generic numbers are not converted
 
 
 def _of_spss(text: str, name: str) -> ProgramFormat | None:
     counts = SPSS_COUNTS.get(name)
-    return None if counts is None else ProgramFormat(text, counts, DAY, SINCE_1582, partly=name in SPSS_PARTS)
+    return (
+        None if counts is None else ProgramFormat(text, counts, SECONDS_PER_DAY, SINCE_1582, partly=name in SPSS_PARTS)
+    )
 
 
 def _of_sas(text: str, name: str) -> ProgramFormat | None:
     for pattern, counts, per_day, partly in (
         (SAS_DAYS, Counts.DAYS, 1, False),
         (SAS_PARTS_OF_DAYS, Counts.DAYS, 1, True),
-        (SAS_MOMENTS, Counts.MOMENTS, DAY, False),
-        (SAS_PARTS_OF_MOMENTS, Counts.MOMENTS, DAY, True),
-        (SAS_HOURS, Counts.HOURS, DAY, False),
+        (SAS_MOMENTS, Counts.MOMENTS, SECONDS_PER_DAY, False),
+        (SAS_PARTS_OF_MOMENTS, Counts.MOMENTS, SECONDS_PER_DAY, True),
+        (SAS_HOURS, Counts.HOURS, SECONDS_PER_DAY, False),
     ):
         if pattern.fullmatch(name):
             # A time of day without a date may be part of a timestamp.
@@ -168,13 +170,13 @@ def from_numbers(name: str, cells: Sequence[Any], form: ProgramFormat) -> pa.Arr
     _check_calendar(name, days[~absent] + form.origin, form)
     if counts is Counts.DAYS:
         return pa.array((days + form.origin).astype(np.int32), mask=absent).cast(pa.date32())
-    micros = _microseconds(numbers, form.per_day) + form.origin * DAY * 10**6
+    micros = _microseconds(numbers, form.per_day) + form.origin * SECONDS_PER_DAY * 10**6
     return pa.array(micros, mask=absent).cast(pa.timestamp("us"))
 
 
 def _microseconds(numbers: Codes, per_day: int) -> Codes:
     """Return numbers in units of 1 / `per_day` of a day as whole microseconds, without the rounding of floats."""
-    unit = 10**6 * DAY // per_day
+    unit = 10**6 * SECONDS_PER_DAY // per_day
     whole = np.floor(numbers)
     return whole.astype(np.int64) * unit + np.rint((numbers - whole) * unit).astype(np.int64)
 

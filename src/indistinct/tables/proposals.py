@@ -15,8 +15,8 @@ from indistinct.tables.dictionaries import is_text
 from indistinct.tables.domain import Kind, kind_of
 from indistinct.tables.inference import (
     FEW,
-    JUDGED,
     KINDS,
+    MAX_TEXTS_JUDGED,
     Notation,
     are_dates,
     convert_values,
@@ -324,11 +324,11 @@ def looks_missing(mark: str, rows: int) -> str:
 def _count_texts(column: pa.ChunkedArray) -> dict[str, int]:
     """Return the texts of a column with their rows; of very many texts, those that repeat and some others."""
     counts = pc.value_counts(column.cast(pa.string()))
-    if len(counts) > JUDGED:
+    if len(counts) > MAX_TEXTS_JUDGED:
         several = pc.greater(counts.field("counts"), 1)
         once = counts.filter(pc.invert(several))
-        some = once.take(pa.array(range(0, len(once), 1 + len(once) // JUDGED), pa.int64()))
-        counts = pa.concat_arrays([counts.filter(several).slice(0, JUDGED), some])
+        some = once.take(pa.array(range(0, len(once), 1 + len(once) // MAX_TEXTS_JUDGED), pa.int64()))
+        counts = pa.concat_arrays([counts.filter(several).slice(0, MAX_TEXTS_JUDGED), some])
     pairs = zip(counts.field("values").to_pylist(), counts.field("counts").to_pylist(), strict=True)
     return {text: rows for text, rows in pairs if text is not None}
 

@@ -159,10 +159,10 @@ class Stamp:
     def of(cls, path: Path) -> "Stamp":
         """Return the stamp of a file; that of a deleted file matches no other."""
         try:
-            told = path.stat()
+            status = path.stat()
         except OSError:
             return cls(path, -1, -1)
-        return cls(path, told.st_size, told.st_mtime_ns)
+        return cls(path, status.st_size, status.st_mtime_ns)
 
 
 @contextmanager

@@ -28,9 +28,9 @@ from indistinct.tables.value import Reading, check_names, check_width, choose
 
 OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 # Limit of the decompressed size of a workbook, and the rows with which the first one is compared.
-MOST_INFLATED, LOOKED_AT = 1 << 32, 100
+MAX_INFLATED_BYTES, ROWS_COMPARED = 1 << 32, 100
 # In an OpenDocument file, the entry with the cells, and the tags of sheet names and of merged cells.
-CONTENT, BLOCK = "content.xml", 1 << 20
+CONTENT, BLOCK_BYTES = "content.xml", 1 << 20
 MARKS = re.compile(
     rb'<(?:\w+:)?table [^>]*?\b(?:\w+:)?name="([^"]*)"'
     rb'|<(?:\w+:)?table-cell\b[^>]*?\bnumber-(?:columns|rows)-spanned="(?!1")(\d+)"'
@@ -55,7 +55,7 @@ except python_calamine.CalamineError:
     pass
 """
 # Beyond this, numbers of a sheet are not exact.
-EXACT = 1 << 53
+MAX_EXACT_INTEGER = 1 << 53
 
 
 class Sheet(NamedTuple):
@@ -221,9 +221,9 @@ def _check_archive(path: Path, file: BinaryIO) -> None:
         entries = archive.infolist()
         if any(entry.flag_bits & 1 for entry in entries):
             raise _encrypted_error(path)
-        if sum(entry.file_size for entry in entries) > MOST_INFLATED:
+        if sum(entry.file_size for entry in entries) > MAX_INFLATED_BYTES:
             raise InputError(
-                f"{path} inflates to more than {MOST_INFLATED >> 30} GB", hint="save the sheet as CSV or Parquet"
+                f"{path} inflates to more than {MAX_INFLATED_BYTES >> 30} GB", hint="save the sheet as CSV or Parquet"
             )
 
 
@@ -238,7 +238,7 @@ def _count_merged(path: Path, sheet: str) -> int:
             return 0
         merged, here, rest = 0, False, b""
         with archive.open(CONTENT) as file:
-            while block := file.read(BLOCK):
+            while block := file.read(BLOCK_BYTES):
                 text = rest + block
                 end = text.rfind(b">") + 1  # blocks never end within a tag
                 for tag in MARKS.finditer(text[:end]):
@@ -283,7 +283,7 @@ def _check_title(path: Path, names: Sequence[str], reading: Reading) -> None:
 
 
 def _check_names_row(path: Path, names: Sequence[str], body: Sequence[Sequence[Any]], *, declared: bool) -> None:
-    rows = [["" if cell is None else spell_cell(cell) for cell in row] for row in body[:LOOKED_AT]]
+    rows = [["" if cell is None else spell_cell(cell) for cell in row] for row in body[:ROWS_COMPARED]]
     if not declared and rows and is_data(names, rows):
         raise InputError(
             f"the first row of the sheet of {path} looks like data, not like the names of columns",
@@ -313,7 +313,7 @@ def _without_marks(cells: Sequence[Any], marks: Sequence[str]) -> Sequence[Any]:
 def _column(cells: Sequence[Any]) -> pa.Array:
     """Return cells in the type that all of them have, otherwise as text."""
     kinds = {type(cell) for cell in cells if cell is not None}
-    if kinds and kinds <= {int, float} and all(cell is None or abs(cell) < EXACT for cell in cells):
+    if kinds and kinds <= {int, float} and all(cell is None or abs(cell) < MAX_EXACT_INTEGER for cell in cells):
         whole = all(cell is None or float(cell).is_integer() for cell in cells)
         return pa.array([None if cell is None else int(cell) if whole else float(cell) for cell in cells])
     if kinds == {dt.date}:
@@ -331,7 +331,7 @@ def _moment(cell: Any) -> Any:
 
 def spell_cell(cell: Any) -> str:
     """Return a cell as text: numbers as a sheet shows them, dates in ISO 8601."""
-    if isinstance(cell, float) and cell.is_integer() and abs(cell) < EXACT:
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < MAX_EXACT_INTEGER:
         return str(int(cell))
     if isinstance(cell, bool):
         return str(cell).lower()

@@ -25,7 +25,7 @@ SCHEME = re.compile(r"file:(?://(?=/))?")
 # Characters that are replaced in the name of the copy.
 PLAIN = re.compile(r"[^A-Za-z0-9_-]+")
 # Number of versions that a hint lists.
-SOME = 5
+MAX_VERSIONS_NAMED = 5
 
 # The folders of tables, by the copies of this process.
 _FOLDERS: dict[Path, Path] = {}
@@ -156,7 +156,7 @@ def _open_iceberg(folder: Path, version: int | None) -> Snapshot:
         if version is None or metadata.snapshot_by_id(version) is not None:
             break
     else:
-        known = [] if metadata is None else [str(each.snapshot_id) for each in metadata.snapshots[-SOME:]]
+        known = [] if metadata is None else [str(each.snapshot_id) for each in metadata.snapshots[-MAX_VERSIONS_NAMED:]]
         raise _no_version(folder, ICEBERG, version or 0, f"it has {', '.join(known) or 'none'}")
     files.base = metadata.location
     current = metadata.current_snapshot()

@@ -14,7 +14,7 @@ from indistinct.tables.domain import Kind, kind_of
 from indistinct.tables.notation import check_format, check_marks, is_run_of_digits
 
 # Upper limit of columns: each costs milliseconds.
-MOST_COLUMNS = 20_000
+MAX_COLUMNS = 20_000
 EVERY = "*"
 """Where columns are named, the name that means all of them."""
 
@@ -249,9 +249,9 @@ def is_table(source: Any) -> TypeGuard[Table]:
 
 def check_width(columns: int) -> None:
     """Raise `InputError` if there are more columns than are allowed."""
-    if columns > MOST_COLUMNS:
+    if columns > MAX_COLUMNS:
         raise InputError(
-            f"a table has at most {MOST_COLUMNS:,} columns; got {columns:,}",
+            f"a table has at most {MAX_COLUMNS:,} columns; got {columns:,}",
             hint="save the columns that are to be published in a file of their own",
         )
 

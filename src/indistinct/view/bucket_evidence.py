@@ -17,15 +17,15 @@ from indistinct.frequencies.structure import Buckets
 from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Key
 from indistinct.machine.arrays import Codes
 from indistinct.models.base import Model
-from indistinct.models.l_diverse_links import EXACT_ROWS
+from indistinct.models.l_diverse_links import MAX_ROWS_COMPUTED_EXACTLY
 from indistinct.models.link_probability import expected_rows
 from indistinct.recoding.outputs import MAIN, SENSITIVE, written_multiset
 from indistinct.schema import BUCKET, COUNT, Schema
 from indistinct.tables.domain import Domain
 
-# Up to so many rows, times the number of slices squared, links of every two slices are tested.
+# Up to this number of rows times slices squared, links of every two slices are tested.
 ALL_PAIRS = 20_000_000
-# So many deviations above what chance gives, rows are not permuted.
+# From this number of deviations above chance on, rows are not permuted.
 DEVIATIONS = 6
 
 Count = Callable[[str, Request], Counted]
@@ -46,7 +46,7 @@ def count_buckets(
     the bound on links, and to compare with the original.
     """
     _require(buckets, schema)
-    light = buckets.form == "tables" and rows > EXACT_ROWS if light is None else light
+    light = buckets.form == "tables" and rows > MAX_ROWS_COMPUTED_EXACTLY if light is None else light
     match buckets.form:
         case "tables":
             slices, known = _of_tables(count, buckets, rows, light=light)
@@ -118,7 +118,7 @@ def _of_multisets(count: Count, buckets: Buckets, schema: Schema) -> tuple[list[
 
 
 def _unfolded(name: str, domain: Domain, frequencies: FrequencySet, index: int) -> tuple[Slice, Domain]:
-    """Return the values of a column of multisets, bucket by bucket; the values are text, as they are written."""
+    """Return the values of a column of multisets, bucket by bucket, as the published text."""
     multisets = [None if text is None else written_multiset(text) for text in domain.texts()]
     totals = [0 if pairs is None else sum(number for _, number in pairs) for pairs in multisets]
     rows: list[tuple[int, str | None, int]] = []
@@ -291,11 +291,12 @@ class BucketEvidence:
         return mine, theirs
 
     def permuted(self) -> bool | None:
-        """Return whether published rows stand in the original no more often than permutations leave them by chance.
+        """Return whether published rows are in the original no more often than permutations leave them by chance.
 
-        Whole rows are looked at, every slice with a sensitive attribute beside each other slice and, up to a limit of
-        rows and slices, every other two. An unpermuted table has all its rows in the original; where chance alone could
-        leave so many, nothing is said: None. The numbers stay here: they would tell how many rows are true ones.
+        Compared are whole rows, every slice with a sensitive attribute together with each other slice and, up to a
+        limit of rows and slices, every other two. An unpermuted table has all its rows in the original; where chance
+        alone could leave that many, the answer is None. The numbers stay here: they would tell how many rows are true
+        ones.
         """
         every = range(len(self.slices))
         homes = [j for j in every if set(self.slices[j].names) & set(self.schema.sensitive)] or [0]
@@ -335,7 +336,7 @@ class BucketEvidence:
         return expected_rows(entries, tuples)
 
     def _coded(self, index: int, *, whole: bool) -> tuple[Codes, Codes]:
-        """Return the values of a slice as one code, as `compared` does, once for all slices beside it."""
+        """Return the values of a slice as one code, as `compared` does, once for all slices."""
         if (index, whole) not in self._codes:
             each = self.slices[index]
             self._codes[(index, whole)] = self.compared(each, each.names, whole=whole)

@@ -1,6 +1,6 @@
-"""What published values stand for: runs of neighbouring codes, so that a range of a million values is one run.
+"""What published values mean, as runs of adjacent codes, so that a range of a million values is one run.
 
-Written out, the values that the labels of a column cover are as many as labels times values. Runs are as many as labels
+Written out, the values that a column's labels cover are as many as labels times values. Runs are as many as labels
 where these are ranges, and as many as their members where these are sets.
 """
 
@@ -58,7 +58,7 @@ class Cover:
 
     @property
     def exact(self) -> bool:
-        """Whether every entry stands for one code."""
+        """Whether every entry is a single code."""
         return bool(len(self.low) == len(self)) and bool((self.lengths == 1).all())
 
     def take(self, entries: Codes) -> "Cover":
@@ -145,7 +145,7 @@ def cover_of_codes(indptr: Codes, codes: Codes) -> Cover:
 
 
 def cover_of_each(codes: Codes) -> Cover:
-    """Return entries that stand for one code each."""
+    """Return entries of a single code each."""
     own = codes.astype(np.int64)
     return Cover(np.arange(len(own) + 1), own, own)
 

@@ -1,4 +1,4 @@
-"""What published texts mean: which values of a column's domain a value, a label, a range or a set stands for.
+"""What published texts mean: which values of a column's domain a value, a label, a range or a set covers.
 
 Where one text can mean several things, the finest is taken.
 """
@@ -42,7 +42,7 @@ from indistinct.tables.domain import Kind
 from indistinct.view.cover import Cover, cover_of_codes, joined_covers
 
 _TRUTH = {"true": True, "True": True, "1": True, "false": False, "False": False, "0": False, None: False}
-# What stands beside the ends of ranges that are published as columns; an end that is missing there is open.
+# The third value with the ends of ranges that are published as columns; an end that is missing there is open.
 _MISSING = {NO: False, SOME: True, ALL: True}
 
 
@@ -88,7 +88,7 @@ def has_ends_between_values(meaning: Meaning) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """What texts can mean in a column, by their spelling and by the number or date that they spell."""
+    """What texts can mean in a column, by the text and by the number or date in it."""
 
     column: QuasiColumn
     kind: Kind
@@ -156,8 +156,8 @@ class Vocabulary:
     def count_before(self, end: End, *, reached: bool = False) -> int:
         """Return how many values lie before an end, or up to it where it is `reached`.
 
-        A line has places of double precision: large whole numbers share one, and a narrow float lies beside what it is
-        spelled as.
+        A line has places of double precision: large whole numbers share one, and a narrow float differs from its
+        decimal text.
         """
         known = self.numbers
         if np.issubdtype(known.dtype, np.integer) and isinstance(end, Decimal):
@@ -174,7 +174,7 @@ class Vocabulary:
 
 
 def vocabulary_of(column: QuasiColumn, shown: Kind) -> Vocabulary:
-    """Gather the values and labels of a column; numbers and dates may come back in another spelling."""
+    """Return the values and labels of a column; numbers and dates may be written differently in a file."""
     kind = shown if column.textual else column.domain.kind
     codes: dict[Hashable, int] = {}
     missing = int(column.domain.missing)
@@ -200,7 +200,7 @@ def meaning_of(vocabulary: Vocabulary, text: str | None, *more: str | None) -> M
         return _between(vocabulary, text, *more)
     column, codes = vocabulary.column, vocabulary.codes
     if text is None:
-        # Delimited files have one spelling for missing and for the empty text.
+        # Delimited files write missing and the empty text in the same way.
         empty = 0 if column.domain.missing else codes.get("")
         return None if empty is None else _raw(column, empty)
     if text == ROOT:
@@ -216,7 +216,7 @@ def meaning_of(vocabulary: Vocabulary, text: str | None, *more: str | None) -> M
         return _members(vocabulary, members)
     absent = column.domain.missing and text.endswith(OR_MISSING)
     inside = text.removesuffix(OR_MISSING) if absent else text
-    # Without the suffix a value was looked up above; a day also stands for all of its moments.
+    # Without the suffix a value was looked up above; a day also covers all of its timestamps.
     single = [WrittenRange(inside, inside)] if absent or vocabulary.moments else []
     for written in (*single, *written_ranges(inside)):
         span = _span(vocabulary, written, whole_days=vocabulary.moments)
@@ -296,7 +296,7 @@ def _members(vocabulary: Vocabulary, members: Texts) -> Members | None:
 
 
 def _span(vocabulary: Vocabulary, written: WrittenRange, *, whole_days: bool = False) -> Span | None:
-    """Return the values of a range; ends that no row has may stand in ranges of numbers and dates.
+    """Return the values of a range; ranges of numbers and dates may have ends that no row has.
 
     With `whole_days` an upper end that names a day covers all of it.
     """
@@ -351,7 +351,7 @@ def _named_values(label: str) -> tuple[str | None, ...]:
 
 
 def covered_by(column: QuasiColumn, meanings: Sequence[Meaning]) -> Cover:
-    """Return the column's values that each of some published ones stands for."""
+    """Return the column's values that some published ones cover."""
     spans, nodes, sets = dict[int, Span](), dict[int, dict[int, int]](), dict[int, Members]()
     for place, meaning in enumerate(meanings):
         match meaning:
@@ -374,7 +374,7 @@ def covered_by(column: QuasiColumn, meanings: Sequence[Meaning]) -> Cover:
 
 
 def _list_nodes(nodes: Mapping[int, Mapping[int, int]]) -> Iterator[tuple[int, tuple[Codes, Codes]]]:
-    """Yield the nodes of each level, with the places at which they stand before them."""
+    """Yield the nodes of each level, with their previous indices."""
     for level, those in nodes.items():
         yield level, (np.fromiter(those, np.int64), np.fromiter(those.values(), np.int64))
 

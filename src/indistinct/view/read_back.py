@@ -47,12 +47,12 @@ def read_back(
 ) -> Assignment:
     """Return what a published table makes of the original one, whose cells are `frequencies`.
 
-    Row `i` of the table stands for `counts[i]` rows, where these are given, else for itself. `read` has the columns
-    where they were read already.
+    Row `i` of the table counts as `counts[i]` rows, by default one. `read` has the columns where they were read
+    already.
 
-    Nobody knows which original row stands behind a published one, so the pieces of the result are empty: it
-    serves every metric of classes and of published values, but not those that compare with the original
-    cells. `keys` ask for histograms of published columns. Raises `InputError` for values that cannot be read.
+    It is unknown which original row is behind a published one, so the pieces of the result are empty: it serves every
+    metric of classes and of published values, but not those that compare with the original cells. `keys` ask for
+    histograms of published columns. Raises `InputError` for values that cannot be read.
     """
     rows = published.num_rows if counts is None else int(counts.sum())
     if rows > frequencies.rows:
@@ -149,7 +149,7 @@ def read_classes(published: pa.Table, columns: Sequence[QuasiColumn], *, schema:
 
 
 def cover_of(published: pa.Table, columns: Sequence[QuasiColumn], *, schema: Schema) -> tuple[Cover, ...]:
-    """Return, for every quasi-identifier, the values that each class of a published table stands for.
+    """Return, for every quasi-identifier, the values that each class of a published table covers.
 
     Classes are the distinct published vectors. Raises `InputError` for values that cannot be read.
     """
@@ -157,13 +157,13 @@ def cover_of(published: pa.Table, columns: Sequence[QuasiColumn], *, schema: Sch
 
 
 def cover_of_read(read: Sequence[ReadColumn], columns: Sequence[QuasiColumn]) -> tuple[Cover, ...]:
-    """Return, for every quasi-identifier that was read, the values that each class of the table stands for."""
+    """Return, for every quasi-identifier that was read, the values that each class of the table covers."""
     first, pairs = _classes_of(read).first, zip(columns, read, strict=True)
     return tuple(covered_by(column, each.meanings).take(each.codes[first]) for column, each in pairs)
 
 
 def cover_of_rows(published: pa.Table, columns: Sequence[QuasiColumn], *, schema: Schema) -> tuple[Cover, ...]:
-    """Return, for every quasi-identifier, the values that each row of a published table stands for.
+    """Return, for every quasi-identifier, the values that each row of a published table covers.
 
     Raises `InputError` for values that cannot be read.
     """
@@ -172,7 +172,7 @@ def cover_of_rows(published: pa.Table, columns: Sequence[QuasiColumn], *, schema
 
 
 def covers_of_counted(counted: Counted, columns: Sequence[QuasiColumn], *, schema: Schema) -> tuple[Cover, ...]:
-    """Return, for every quasi-identifier, the values that each class counted on a release stands for.
+    """Return, for every quasi-identifier, the values that each class counted on a release covers.
 
     Each distinct label is read once. Raises `InputError` for values that cannot be read.
     """
@@ -197,7 +197,7 @@ def covered_classes(
 
 
 def output_names(present: Sequence[str], name: str, schema: Schema) -> list[str]:
-    """Return the published columns of a quasi-identifier: its own and a mean beside it, or two bounds."""
+    """Return the published columns of a quasi-identifier: its own, with a mean if there is one, or two bounds."""
 
     def sibling(form: str) -> list[str]:
         other = f"{name}_{form}"
@@ -240,7 +240,7 @@ def _key_column(key: Key, table: pa.Table, schema: Schema) -> Encoded:
 
 
 def _histogram_of_each(column: Encoded, counts: Codes) -> Histogram:
-    """Return the histogram of rows that are classes of their own, each of which stands for several."""
+    """Return the histogram of rows that are classes of their own, each with its count."""
     codes = column.codes.astype(np.int32)
     reference = np.bincount(codes, weights=counts, minlength=len(column.domain)).astype(np.int64)
     own = np.arange(len(counts) + 1, dtype=np.int64)

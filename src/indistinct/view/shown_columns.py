@@ -1,6 +1,6 @@
-"""Published columns read as what their values stand for, with the original's values or with the file alone.
+"""Published columns read as the values that they cover, with the original's values or from the file alone.
 
-Where the values of the original are known, each published one covers some of them. A file alone tells the ends of
+Where the values of the original are known, each published one covers some of them. A file alone shows the ends of
 ranges and the members of sets, and what its hierarchies list; the rest is unknown.
 """
 
@@ -41,7 +41,7 @@ from indistinct.view.value import ShownColumn, each_value
 def plain_labels(
     name: str, column: pa.ChunkedArray, *, hierarchy: Hierarchy | None = None
 ) -> tuple[ShownColumn, Codes]:
-    """Return the values of a column that is published as it is, and the place of every row's among them."""
+    """Return the values of an unmodified column, and the index of every row's among them."""
     order = declared_order(hierarchy)
     encoded = encode_column(name, column, order=order, required=False)
     return labels_of_domain(encoded.domain, hierarchy), encoded.codes

@@ -55,7 +55,7 @@ class ShownColumn:
 
     @property
     def missing(self) -> bool:
-        """Whether code 0 of the domain stands for missing."""
+        """Whether code 0 of the domain means missing."""
         return self.domain.missing
 
     @property
@@ -93,7 +93,7 @@ class ShownColumn:
 
     @cached_property
     def absent(self) -> Codes:
-        """Whether each published value may stand for a missing one."""
+        """Whether each published value may be a missing one."""
         if not self.missing:
             return np.zeros(len(self), dtype=bool)
         return self.cover.sum_runs((self.cover.low == 0).astype(np.int64)) > 0

@@ -1,5 +1,5 @@
-"""The page: a thin skin over the public functions for a steward who does not program.
+"""The web app: an interface to the public functions for data stewards who do not program.
 
-`server` binds it to this machine, `guard` lets in whoever has the token, `sessions` keep what a steward decided, a
-`worker` runs `tasks` in a process of its own, and `steps` show them inside a `frame`.
+`server` binds it to this machine, `guard` admits browsers with the token, `sessions` store a steward's decisions, a
+`worker` runs `tasks` in a separate process, and `steps` show them inside a `frame`.
 """

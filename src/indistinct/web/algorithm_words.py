@@ -1,4 +1,4 @@
-"""Algorithms in a list for people: by kind, with plain titles, and what stands in the way of each."""
+"""Algorithms in a list for people: by kind, with plain titles, and the reasons why each cannot be used."""
 
 import functools
 from collections.abc import Iterable

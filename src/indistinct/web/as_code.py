@@ -20,7 +20,7 @@ from indistinct.web.sessions import Session
 from indistinct.web.tasks.searching import release_name
 
 NOTES = "notes"
-"""Under this name a session keeps what a first look told about each column."""
+"""The key of a session under which the findings of the first look about each column are kept."""
 NOTHING_YET = "# Open a table first."
 NO_PROMISE, SAY_WHAT_HOLDS = "nothing is promised yet", "say what must hold, in the step Privacy"
 HEADING = """\
@@ -63,7 +63,7 @@ def as_python(session: Session) -> str:
 
 
 def tables_policy_text(policy: LinkedPolicy, private: Path, *, base: Path | None = None) -> str:
-    """Return the policy of several tables as it is downloaded: its paths start at the folder of the tables."""
+    """Return the policy of several tables for download: its paths start at the folder of the tables."""
     home = base or policy.base
 
     def move(path: Path) -> Path:
@@ -87,7 +87,7 @@ def _promising(policy: Policy, private: Path) -> Policy:
 
 
 def policy_text(policy: Policy, *, notes: Mapping[str, str] | None = None) -> str:
-    """Return a policy as it is downloaded; `notes` are comments above the columns that they name."""
+    """Return a policy for download; `notes` are comments above the columns that they name."""
     told = {name: " ".join(note.split()) for name, note in (notes or {}).items() if name in policy.schema.columns}
     return policy_to_toml(policy, heading=HEADING.format(table=_table(policy)), notes=told)
 

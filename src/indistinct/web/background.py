@@ -1,7 +1,7 @@
-"""What follows by itself: chores one after another in a process of their own, while the steward goes on.
+"""Work in the background: chores run one after another in a separate process while the steward continues.
 
-A chore is known by its name and by what it rests on. Whoever asks for the same again finds it running; one that nobody
-wants any more is stopped.
+A chore is identified by its name and its inputs. A second request for the same chore finds it running; a chore that is
+no longer needed is stopped.
 """
 
 import asyncio
@@ -104,7 +104,7 @@ class Background:
         return self._worker.progress or Progress()
 
     def seconds_left(self, name: str) -> float | None:
-        """Return about how many seconds pass until a chore is done; None where nobody does it."""
+        """Return the approximate seconds until a chore is done; None if it is not running."""
         if self.running is None:
             return None
         passed, share = time.monotonic() - self._since, self.progress.share

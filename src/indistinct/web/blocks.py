@@ -7,7 +7,7 @@ from indistinct.web import parts
 
 
 def draw_section(section: Section, *, closed: bool = False) -> None:
-    """Draw a section under its heading; one that is `closed` opens when somebody wants it."""
+    """Draw a section under its heading; a `closed` one opens on request."""
     if not closed:
         parts.heading(section.title)
         _draw(section)

@@ -33,7 +33,7 @@ from indistinct.schema import Role, Schema
 DROPPED = (Role.IDENTIFIER, Role.PERSON)
 """Columns with these roles are not in a release; a pseudonym may take their place."""
 KEPT = (Role.SENSITIVE, Role.INSENSITIVE)
-"""Columns with these roles are published as they are, or transformed."""
+"""Columns with these roles are published unmodified or masked."""
 SAME, LEAST = "same", "least"
 """The shapes that a release can have: the same groups for everybody, or the least loss."""
 FEW = 0.05
@@ -261,7 +261,7 @@ def path_in(policy: Policy, path: Path, *, private: Path) -> Path:
 
 
 def read_anew(old: Policy, fresh: Policy, *, looked: Inspected) -> Policy:
-    """Return a policy for a table that is read in another way: what was decided stays, as far as columns are there.
+    """Return a policy for a table that is read in another way; decisions are kept for the columns that still exist.
 
     `fresh` is the first policy for the table as it is read now, which decides about columns that are new.
     """

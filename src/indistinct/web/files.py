@@ -25,7 +25,7 @@ DOWNLOADS = "downloads"
 """Under this name a session keeps the files that may leave, by their kind."""
 ANY = "application/octet-stream"
 KINDS = ("table", "policy", "hierarchy", "external", "control", "earlier")
-"""What can be uploaded: the job's own files, and what an attacker may have beside a release."""
+"""The files that can be uploaded: the job's own files, and what an attacker may have in addition to a release."""
 ASSETS = Path(__file__).with_name("assets")
 MAX_UPLOADS = 8
 """Uploads of one session at a time; a page sends one after another."""
@@ -105,7 +105,7 @@ def safe_name(name: str) -> str:
     """
     last = re.split(r"[/\\\\]", name)[-1]
     kept = re.sub(r"[\x00-\x1f\x7f]", "", last).lstrip(".").strip()
-    # A file system takes so many bytes, and the end tells which kind of file it is.
+    # File systems limit names to this number of bytes; the end is kept, because it has the file type.
     return kept.encode()[-200:].decode(errors="ignore").lstrip(".") or "table.csv"
 
 
@@ -118,7 +118,7 @@ def uploaded_path(session: Session, kind: str, told: Mapping[str, Any]) -> Path:
 
 
 def _refuse(status: int, message: str) -> Response:
-    """Return a refusal, after which the connection ends: a body that nobody reads would keep it open."""
+    """Return a refusal after which the connection ends, because an unread body would keep it open."""
     return JSONResponse({"message": message}, status_code=status, headers={"connection": "close"})
 
 

@@ -154,7 +154,7 @@ def _tidy(session: Session, folder: Path) -> None:
 
 
 def writes_again(policy: Any, made: Any) -> bool:
-    """Return whether the table must be written otherwise than the search wrote it, or a ledger be told of it."""
+    """Return whether the table must be written in another form than by the search, or added to a ledger."""
     before, output = made["output"], policy.output
     same = made["files"]["table"].suffix.lower() == Path(release_name(policy)).suffix.lower()
     writing: Writing = output.writing

@@ -137,7 +137,7 @@ class Screen:
     def on(self, action: Callable[..., Any], *, at: str = "") -> Callable[..., Awaitable[None]]:
         """Return a handler for a control that does something with what it is given."""
 
-        @functools.wraps(action)  # the framework passes its event to whoever has a parameter for it
+        @functools.wraps(action)  # the framework passes its event to functions with a parameter for it
         async def handler(*values: Any) -> None:
             await self.act(lambda: action(*values), at=at)
 

@@ -15,12 +15,12 @@ OWN = (
     '<path class="mark own" d="M0,-13 3.5,-4 13,-4 5.5,1.7 8.3,11 0,5.4 -8.3,11 -5.5,1.7 -13,-4 -3.5,-4Z"/>'
     '<text x="{}" y="-9" text-anchor="{}">{}</text>'
 )
-# So far from the right edge the name of the release fits beside its star.
+# Distance from the right edge at which the name of the release fits next to its star.
 NAME_WIDTH = 120
 OTHER = '<circle class="mark" r="7"/>'
-# From so many times the smallest on, risks are laid out by their logarithm.
+# From this ratio of largest to smallest risk on, the axis is logarithmic.
 WIDE = 20
-# Below so many times the smallest, an axis of powers of ten alone would have hardly any marks.
+# Below this ratio, an axis of powers of ten alone would have hardly any ticks.
 FEW_POWERS = 300
 
 

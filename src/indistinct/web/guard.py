@@ -1,7 +1,7 @@
-"""Who gets in: this machine's own address, pages of this server, and a browser that came with the token.
+"""Access control: only this machine's own address, pages of this server, and browsers that came with the token.
 
-Everything passes here, pages and web sockets alike. Whoever asks under another name for this machine (DNS rebinding),
-from a page of somebody else, or without the cookie that a one-time token bought, gets nothing.
+All requests pass here, pages and web sockets alike. Requests under another name for this machine (DNS rebinding), from
+other sites, or without the cookie obtained with a one-time token are refused.
 """
 
 import re
@@ -61,7 +61,7 @@ class Door:
         return secrets.compare_digest(token.encode(), self.token.encode())
 
     def opens(self, token: str) -> bool:
-        """Return whether a token is the one; there is another one then, which is told."""
+        """Return whether a token is valid; it is then replaced by a new one, which is announced."""
         if not self.knows(token):
             return False
         self.token = secrets.token_urlsafe(32)
@@ -97,7 +97,7 @@ class Guard:
             return
         scope[SESSION] = session
         session.use()
-        # Whoever is in stays in: a token that is in the address again is taken out of it.
+        # An admitted browser stays admitted: a token in the address is removed from it.
         if scope["type"] == "http" and (scope["path"] == "/" or token is not None):
             await _redirect(send)
             return

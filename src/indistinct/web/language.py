@@ -1,4 +1,7 @@
-"""The language of a page: what it says is looked up where it is shown; names and values of a table stay as they are."""
+"""The language of a page: its texts are looked up when they are shown.
+
+Names and values of a table are not translated.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -13,7 +16,7 @@ from indistinct.models.words import list_names
 
 __all__ = ["Own", "keep_names", "preferred_language", "speak", "translate"]
 ATTRIBUTES = frozenset({"aria_label", "label", "placeholder", "data_refused", "data_lost", "data_ended"})
-"""What of an element, beside its text, is read by people."""
+"""The properties of an element, in addition to its text, that people read."""
 NAMES = {"en": "English", "de": "Deutsch"}
 """Each language as the people who speak it call it."""
 _SPOKEN: WeakKeyDictionary[Client, Translation] = WeakKeyDictionary()

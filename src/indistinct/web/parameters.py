@@ -81,7 +81,7 @@ def _parameter(field: Field[Any], hint: Any, schema: Schema) -> FormField | None
             return FormField(field.name, "choice", tuple(schema.sensitive), needed=True)
         return FormField(field.name, "choice", ("", *schema.sensitive, *schema.insensitive), needed)
     if field.name == "metric":
-        # Every metric is a dataclass; one that must be told something, such as a file, is none to choose here.
+        # Every metric is a dataclass; one that needs an input, such as a file, cannot be chosen here.
         ready = [name for name, each in METRICS.items() if not required_fields(each)]
         return FormField(field.name, "choice", tuple(ready), needed)
     return FormField(field.name, "text", (), needed)

@@ -194,7 +194,7 @@ def upload(
     accept: str | None = None,
     several: bool = False,
 ) -> Element:
-    """Return a labelled field for a file of at most so many bytes; `on_uploaded` gets what the server said of it.
+    """Return a labeled field for a file of at most `most` bytes; `on_uploaded` gets the server's answer.
 
     Where `several` may come, they are the files of one table, and can be dropped on the field, too.
     """
@@ -218,7 +218,7 @@ def upload(
 
 
 def too_large(most: int) -> str:
-    """Return what is said of a file that is larger than an upload may be.
+    """Return the message about a file that is larger than an upload may be.
 
     >>> too_large(2_000_000_000)
     'the file is larger than 2 GB, the most that may be uploaded; start the server with --largest-upload for more'

@@ -1,4 +1,4 @@
-"""How long the server waits for whoever speaks slowly: a request that does not go on is ended."""
+"""Timeouts of slow requests: a request that makes no progress is ended."""
 
 import asyncio
 import time
@@ -12,7 +12,7 @@ Receive = Callable[[], Awaitable[Message]]
 # Seconds for all lines above a body, and between two parts of a body.
 FOR_HEADERS, FOR_BODY = 20.0, 60.0
 SLOWEST = 10_000
-"""Bytes of a body in a second, on average: whoever sends fewer keeps the server waiting."""
+"""Least average speed of a body, in bytes per second; slower requests are ended."""
 
 
 class PatientProtocol(H11Protocol):
@@ -53,7 +53,7 @@ class PatientProtocol(H11Protocol):
 
 
 def patient_receive(receive: Receive, *, seconds: float = FOR_BODY) -> Receive:
-    """Return a way to receive a request that takes a body which does not go on for a connection that is gone.
+    """Return a receive function that treats a body without progress as a closed connection.
 
     A body may stop for so many `seconds`, and may be so late behind the slowest that is waited for. Once the body is
     whole, whoever waits for the end of the connection waits as long as it takes.

@@ -25,7 +25,7 @@ def job_of_session(session: Session, *, base: Path | None = None) -> SavedJob | 
         return None
     text = policy_text(portable(policy, session.folder, base=base), notes=session.result(NOTES))
     told = {name: session.result(name) for name in SAVED if session.result(name) is not None}
-    if "risk-choices" in told:  # files that an attacker may have are rows of somebody
+    if "risk-choices" in told:  # files that an attacker may have contain rows of people
         told["risk-choices"] = {key: each for key, each in told["risk-choices"].items() if key != "beside"}
     return SavedJob(session.name, text, told)
 
@@ -82,14 +82,14 @@ def lay_out(session: Session, job: SavedJob, rows: Path | None = None) -> Path:
 
 
 def take_told(session: Session, told: dict[str, Any]) -> None:
-    """Take over what the page was told beside the policy."""
+    """Restore the decisions that a saved job has in addition to the policy."""
     for name in SAVED:
         if name in told:
             session.keep(name, told[name])
 
 
 def open_project(session: Session, path: Path) -> tuple[Path, dict[str, Any]]:
-    """Return the policy of a saved job that was uploaded, and what was told beside it."""
+    """Return the policy of an uploaded saved job, and its further decisions."""
     folder = session.folder / UPLOADED / "table"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:

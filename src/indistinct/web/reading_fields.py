@@ -1,4 +1,4 @@
-"""How a table is read, as the texts of fields: one line for each thing that is said of several columns."""
+"""How a table is read, as the texts of fields: one line for each declaration about several columns."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -10,7 +10,7 @@ from indistinct.tables.value import EVERY, LAYOUT, Declarations, declare, to_opt
 
 SETTINGS = settings_under("input.reading")
 LISTS = tuple(key for key, each in SETTINGS.items() if each.kind in (COLUMNS, TABLE, BY_COLUMN))
-"""What is said of columns, a line each: `text`, or `column = text` for one of them."""
+"""Declarations about columns, one per line: `text`, or `column = text` for one of them."""
 STRUCTURE = LAYOUT
 """What decides which columns there are; everything else is proposed anew when one of these changes."""
 TRUTHS = tuple(key for key, each in SETTINGS.items() if each.kind is TRUTH)

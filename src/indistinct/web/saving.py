@@ -1,7 +1,7 @@
-"""Jobs that outlive the server: what was decided, in a private folder, and as a file to take along.
+"""Saved jobs: a steward's decisions, in a private folder and as a file for download.
 
-A saved job holds its policy and what the page was told beside it. It holds no row of the table, unless the steward
-asks for a copy. The page opens one as it opens a policy: a table that is not there must be given again.
+A saved job has its policy and further decisions made on the page. It has no row of the table, unless the steward asks
+for a copy. The page opens it like a policy: a missing table must be given again.
 """
 
 import io
@@ -30,7 +30,7 @@ LARGEST = {POLICY: 1 << 26, TOLD: 1 << 20}
 
 @dataclass(frozen=True, slots=True)
 class SavedJob:
-    """What is saved of a job: the name of its table, its policy as text, and what the page was told beside it."""
+    """A saved job: the name of its table, its policy as text, and further decisions made on the page."""
 
     name: str
     policy: str
@@ -127,7 +127,7 @@ def pack_job(job: SavedJob, *, rows: Path | None = None) -> bytes:
 
 
 def unpack_job(path: Path, *, into: Path, most: int) -> tuple[SavedJob, Path | None]:
-    """Return the job in a file; its rows, at most so many bytes, go into a folder under their own name."""
+    """Return the job in a file; its rows, at most `most` bytes, are unpacked into a folder under their own name."""
     wrong = InputError(f"{path.name} is no saved job of this page", hint=f"such a file ends in {SUFFIX}")
     try:
         with zipfile.ZipFile(path) as archive:

@@ -1,6 +1,6 @@
-"""`serve`: the page on this machine's own address, for whoever has the address that is printed.
+"""`serve`: the web app on this machine's own address, for browsers that open the printed address.
 
-A message on a web socket reaches only pages of the session that its socket belongs to.
+A message on a web socket reaches only pages of the session to which its socket belongs.
 """
 
 import asyncio
@@ -88,7 +88,7 @@ def serve(
             lifespan="on",
             timeout_graceful_shutdown=1,
             server_header=False,
-            # Nobody stands between a browser and this machine.
+            # There is no proxy between a browser and this machine.
             proxy_headers=False,
         )
         _end_with_terminal()
@@ -110,7 +110,7 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))
-        listening.listen()  # whoever reads the address may come before the framework is ready, and waits
+        listening.listen()  # a browser may open the address before the framework is ready, and waits
     except OSError as error:
         listening.close()
         raise ParameterError(
@@ -201,7 +201,7 @@ def _checked(name: str, handler: Callable[..., Any]) -> Callable[..., Any]:
 def _checked_connect(handler: Callable[..., Any]) -> Callable[..., Any]:
     async def checked(sid: str, environ: dict[str, Any], *rest: Any) -> Any:
         named = parse_qs(environ.get("QUERY_STRING", "")).get("client_id", [None])[0]
-        # A page that is forgotten is told so by the framework, and the browser loads it anew.
+        # The framework announces a forgotten page, and the browser reloads it.
         may = named not in Client.instances or _is_own(environ, named)
         return await handler(sid, environ, *rest) if may else False
 

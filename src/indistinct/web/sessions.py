@@ -29,21 +29,21 @@ from indistinct.web.saving import Shelf, new_key
 from indistinct.web.tables_job import TablesJob
 from indistinct.web.worker import Progress, StoppedError, Task, TaskError, Worker, task_error
 
-# So many changes can be undone.
+# Number of changes that can be undone.
 REMEMBERED = 100
 QUICK, LONG, BEHIND = "quick", "long", "behind"
 LOOKED = ("inspection", "notes", "starter", "form", "tables-look")
-"""Under these names is what a first look found at a table; whoever goes back to that table has it back."""
+"""The keys of findings of a first look at a table, which are restored when the steward returns to it."""
 OUTCOMES = ("release", "risk", "attacks", "analyses", "solutions", "prepared")
-"""Under these names is what a search found and what followed from it; whoever takes a change back has it back."""
+"""The keys of findings of a search and what followed from it, which are restored when a change is undone."""
 KEPT_RELEASES = 3
-"""So many changes back, the files of a release are still there."""
+"""Number of changes back for which the files of a release are kept."""
 SAVED = ("answers", "risk-choices", "keeps-rows")
-"""Under these names is what a steward decided beside the policy, which is saved with it."""
+"""The keys of decisions outside the policy, which are saved with it."""
 # Seconds after a change until it is saved; several changes are saved together.
 SOON = 1.0
 IN_THE_WAY = "correct the field, or take back what was typed with Undo"
-# So many browsers may open a server, because each has processes of its own.
+# Upper limit of browsers per server, because each has its own processes.
 MOST = 24
 # Seconds after which a session without an open tab makes room for another one; a tab may lose its connection for less.
 LEFT = 45.0
@@ -273,7 +273,7 @@ class Session:
         return "release" in found and bool(found["release"].value["files"]["table"].is_file())
 
     def kept_releases(self) -> set[Path]:
-        """Return the folders of the releases to which somebody may go back: that of now, and some of before."""
+        """Return the folders of the releases that can be restored: the current one, and some earlier ones."""
         found = [self._found, *(each.found for each in self._before[-KEPT_RELEASES:])]
         return {each["release"].value["files"]["table"].parent for each in found if "release" in each}
 
@@ -290,7 +290,7 @@ class Session:
         """Save what was decided in a moment, with what is decided until then."""
         if self._saving:
             return
-        with suppress(RuntimeError):  # without a loop nobody waits for it
+        with suppress(RuntimeError):  # without a loop nothing waits for it
             asyncio.get_running_loop().call_later(SOON, self.save)
             self._saving = True
 
@@ -301,12 +301,12 @@ class Session:
             self._save(self)
 
     def use(self) -> None:
-        """Say that somebody uses the session now."""
+        """Record that the session is in use."""
         self.used = time.monotonic()
 
     @property
     def idle(self) -> float:
-        """For how many seconds nobody used the session; while a task runs somebody does."""
+        """The seconds since the session was last used; 0 while a task runs."""
         return 0.0 if self.working or self.background.running else time.monotonic() - self.used
 
     @contextlib.contextmanager
@@ -470,7 +470,7 @@ class Session:
             self._workers[LONG].cancel()
 
     def close(self) -> None:
-        """Save what was decided, end the processes and remove what lies in the folder; open tabs are told."""
+        """Save the decisions, end the processes and delete the session's folder; open tabs are notified."""
         self.ended = True
         self.touch()
         if self._saving:
@@ -516,7 +516,7 @@ class Sessions:
         return None if secret is None else self._by_secret.get(secret)
 
     def end_idle(self) -> None:
-        """End the sessions that nobody used for a while; what was decided in them is saved."""
+        """End the sessions that were not used for a while; their decisions are saved."""
         for secret, session in list(self._by_secret.items()):
             if session.idle > self._settings.idle:
                 self._end(secret)
@@ -546,7 +546,7 @@ def sessions_in(
 
 
 def get_ready() -> None:
-    """Load what quick tasks need, and draw a picture that nobody sees: the first one takes longest."""
+    """Load what quick tasks need, and draw a first picture, which takes longest, without showing it."""
     for name in TASKS:
         importlib.import_module(f"indistinct.web.tasks.{name}")
     with suppress(ImportError, MissingExtraError):

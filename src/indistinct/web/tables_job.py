@@ -9,7 +9,7 @@ from indistinct.errors import ParameterError
 from indistinct.hierarchy import Hierarchy
 from indistinct.linked.calendar import Unit
 from indistinct.linked.declared import LinkedPolicy, LinkedTable, ListColumn, TimeColumn, TimeRules, list_name
-from indistinct.linked.guarantee import MOST_KNOWN, Known
+from indistinct.linked.guarantee import MAX_ROWS_KNOWN, Known
 from indistinct.schema import Role, Schema
 
 TIME, UNKNOWN_TIME, BIRTH, DEATH, LIST = "time", "time-unknown", "birth", "death", "list"
@@ -143,8 +143,8 @@ def with_known(job: TablesJob, name: str, known: Known) -> TablesJob:
     made = replace(policy, tables=tuple(map(changed, policy.tables)))
     total = sum(each for each in known_rows(made).values() if isinstance(each, int))
     # Without a number for all tables together, attackers know the sum of all, which can be counted up to three.
-    if total > MOST_KNOWN and together is None:
-        together = MOST_KNOWN
+    if total > MAX_ROWS_KNOWN and together is None:
+        together = MAX_ROWS_KNOWN
     return TablesJob(replace(made, together=together), job.chosen | {name})
 
 

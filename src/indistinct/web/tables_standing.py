@@ -14,7 +14,7 @@ release, and what was judged of it."""
 ABSENT = "–"
 NOT_VALID, CHANGED_SINCE = "a field is not valid", "changed since the last search"
 CHECKS = 2
-"""What the final verdict on several tables rests on: verification beside the originals, and the attack."""
+"""The inputs of the final verdict on several tables: verification against the originals, and the attack."""
 
 
 def fresh_tables(session: Session) -> Any:

@@ -17,7 +17,7 @@ Rows = tuple[Row, ...]
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A label of a level and its members below; `alone` is a member that stays as it is."""
+    """A label of a level and its members below; with `alone`, a single ungrouped member."""
 
     label: str
     members: tuple[str, ...]
@@ -82,7 +82,7 @@ def rename(rows: Rows, group: str, *, level: int, name: str) -> Rows:
 
 
 def remove_group(rows: Rows, group: str, *, level: int) -> Rows:
-    """Return rows in which the members of a group stay as they are on its level."""
+    """Return rows in which the members of a group are ungrouped on its level."""
     return take_out(rows, _members(rows, group, level), level=level)
 
 

@@ -47,7 +47,7 @@ class TaskError(Exception):
 
 
 class StoppedError(TaskError):
-    """The work was stopped by whoever asked for it."""
+    """The work was stopped by its caller."""
 
     def __init__(self, message: str = "the work was stopped") -> None:
         super().__init__(message)
@@ -153,7 +153,7 @@ class Worker:
     async def _talk(self, request: Any, *, polite: bool) -> Any:
         self._stopped, self.progress = False, Progress()
         try:
-            if self._polite and not polite:  # whoever waits for this task waits for a process of full speed
+            if self._polite and not polite:  # the caller waits for this task, so its process runs at full speed
                 self.stop()
             self.start()
             if polite and not self._polite:
@@ -195,7 +195,7 @@ class Worker:
             ) from None
 
     def cancel(self) -> None:
-        """Stop the running task at once; nobody waits until the process has given back its memory."""
+        """Stop the running task at once, without waiting for the process to free its memory."""
         self._stopped, process = True, self._process
         if process is not None:
             process.kill()
@@ -215,9 +215,9 @@ def stand_back(_desk: Desk) -> None:
 
 
 def _serve(pipe: Connection, folders: Sequence[Path], prepare: Callable[[], None] | None) -> None:
-    """Run tasks until nobody asks any more."""
+    """Run tasks until the pipe is closed."""
     quiet_logs()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever interrupts the server ends this process with it
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt of the server ends this process with it
     threading.Thread(target=_end_with_parent, daemon=True).start()
     # No two threads import: a module that is half there is enough for Altair to stumble over it.
     keep_arrow_from_pandas()

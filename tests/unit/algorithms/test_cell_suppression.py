@@ -9,8 +9,8 @@ import pytest
 import indistinct as ind
 from indistinct.algorithms.full_domain.cell_suppression import STARTS, CellSuppression
 from indistinct.algorithms.full_domain.stars import (
-    MASKS,
-    RESTARTS,
+    MASKS_PER_SIZE,
+    MAX_RESTARTS,
     Units,
     group_published,
     place_greedily,
@@ -132,7 +132,7 @@ def test_twenty_columns_are_within_reach():
         [*crowd, *strangers], algorithm="cell-suppression:start=datafly", suppression=0.1, k=3, schema=schema
     )
     assert release.certificate.suppressed_rows == 0
-    assert release.counters["checks"] <= (RESTARTS + 1) * 21 * 2 * MASKS
+    assert release.counters["checks"] <= (MAX_RESTARTS + 1) * 21 * 2 * MASKS_PER_SIZE
 
 
 def test_the_start_is_spelled_and_checked():

@@ -148,7 +148,7 @@ def test_sweeps_that_bring_little_rest_for_some_rounds(monkeypatch, worth, expec
 
     run_sweep = search.run_sweep
     monkeypatch.setattr(search, "run_sweep", run)
-    monkeypatch.setattr(search, "WORTH", worth)
+    monkeypatch.setattr(search, "MIN_PAIR_GAIN_SHARE", worth)
     problem = problem_of(table, {})
     Refine(start="mondrian", seconds=0, rounds=8).search(problem)
     assert problem.counters["rounds"] == 8

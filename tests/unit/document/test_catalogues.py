@@ -10,7 +10,7 @@ import pytest
 
 import indistinct
 from indistinct.document.blocks import Figure, Listing, Picture, Terms, document, grid
-from indistinct.document.catalogue import LANGUAGES, LONGEST, read_catalogue, read_messages
+from indistinct.document.catalogue import LANGUAGES, MAX_SENTENCE_CHARACTERS, read_catalogue, read_messages
 from indistinct.document.html import page_html
 from indistinct.document.translation import Translation
 from indistinct.errors import ParameterError
@@ -143,7 +143,7 @@ def test_the_longest_sentences_are_not_looked_up_and_end_soon():
     """A hostile name of a column neither stops a report nor breaks its sentence."""
     names = ", ".join(repr(f"are unique on the {n}; of a person") for n in range(30_000))
     assert GERMAN.translate(f"{names} together: 3 of 9 rows are unique") is None
-    hostile = ("a; " * (LONGEST // 3)) + "!"
+    hostile = ("a; " * (MAX_SENTENCE_CHARACTERS // 3)) + "!"
     assert GERMAN.translate(hostile) is None
 
 

@@ -91,8 +91,8 @@ def test_column_sets_single_out_as_many_on_cells_as_on_rows(sampled, monkeypatch
     rng = np.random.default_rng(2)
     columns = {name: rng.integers(0, size, 600) for name, size in (("a", 12), ("b", 9), ("c", 5), ("d", 3))}
     if sampled:
-        monkeypatch.setattr(combinations, "WORK", 0)
-        monkeypatch.setattr(combinations, "SOUGHT", 200)
+        monkeypatch.setattr(combinations, "MAX_WORK_FOR_ALL", 0)
+        monkeypatch.setattr(combinations, "SAMPLE_MEMBERS", 200)
     found = combinations.risky_combinations(columns, rows=600)
     cells = combinations._frequencies(columns, np.arange(600), 600)[0]
     sought = combinations._sample(600, None) if sampled else None
@@ -102,7 +102,7 @@ def test_column_sets_single_out_as_many_on_cells_as_on_rows(sampled, monkeypatch
 
 
 def test_whole_numbers_are_looked_for_in_the_first_cells_and_in_all(monkeypatch):
-    monkeypatch.setattr(scanned, "FIRST_CELLS", 2)
+    monkeypatch.setattr(scanned, "CELLS_TRIED_FIRST", 2)
     assert scanned.whole_numbers(pa.chunked_array([["1", "2", "3.0"]])).tolist() == [1, 2, 3]
     assert scanned.whole_numbers(pa.chunked_array([["1", "2", "x"]])) is None
     assert scanned.whole_numbers(pa.chunked_array([["x", "2", "3"]])) is None

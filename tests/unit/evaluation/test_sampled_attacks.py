@@ -80,8 +80,8 @@ def test_a_sample_has_rows(release, patients):
 
 
 def test_a_report_on_many_rows_attacks_a_sample_and_says_so(release, patients, monkeypatch):
-    monkeypatch.setattr(facts, "MOST_ATTACKED", 1000)
-    monkeypatch.setattr(facts, "SAMPLE", 300)
+    monkeypatch.setattr(facts, "MAX_ROWS_ATTACKED", 1000)
+    monkeypatch.setattr(facts, "SAMPLE_ROWS", 300)
     report = ind.report(release, original=patients, seconds=20, seed=1)
     found = report.content.documents["attack"]
     assert found["sample"] == 300

@@ -62,7 +62,7 @@ def test_rows_that_do_not_fit_are_drawn_by_chance_and_it_is_said(files, monkeypa
     table, source = pq.read_table(files / "original.parquet"), ind.open(files / "original.parquet", engine="duckdb")
     whole = ind.inspect(source)
     assert (whole.rows, whole.sampled_from, whole.warnings) == (3_000, None, ind.inspect(table).warnings)
-    monkeypatch.setattr(inspecting, "FOR_ROWS", 2e-4)
+    monkeypatch.setattr(inspecting, "MEMORY_SHARE_FOR_ROWS", 2e-4)
     some = ind.inspect(source, memory="1GB")
     assert 500 < some.rows < 2_500
     assert some.sampled_from == 3_000
@@ -73,7 +73,7 @@ def test_rows_that_do_not_fit_are_drawn_by_chance_and_it_is_said(files, monkeypa
 
 
 def test_a_table_in_memory_is_never_sampled(files, monkeypatch):
-    monkeypatch.setattr(inspecting, "FOR_ROWS", 0)
+    monkeypatch.setattr(inspecting, "MEMORY_SHARE_FOR_ROWS", 0)
     assert ind.inspect(pq.read_table(files / "original.parquet"), memory="200MB").sampled_from is None
 
 
@@ -123,8 +123,8 @@ def test_a_written_release_that_is_too_large_for_memory_is_read_where_it_lies(fi
         engine="duckdb",
         output=tmp_path / "release.parquet",
     )
-    monkeypatch.setattr("indistinct.machine.memory.TIMES", 0)
-    monkeypatch.setattr("indistinct.machine.memory.IN_ANY_CASE", 10)
+    monkeypatch.setattr("indistinct.machine.memory.ALLOWED_TIMES_FILE_SIZE", 0)
+    monkeypatch.setattr("indistinct.machine.memory.ALLOWED_BYTES_AT_LEAST", 10)
     opened = describe_release(release).tables
     assert (opened.engine.name, opened.sources[""].rows) == ("duckdb", release.certificate.rows)
     assert opened.sources[""].in_memory is None

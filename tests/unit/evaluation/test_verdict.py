@@ -10,7 +10,7 @@ import pytest
 
 import indistinct as ind
 from indistinct.engines import open_source
-from indistinct.engines.groups import MOST_CELLS
+from indistinct.engines.groups import MAX_CELLS_AT_ONCE
 from indistinct.evaluation.assess.profiles import Internal, Licensed, Public
 from indistinct.evaluation.verdict import AttackFigures, Figures, figures_of_certificate, verdict_of
 from indistinct.evaluation.verdict_line import Kind, Line, words_of
@@ -205,13 +205,13 @@ def test_both_kernels_agree_with_the_sort(monkeypatch):
         assert 0 < plain.least < 3000
         monkeypatch.setattr(counting, "is_large", lambda _rows: True)
         assert singled_out(codes, np.arange(3000), **known) == plain
-        monkeypatch.setattr(counting, "LARGEST_TABLE", 0)
+        monkeypatch.setattr(counting, "MAX_TABLE_ENTRIES", 0)
         assert singled_out(codes, np.arange(3000), **known) == plain
 
 
 def test_of_too_many_pairs_some_are_counted_and_the_number_stays_exact(monkeypatch):
     codes = {name: np.array([0, 0, 1, 1]) for name in "abc"} | {"d": np.array([0, 1, 0, 1])}
-    monkeypatch.setattr(counting, "MOST_WORK", 4)
+    monkeypatch.setattr(counting, "MAX_ROW_PAIRS", 4)
     found = singled_out(codes, np.arange(4), members=4)
     # Four columns, one pair of six, and all together.
     assert (found.least, found.most, found.counted, found.sets) == (4, 4, 6, 11)
@@ -236,9 +236,9 @@ TABLE = pa.table(
 
 
 @pytest.mark.parametrize("person", [(), ("who",)])
-@pytest.mark.parametrize("most", [MOST_CELLS, 0])
+@pytest.mark.parametrize("most", [MAX_CELLS_AT_ONCE, 0])
 def test_engines_count_alike(monkeypatch, person, most):
-    monkeypatch.setattr("indistinct.engines.groups.MOST_CELLS", most)
+    monkeypatch.setattr("indistinct.engines.groups.MAX_CELLS_AT_ONCE", most)
     asked = Request((), person=person, published_columns=("ward", "cost", "day"), published=True)
     memory, inside = open_source(TABLE)
     relation = duckdb.connect().from_arrow(TABLE)

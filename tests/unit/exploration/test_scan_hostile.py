@@ -142,7 +142,7 @@ def test_identifiers_in_a_pickle_are_found_without_running_it(tmp_path):
 
 
 def test_a_long_pickle_is_read_up_to_a_bound(tmp_path, monkeypatch):
-    monkeypatch.setattr(pickles, "MOST_INSTRUCTIONS", 50)
+    monkeypatch.setattr(pickles, "MAX_INSTRUCTIONS", 50)
     (tmp_path / "a.pkl").write_bytes(pickle.dumps(list(range(1000))))
     assert any(each.what == "the rest of the pickle" for each in ind.scan(tmp_path / "a.pkl").not_checked)
 
@@ -157,7 +157,7 @@ def test_entities_of_a_workbook_are_not_expanded(tmp_path):
 
 
 def test_what_inflates_without_end_is_an_error(tmp_path, monkeypatch):
-    monkeypatch.setattr("indistinct.machine.memory.IN_ANY_CASE", 1 << 16)
+    monkeypatch.setattr("indistinct.machine.memory.ALLOWED_BYTES_AT_LEAST", 1 << 16)
     assert "of memory or more" in refusal(gzip.compress(b"age\n" + b"1\n" * (1 << 18)), "x.csv.gz", tmp_path)
     assert "of memory or more" in refusal(workbook([["a"], *[[1]] * 9000]), "x.xlsx", tmp_path)
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indistinct.frequencies.encode import WORD, distinct_codes, group_rows, pack
+from indistinct.frequencies.encode import BITS_PER_WORD, distinct_codes, group_rows, pack
 from indistinct.machine import arrays
 from indistinct.machine.arrays import run_starts
 from indistinct.machine.ordering import sort_words
@@ -35,7 +35,7 @@ def test_fields_beyond_one_word_are_made_room_for():
     columns = [np.array([5, 5, 0, 5]), np.array([7, 0, 7, 7]), np.array([1, 1, 1, 0])]
     sizes = [2**30, 2**30, 2**30]
     words, bits = pack(columns, sizes)
-    assert bits <= WORD
+    assert bits <= BITS_PER_WORD
     assert np.argsort(words).tolist() == [2, 1, 3, 0]
     assert group_rows(columns, sizes).counts.tolist() == [1, 1, 1, 1]
 
@@ -56,7 +56,7 @@ def test_runs():
 @pytest.mark.parametrize("rows", [0, 1, 2, 6, 1001])
 def test_sorting_by_several_threads(monkeypatch, threads, rows):
     words = np.random.default_rng(3).integers(0, 50, rows).astype(np.uint64)
-    monkeypatch.setattr(arrays, "LARGE", 1)
+    monkeypatch.setattr(arrays, "LARGE_ROWS", 1)
     monkeypatch.setenv("INDISTINCT_THREADS", str(threads))
     assert sort_words(words.copy()).tolist() == sorted(words.tolist())
     grouping = group_rows([words], [50])

@@ -145,8 +145,8 @@ def test_large_tables_are_searched_by_a_sample_and_counted_whole(monkeypatch):
     draw = np.random.default_rng(1)
     codes = {name: draw.integers(0, size, 5_000) for name, size in (("a", 300), ("b", 40), ("c", 9), ("d", 2))}
     whole = risky_combinations(codes, rows=5_000)
-    monkeypatch.setattr(module, "WORK", 14 * 2_000)
-    monkeypatch.setattr(module, "SOUGHT", 2_000)
+    monkeypatch.setattr(module, "MAX_WORK_FOR_ALL", 14 * 2_000)
+    monkeypatch.setattr(module, "SAMPLE_MEMBERS", 2_000)
     found = risky_combinations(codes, rows=5_000)
     assert (found.sampled, found.looked_at, found.members) == (True, 2_000, 5_000)
     assert found.sets == whole.sets
@@ -160,8 +160,8 @@ def test_a_sample_is_looked_for_among_all():
     rows = {name: pa.array(column) for name, column in codes.items()}
     whole = ind.inspect(pa.table(rows)).combinations
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "WORK", 0)
-        patch.setattr(module, "SOUGHT", 1_000)
+        patch.setattr(module, "MAX_WORK_FOR_ALL", 0)
+        patch.setattr(module, "SAMPLE_MEMBERS", 1_000)
         found = risky_combinations(codes, rows=4_000)
     assert found.sets == whole.sets
     assert found.sets[0].columns == ("a", "b", "c")
@@ -170,7 +170,7 @@ def test_a_sample_is_looked_for_among_all():
 
 
 def test_many_columns_are_combined_in_smaller_sets(monkeypatch):
-    monkeypatch.setattr(module, "MOST_SETS", 60)
+    monkeypatch.setattr(module, "MAX_SETS", 60)
     codes = {f"c{j}": np.arange(50) % (j + 2) for j in range(10)}
     found = risky_combinations(codes, rows=50)
     assert found.found.size == 2

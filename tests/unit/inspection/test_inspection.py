@@ -17,7 +17,7 @@ from indistinct.job.policy import read_policy
 from indistinct.samples import generate_census, generate_patients, generate_visits
 from indistinct.schema import Role
 from indistinct.tables import Table
-from indistinct.tables.proposals import JUDGED
+from indistinct.tables.proposals import MAX_TEXTS_JUDGED
 from indistinct.tables.value import Reading
 
 
@@ -196,7 +196,7 @@ def test_the_starter_policy_is_read_again_and_tells_no_value(tmp_path: Path) -> 
 
 
 def test_more_texts_than_are_judged_and_none_that_occurs_once(tmp_path: Path) -> None:
-    texts = [f"street {number}" for number in range(JUDGED + 5)] * 2
-    pyarrow.csv.write_csv(pa.table({"street": texts, "age": [30, 40] * (JUDGED + 5)}), tmp_path / "table.csv")
+    texts = [f"street {number}" for number in range(MAX_TEXTS_JUDGED + 5)] * 2
+    pyarrow.csv.write_csv(pa.table({"street": texts, "age": [30, 40] * (MAX_TEXTS_JUDGED + 5)}), tmp_path / "table.csv")
     (street, _) = inspect(tmp_path / "table.csv").columns
-    assert (street.name, street.distinct) == ("street", JUDGED + 5)
+    assert (street.name, street.distinct) == ("street", MAX_TEXTS_JUDGED + 5)

@@ -153,7 +153,7 @@ def test_a_share_of_people_outside_its_range_is_an_error(share):
 
 
 def test_a_walk_that_would_take_too_much_memory_is_refused(monkeypatch):
-    monkeypatch.setattr(module, "KNOWN_BYTES", 1)
+    monkeypatch.setattr(module, "MAX_BYTES_OF_RESULTS", 1)
     assert minimal_uniques(cells([[0, 1], [1, 0]]), size=1).by_size == {1: 2}
     with pytest.raises(ParameterError, match="GB") as refused:
         minimal_uniques(cells([[0, 1, 0], [1, 0, 0], [1, 1, 1]]), size=3)

@@ -245,7 +245,7 @@ def test_a_shipped_kernel_comes_before_the_users_own(folder, tmp_path, monkeypat
 def test_old_kernels_go_when_a_new_one_comes(folder):
     for name in ("old", "young"):
         keep_kernel(f"{name}.kernel", b"code")
-    long_ago = time.time() - kernel_files.OLD - 60
+    long_ago = time.time() - kernel_files.OLD_KERNEL_S - 60
     os.utime(folder / "old.kernel", (long_ago, long_ago))
     keep_kernel(NAME, b"code")
     assert sorted(path.name for path in folder.iterdir()) == sorted([NAME, "young.kernel"])

@@ -20,7 +20,7 @@ from indistinct.recoding.kinds import digest_parts
 def small_is_large():
     """Take the way of large arrays for all but the smallest."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(indistinct.machine.arrays, "LARGE", 4)
+        patch.setattr(indistinct.machine.arrays, "LARGE_ROWS", 4)
         yield
 
 

@@ -141,7 +141,7 @@ def test_many_counts_are_those_of_single_ones(release, monkeypatch):
     workload = ind.Workload.generate(TABLE, SCHEMA, queries=60, attributes=2, selectivity=0.2, seed=1)
     rows = rows_of_published(ind.published(release), workload.queries)
     plain = [answer(rows, query) for query in workload.queries]
-    monkeypatch.setattr(published_rows, "WORTH_COMPILED", 1)
+    monkeypatch.setattr(published_rows, "MIN_PAIRS_TO_COMPILE", 1)
     for one, other in zip(plain, answers(rows, workload.queries), strict=True):
         assert (one.low, one.high, one.exact) == (other.low, other.high, other.exact)
         assert other.value == pytest.approx(one.value)

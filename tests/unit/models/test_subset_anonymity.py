@@ -151,7 +151,7 @@ def test_who_asks_for_enough_people_is_told_of_more_than_that():
 
 
 def test_a_long_check_is_announced_with_what_all_would_take(monkeypatch, caplog):
-    monkeypatch.setattr("indistinct.algorithms.full_domain.nodes.LONG", -1.0)
+    monkeypatch.setattr("indistinct.algorithms.full_domain.nodes.LONG_CHECK_S", -1.0)
     dice = np.random.default_rng(3)
     table = pa.table({name: dice.integers(0, 4, 60) for name in NAMES})
     with caplog.at_level("INFO", "indistinct"):

@@ -115,10 +115,10 @@ def test_expected_rows_are_the_same_by_buckets_and_by_tuples(seed, slices, bucke
         entries.append(Slice(pairs[order, 0], codes, counts[order]))
     wanted = np.unique(np.stack([rng.integers(-1, size + 1, tuples) for size in sizes], axis=1), axis=0)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(link_probability, "MADE", 7)
-        patch.setattr(link_probability, "LOOK", np.inf)
+        patch.setattr(link_probability, "TUPLES_PER_BLOCK", 7)
+        patch.setattr(link_probability, "MAX_BUCKETS_PER_TUPLE", np.inf)
         plain = link(entries, wanted, home=0, name="s")
-        patch.setattr(link_probability, "LOOK", 0)
+        patch.setattr(link_probability, "MAX_BUCKETS_PER_TUPLE", 0)
         made = link(entries, wanted, home=0, name="s")
     for one, other in ((made.strongest, plain.strongest), (made.matches, plain.matches)):
         assert one.tolist() == other.tolist()

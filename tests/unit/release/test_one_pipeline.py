@@ -337,7 +337,7 @@ def test_large_tables_of_anatomy_are_judged_as_small_ones(monkeypatch, l):
         published = ind.BucketTable(release.table, release.buckets.slices, "tables", sensitive)
         small = [ind.verify(published, SCHEMA, f"l-diverse-links:l={l}", original=each) for each in (None, TABLE)]
         with monkeypatch.context() as patch:
-            patch.setattr("indistinct.view.bucket_evidence.EXACT_ROWS", 1)
+            patch.setattr("indistinct.view.bucket_evidence.MAX_ROWS_COMPUTED_EXACTLY", 1)
             large = [ind.verify(published, SCHEMA, f"l-diverse-links:l={l}", original=each) for each in (None, TABLE)]
         for one, other in zip(large, small, strict=True):
             assert [verdict.holds for verdict in one.verdicts] == [verdict.holds for verdict in other.verdicts]

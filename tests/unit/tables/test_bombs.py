@@ -38,7 +38,7 @@ resource.setrlimit(resource.RLIMIT_AS, (%d, %d))
 import indistinct as ind
 import indistinct.machine.memory
 from indistinct.errors import IndistinctError
-indistinct.machine.memory.IN_ANY_CASE = %d
+indistinct.machine.memory.ALLOWED_BYTES_AT_LEAST = %d
 told = {}
 for name, path in (argument.split(" ", 1) for argument in sys.argv[1:]):
     try:
@@ -168,7 +168,7 @@ def test_several_files_are_bounded_together(tmp_path):
 
 
 def test_files_that_hold_too_many_rows_for_memory_are_read_where_they_lie(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr("indistinct.machine.memory.IN_ANY_CASE", QUARTER)
+    monkeypatch.setattr("indistinct.machine.memory.ALLOWED_BYTES_AT_LEAST", QUARTER)
     assert chosen_engine(folder / "rows.parquet").name == "duckdb"
     many_rows(tmp_path / "few.parquet", millions=1)
     assert chosen_engine(tmp_path / "few.parquet").name == "memory"

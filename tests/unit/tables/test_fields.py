@@ -20,9 +20,9 @@ CELLS = st.none() | st.lists(PIECES, max_size=4).map("".join)
 @pytest.fixture(autouse=True)
 def small_is_large(monkeypatch):
     """Read small files as large ones are read, in small blocks."""
-    monkeypatch.setattr(indistinct.machine.arrays, "LARGE", 0)
-    monkeypatch.setattr(indistinct.tables.fields, "BLOCK", 256)
-    monkeypatch.setattr(indistinct.tables.fields, "ROOM", 2)
+    monkeypatch.setattr(indistinct.machine.arrays, "LARGE_ROWS", 0)
+    monkeypatch.setattr(indistinct.tables.fields, "BLOCK_BYTES", 256)
+    monkeypatch.setattr(indistinct.tables.fields, "INITIAL_FIELDS", 2)
 
 
 @quick

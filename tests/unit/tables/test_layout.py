@@ -210,7 +210,7 @@ def test_policies_and_releases_read_alike(write, tmp_path):
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 1 << 20])
 def test_bytes_do_not_depend_on_how_they_are_read(tmp_path, monkeypatch, size):
-    monkeypatch.setattr("indistinct.tables.layout.BLOCK", size)
+    monkeypatch.setattr("indistinct.tables.layout.BLOCK_BYTES", size)
     path = tmp_path / "a"
     path.write_bytes(b'\xef\xbb\xbfT\r\n# a\r\nx;y\r\n"1\r\n# no";2\r\n#z\r\n\r\n3;4')
     with path.open("rb") as file:

@@ -29,9 +29,9 @@ from indistinct.recoding.kinds import ByBucket
 from indistinct.schema import Schema
 
 # Random streams of a seed: of each hundred the search uses the fourth; engines use others.
-STREAM, STREAMS = 3, 100
+RANDOM_STREAM, STREAMS_PER_SEED = 3, 100
 # Number of draws before the search gives up because the groups are not diverse in a further sensitive column.
-DRAWS = 20
+MAX_DRAWS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,15 +208,15 @@ def _draw(values: Codes, counts: Codes, l: int, *, seed: int | None, rules: Rule
     """
     broken: dict[str, int] = {}
     starts, sequence = starts_of(counts), _sequence(counts, l)
-    for draw in range(DRAWS):
-        shuffle_runs(sequence, starts, seed, stream=STREAM + STREAMS * draw)
+    for draw in range(MAX_DRAWS):
+        shuffle_runs(sequence, starts, seed, stream=RANDOM_STREAM + STREAMS_PER_SEED * draw)
         _kernels.deal_labels(values, starts[:-1].copy(), sequence, class_ids)
         broken = {rule: count() for rule, count in rules.items()}
         if not any(broken.values()):
             return
     worst = max(broken, key=broken.__getitem__)
     raise InfeasibleError(
-        f"of {DRAWS} groupings none keeps to {worst}; the last one breaks it in {broken[worst]:,} group(s)",
+        f"of {MAX_DRAWS} groupings none keeps to {worst}; the last one breaks it in {broken[worst]:,} group(s)",
         hint="slicing looks at every sensitive column and at any model; or ask for less, or for one sensitive column",
     )
 

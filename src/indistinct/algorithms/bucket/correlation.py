@@ -12,7 +12,7 @@ from indistinct.frequencies.encode import distinct_codes
 from indistinct.machine.arrays import Codes
 
 # Rounding keeps equal correlations equal however values are numbered and sums are ordered; ties are decided by name.
-_DECIMALS = 12
+_DECIMALS_OF_PHI = 12
 # The matrix of all pairs of values is counted while it is not much larger than the rows; beyond that, pairs are sorted.
 _FEW_CELLS = 1 << 16
 _MANY_CELLS = 1 << 22
@@ -86,7 +86,7 @@ def _phi_squared(first: tuple[Codes, Codes], second: tuple[Codes, Codes], multip
         joint = _count(places, multiplicities, len(kept))
         total = np.sum(joint * joint / (counts[kept // columns] * other_counts[kept % columns]))
     # Σ (f_ij - e)² / e with e = f_i f_j is Σ f_ij² / e - 1, so pairs that do not occur need not be counted.
-    value = round((float(total) - 1) / (min(rows, columns) - 1), _DECIMALS)
+    value = round((float(total) - 1) / (min(rows, columns) - 1), _DECIMALS_OF_PHI)
     return min(max(value, 0.0), 1.0)
 
 

@@ -18,7 +18,7 @@ from indistinct.machine.arrays import Codes
 from indistinct.recoding.assign import project
 
 # A sum of many products of shares may exceed 1 / l by this much through rounding.
-TOLERANCE = 1e-10
+PROBABILITY_TOLERANCE = 1e-10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -153,7 +153,7 @@ class DiversityCheck:
 
     def within(self, probabilities: Sequence[Codes]) -> bool:
         """Return whether no probability exceeds 1 / l."""
-        return all(bool((self.l * part.max(axis=1) <= 1 + TOLERANCE).all()) for part in probabilities)
+        return all(bool((self.l * part.max(axis=1) <= 1 + PROBABILITY_TOLERANCE).all()) for part in probabilities)
 
     def _bucket(self, number: int, cells: Codes, candidates: Codes) -> Bucket:
         """Return a bucket with what it links to those of the `candidates` cells that match it."""

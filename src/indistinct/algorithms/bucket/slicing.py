@@ -190,7 +190,7 @@ class Slicing(Bucketization):
     def _diversity(self, problem: Problem) -> int:
         if len(problem.columns) + len(problem.sensitive) < 2:
             raise SchemaError(
-                "slicing needs at least two published columns: with one there is no link to break",
+                "slicing needs at least two published columns: with one there is no link to hide",
                 hint="publish another column, or use an algorithm that generalizes, such as mondrian",
             )
         if problem.sensitive and self.l is None:
@@ -199,7 +199,7 @@ class Slicing(Bucketization):
             raise ParameterError.of(
                 "slicing",
                 "l",
-                "speaks of sensitive columns, but the schema names none",
+                "applies to sensitive columns, but the schema names none",
                 hint="give a column the role sensitive, or ask for buckets by size: slicing:size=10",
             )
         if not problem.sensitive and self.size < 2:

@@ -10,7 +10,7 @@ from indistinct.frequencies.value import Classes
 from indistinct.machine.arrays import Codes
 
 # Number of nearest classes that the model judges in one call.
-ASKED = 32
+CLASSES_JUDGED_TOGETHER = 32
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,8 +61,8 @@ def _attach_one(space: ClusterSpace, found: Settled, cell: int) -> Codes:
     """Assign a cell to the nearest class that satisfies the model with it; leave it where there is none."""
     nearest = np.argsort(_distances(space, found, np.array([cell]), found.classes.sizes), kind="stable")
     cells, model = space.problem.frequencies.classes, space.problem.model
-    for start in range(0, len(nearest), ASKED):
-        asked = nearest[start : start + ASKED]
+    for start in range(0, len(nearest), CLASSES_JUDGED_TOGETHER):
+        asked = nearest[start : start + CLASSES_JUDGED_TOGETHER]
         joined = _join_pairs(found.classes.take(asked), cells.take(np.full(len(asked), cell)))
         space.problem.counters["checks"] += len(asked)
         good = np.flatnonzero(~model.violations(joined))

@@ -27,11 +27,11 @@ from indistinct.recoding.summary import Style
 from indistinct.schema import Schema
 
 # Tables with more rows are divided into blocks of at most this size, because time grows with the square of the rows.
-BLOCK_ROWS = 50_000
+MAX_BLOCK_ROWS = 50_000
 # Number of pairs of classes between two reports of progress.
-TURNS = 64
+PAIRS_PER_REPORT = 64
 # Squared distance between a missing number and any number, in deviations: the average over pairs of rows.
-UNKNOWN = 2.0
+DISTANCE_TO_MISSING = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ class Points:
         others = [j for j in range(len(problem.columns)) if j not in ranged]
         numbers = np.empty((len(vectors), len(ranged)))
         weights = [importance.of(problem.columns[j].name) for j in ranged]
-        scale, unknown = np.zeros(len(ranged)), UNKNOWN * np.array(weights) ** 2
+        scale, unknown = np.zeros(len(ranged)), DISTANCE_TO_MISSING * np.array(weights) ** 2
         for place, j in enumerate(ranged):
             numbers[:, place] = _numbers(problem.columns[j])[vectors[:, j]]
             deviation = _deviation(numbers[:, place], counts)
@@ -177,7 +177,7 @@ class Points:
         made, waiting = [], [np.arange(len(counts))]
         while waiting:
             block = waiting.pop()
-            cut = self._cut_block(block, counts[block]) if counts[block].sum() > max(BLOCK_ROWS, 6 * k) else None
+            cut = self._cut_block(block, counts[block]) if counts[block].sum() > max(MAX_BLOCK_ROWS, 6 * k) else None
             if cut is None or min(counts[side].sum() for side in cut) < 3 * k:
                 made.append(block)
             else:
@@ -223,7 +223,9 @@ class Points:
         pieces = np.empty((3, cells + 2 * int(counts.sum()) // k + 2), dtype=np.int64)
         total = int(counts.sum())
         while marks[ROWS]:
-            _kernels.make_classes(self.space, numbers, codes, self.sizes, left, k, whole, state, marks, pieces, TURNS)
+            _kernels.make_classes(
+                self.space, numbers, codes, self.sizes, left, k, whole, state, marks, pieces, PAIRS_PER_REPORT
+            )
             progress(1 - marks[ROWS] / total)
         found = pieces[:, : marks[PIECES]]
         return Pieces(block[found[0]], None, found[1].copy(), found[2].astype(np.int32))

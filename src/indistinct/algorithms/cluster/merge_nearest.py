@@ -15,14 +15,14 @@ from indistinct.algorithms.base import Progress
 from indistinct.algorithms.cluster import _merge_nearest_kernels as _kernels
 from indistinct.algorithms.cluster._merge_nearest_kernels import ABSENT, ASKED, BLOCK, NOBODY, Forest, State
 from indistinct.algorithms.cluster.tree_space import ClusterSpace, Tree
-from indistinct.frequencies.encode import WORD
+from indistinct.frequencies.encode import BITS_PER_WORD
 from indistinct.frequencies.pieces import Pieces
 from indistinct.frequencies.value import Classes, Histogram, Key
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.models.base import Model
 
 # Number of classes handled between two reports of progress.
-TURNS = 1024
+CLASSES_PER_REPORT = 1024
 
 Merged = tuple[Pieces, int]
 """The resulting classes, and the number of merges."""
@@ -48,7 +48,7 @@ def merge_by_size(
     while (taken := int(state.marks[_kernels.TAKEN])) < (put := int(state.marks[_kernels.PUT])):
         if progress is not None:
             progress(taken / put)  # each step adds at most one waiting class, so that the share never falls
-        _kernels.gather(forest, state, k, stub, taken + TURNS)
+        _kernels.gather(forest, state, k, stub, taken + CLASSES_PER_REPORT)
     return members(state)
 
 
@@ -63,7 +63,7 @@ def merge_by_model(
     while queue:
         waiting = queue.popleft()
         taken += 1
-        if progress is not None and taken % TURNS == 0:
+        if progress is not None and taken % CLASSES_PER_REPORT == 0:
             progress(taken / (taken + len(queue)))
         slot = int(state.slot_of[waiting])
         if state.owner[slot] != waiting or not books.broken(waiting, model):
@@ -128,7 +128,7 @@ def _coarse_first(forest: Forest, nodes: Codes) -> Codes:
         for column in np.flatnonzero(depths > depth):
             digits = forest.digits[nodes[:, column], depth].astype(np.uint64)
             width = int(digits.max()).bit_length()
-            if bits + width <= WORD:
+            if bits + width <= BITS_PER_WORD:
                 words, bits = words << np.uint64(width) | digits, bits + width
     return np.argsort(words, kind="stable")
 

@@ -21,12 +21,12 @@ from indistinct.recoding.summary import Style
 # How many positions along an order neighbors are searched, on either side: of single members, and of whole classes.
 WINDOW, PAIR_WINDOW = 8, 2
 # Units that are tried between two looks at the clock.
-STRETCH = 1024
+UNITS_PER_CLOCK_CHECK = 1024
 # Gains below this share of a row's whole cost are treated as rounding.
-LEAST = 1e-9
-# Pairs of classes are redivided in every round, unless that gained less than the share WORTH of what moves and swaps
-# gained; then the next RESTING rounds skip it. The first rounds gain most.
-WORTH, RESTING = 1 / 8, 3
+MIN_GAIN_SHARE = 1e-9
+# Pairs of classes are redivided in every round, unless that gained less than the share MIN_PAIR_GAIN_SHARE of what
+# moves and swaps gained; then the next ROUNDS_WITHOUT_PAIRS rounds skip it. The first rounds gain most.
+MIN_PAIR_GAIN_SHARE, ROUNDS_WITHOUT_PAIRS = 1 / 8, 3
 
 
 class LocalSearch:
@@ -85,7 +85,7 @@ class LocalSearch:
         order = self._order(turn)
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
-        limits = (fewest_rows(self.problem.model), LEAST * self.problem.frequencies.rows)
+        limits = (fewest_rows(self.problem.model), MIN_GAIN_SHARE * self.problem.frequencies.rows)
         marks = (self.seen, self.locked, self.rest, self.log, self.tally)
         earned, kinds = {}, (SPLIT, IMPROVE, REDIVIDE) if turn >= self.redivides else (SPLIT, IMPROVE)
         for kind in kinds:
@@ -94,17 +94,29 @@ class LocalSearch:
             sweep = Sweep(order, place, window, *limits, self.guarded, 3 * turn + kind, *marks, *self.room)
             run_sweep(self.units, self.charges, self.state, sweep, kind, 0, 0)
             self.tally[[TRANSACTIONS, LINES]] = 0
-            for start in range(0, len(order), STRETCH):
+            for start in range(0, len(order), UNITS_PER_CLOCK_CHECK):
                 if time.monotonic() >= deadline:
                     break
-                run_sweep(self.units, self.charges, self.state, sweep, kind, start, min(start + STRETCH, len(order)))
+                run_sweep(
+                    self.units,
+                    self.charges,
+                    self.state,
+                    sweep,
+                    kind,
+                    start,
+                    min(start + UNITS_PER_CLOCK_CHECK, len(order)),
+                )
             if self.guarded and not turn:
                 undo(self.units, self.charges, self.state, sweep, np.zeros(1, dtype=bool))
             elif self.guarded:
                 self._ask(sweep)
             earned[kind] = before - self.cost()
-        if turn > RESTING and REDIVIDE in earned and earned[REDIVIDE] < WORTH * earned[IMPROVE]:
-            self.redivides = turn + 1 + RESTING
+        if (
+            turn > ROUNDS_WITHOUT_PAIRS
+            and REDIVIDE in earned
+            and earned[REDIVIDE] < MIN_PAIR_GAIN_SHARE * earned[IMPROVE]
+        ):
+            self.redivides = turn + 1 + ROUNDS_WITHOUT_PAIRS
 
     def _order(self, turn: int) -> Codes:
         """Return the units sorted by the columns in a new order, which depends on the round number alone."""

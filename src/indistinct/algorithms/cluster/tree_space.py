@@ -24,7 +24,7 @@ from indistinct.recoding.kinds import ByCell, ByRow
 from indistinct.recoding.summary import Style, tight_bounds
 
 # Distances that are not fractions of small integers are rounded to this share of a hierarchy's height.
-FINE = 1 << 30
+DISTANCE_RESOLUTION = 1 << 30
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,7 +137,7 @@ class ClusterSpace(TreeProblem):
             weight / max(taxonomy.height, 1) for weight, taxonomy in zip(self.weights, self.taxonomies, strict=True)
         ]
         exact = lcm(*(edge.denominator for edge in edges))
-        return exact if self.scheme == "uniform" and exact <= FINE else FINE
+        return exact if self.scheme == "uniform" and exact <= DISTANCE_RESOLUTION else DISTANCE_RESOLUTION
 
     @cached_property
     def cost(self) -> tuple[Codes, ...]:

@@ -34,10 +34,10 @@ Rule = Literal["cheapest", "literal"]
 LevelCosts = tuple[Codes, ...]
 # A lattice has a lift for every combination of levels; of more than this number, the cheapest are tried.
 LIFT_LIMIT = 1 << 14
-# BATCH: lifts between two reports of progress. WORK: cells × lifts after which the remaining lifts are skipped, about
-# ten seconds. BY_MODEL: how many times longer a grouping takes where a model judges it.
-BATCH, WORK, BY_MODEL = 1 << 10, 1 << 30, 16
-WORD = 64
+# LIFTS_PER_REPORT: lifts between two reports of progress. MAX_CELL_LIFTS: cells × lifts after which the remaining lifts
+# are skipped, about ten seconds. COST_OF_MODEL: how many times longer a grouping takes where a model judges it.
+LIFTS_PER_REPORT, MAX_CELL_LIFTS, COST_OF_MODEL = 1 << 10, 1 << 30, 16
+BITS_PER_WORD = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,13 +179,13 @@ def roll_up(space: ClusterSpace, lifts: Codes, *, by_size: bool | None = None) -
     group = _by_size(space, class_ids) if by_size else partial(_by_model, space, class_ids)
     place, work, last = 0, 0, len(lifts) - sum(len(tree.above) - 1 for tree in space.trees)
     while place < len(lifts):
-        some = lifts[place : place + BATCH]
-        work += int(np.count_nonzero(class_ids < 0)) * len(some) * (1 if by_size else BY_MODEL)
+        some = lifts[place : place + LIFTS_PER_REPORT]
+        work += int(np.count_nonzero(class_ids < 0)) * len(some) * (1 if by_size else COST_OF_MODEL)
         tried = group(some)
         problem.counters["rollups"] += tried
         if tried < len(some):
             break
-        place = max(place + BATCH, last if work > WORK else 0)
+        place = max(place + LIFTS_PER_REPORT, last if work > MAX_CELL_LIFTS else 0)
         problem.progress(0.8 * min(place / len(lifts), 1.0))
     return class_ids
 
@@ -236,7 +236,7 @@ def _words(space: ClusterSpace) -> tuple[Codes, Codes]:
     """
     stride, parts = 1, []
     for place, tree in enumerate(space.trees):
-        if (stride * len(tree)).bit_length() > WORD:
+        if (stride * len(tree)).bit_length() > BITS_PER_WORD:
             stride = int(np.random.default_rng(place).integers(1 << 62, 1 << 63)) | 1
         parts.append((tree.above.astype(np.uint64) * np.uint64(stride)).ravel())
         stride *= len(tree)

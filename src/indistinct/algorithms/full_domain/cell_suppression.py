@@ -16,7 +16,7 @@ from indistinct.algorithms.base import Algorithm, AlgorithmTraits, AlgorithmWord
 from indistinct.algorithms.explanation import Attempt, Explanation
 from indistinct.algorithms.full_domain.bottom_up import BottomUp
 from indistinct.algorithms.full_domain.datafly import Datafly
-from indistinct.algorithms.full_domain.fewest_stars import NODES, find_fewest_stars, why_not_proven
+from indistinct.algorithms.full_domain.fewest_stars import DEFAULT_NODES, find_fewest_stars, why_not_proven
 from indistinct.algorithms.full_domain.incognito import Incognito
 from indistinct.algorithms.full_domain.nodes import FullDomain, recoded_column
 from indistinct.algorithms.full_domain.optimal import Optimal
@@ -86,14 +86,14 @@ class CellSuppression(Algorithm):
         StarSearch, Parameter("Search", "greedy suits tables of any size; optimal is proven, for some hundred rows.")
     ] = "greedy"  # type: ignore[assignment]
     importance: Annotated[Importance, IMPORTANCE] = NO_IMPORTANCE
-    nodes: Annotated[int, NODE_LIMIT] = NODES
+    nodes: Annotated[int, NODE_LIMIT] = DEFAULT_NODES
     seconds: Annotated[float | None, TIME_LIMIT] = None
 
     def __post_init__(self) -> None:
         self.beginning()
         object.__setattr__(self, "importance", importance_of(self.importance))
         check_parameters(self)
-        for limit, is_set in (("nodes", self.nodes != NODES), ("seconds", self.seconds is not None)):
+        for limit, is_set in (("nodes", self.nodes != DEFAULT_NODES), ("seconds", self.seconds is not None)):
             if is_set and not self._optimal:
                 raise ParameterError.of(
                     "CellSuppression",

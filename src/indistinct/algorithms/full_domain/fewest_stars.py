@@ -37,15 +37,15 @@ from indistinct.recoding.kinds import ByRow, Recoding
 from indistinct.spelling import spell
 
 # Default limits of nodes of the integer program: in general, and where the answer cannot be proven.
-NODES, NODES_UNPROVEN = 1000, 1
+DEFAULT_NODES, DEFAULT_NODES_UNPROVEN = 1000, 1
 # Limits of a proof: visits of a cell, and pairs of a cell and a pattern. Larger tables are searched without proof.
-MOST_LOOKS, MOST_PAIRS = 40_000_000, 30_000
+MAX_CELL_VISITS, MAX_CELL_PATTERN_PAIRS = 40_000_000, 30_000
 # Up to this number of cells, the distance of each to its nearest others gives a lower bound for any release.
-MOST_NEIGHBOURS = 20_000
+MAX_CELLS_COMPARED = 20_000
 # Cells that are compared with all others at a time.
-BLOCK = 256
+CELLS_PER_BLOCK = 256
 # Weights are rounded to fractions with at most this denominator, so that sums of them are exact.
-FINE = 1000
+MAX_WEIGHT_DENOMINATOR = 1000
 
 
 def why_not_proven(model: Model) -> str | None:
@@ -97,8 +97,8 @@ class StarTable:
         """
         floors = np.zeros(len(self.values), dtype=np.int64)
         open_cells = np.flatnonzero(self.counts < self.k)
-        for start in range(0, len(open_cells), BLOCK):
-            block = open_cells[start : start + BLOCK]
+        for start in range(0, len(open_cells), CELLS_PER_BLOCK):
+            block = open_cells[start : start + CELLS_PER_BLOCK]
             distance = np.zeros((len(block), len(self.values)), dtype=np.int64)
             for j, cost in enumerate(self.costs.tolist()):
                 distance += cost * (self.values[block, j][:, None] != self.values[:, j][None, :])
@@ -111,7 +111,7 @@ class StarTable:
     @property
     def bound(self) -> int:
         """Return a lower bound of the cost of any solution."""
-        return int(self.floors @ self.counts) if len(self.values) <= MOST_NEIGHBOURS else 0
+        return int(self.floors @ self.counts) if len(self.values) <= MAX_CELLS_COMPARED else 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,7 +142,7 @@ def patterns_of(table: StarTable, start: StarSolution) -> tuple[Patterns, bool]:
         groups = _groups(table, useful, mask) if len(useful) else []
         groups = [cells for cells in groups if _least_extra(extra[cells], table.counts[cells], table.k) <= slack]
         pairs += sum(map(len, groups))
-        if pairs > MOST_PAIRS or looks > MOST_LOOKS:
+        if pairs > MAX_CELL_PATTERN_PAIRS or looks > MAX_CELL_VISITS:
             return _with_classes(table, stars, members, start), False
         stars += [mask] * len(groups)
         members += groups
@@ -210,7 +210,9 @@ def find_fewest_stars(
 
 
 def _table_of(space: FullDomain, importance: Importance) -> StarTable:
-    weights = [Fraction(str(importance.of(column.name))).limit_denominator(FINE) for column in space.columns]
+    weights = [
+        Fraction(str(importance.of(column.name))).limit_denominator(MAX_WEIGHT_DENOMINATOR) for column in space.columns
+    ]
     scale = math.lcm(*(weight.denominator for weight in weights))
     # A hierarchy without a step leaves its column unmodified: its top is the value itself.
     costs = np.array([max(int(weight * scale), 1) for weight in weights], dtype=np.int64)
@@ -262,7 +264,7 @@ def lend_rows(table: StarTable) -> StarSolution | None:
     too many patterns.
     """
     width = table.values.shape[1]
-    if len(table.values) << width > MOST_LOOKS // 4:
+    if len(table.values) << width > MAX_CELL_VISITS // 4:
         return None
     spare, small = np.maximum(table.counts - table.k, 0), table.counts < table.k
     queue: list[tuple[float, int, int]] = []
@@ -359,7 +361,7 @@ def solve(table: StarTable, start: StarSolution, *, nodes: int, seconds: float |
     patterns, complete = patterns_of(table, start)
     if not complete:
         enter("searching: too large for a proof")
-        nodes = min(nodes, NODES_UNPROVEN) if nodes else NODES_UNPROVEN
+        nodes = min(nodes, DEFAULT_NODES_UNPROVEN) if nodes else DEFAULT_NODES_UNPROVEN
     found, reached, count = _solve_program(table, patterns, bound, nodes=nodes, seconds=seconds)
     if found is not None and table.cost(found) < best:
         start, best = found, table.cost(found)

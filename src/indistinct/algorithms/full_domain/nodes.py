@@ -22,11 +22,11 @@ from indistinct.recoding.kinds import ByColumn, RecodedColumn
 from indistinct.recoding.summary import ColumnSummary, floor_of, node_summary
 
 # Above this many nodes not even one byte per node is kept.
-LATTICE_LIMIT = 50_000_000
+MAX_LATTICE_NODES = 50_000_000
 # A check that takes longer than this (seconds) is announced.
-LONG = 2.0
+LONG_CHECK_S = 2.0
 # Up to this many nodes, all are checked to find the smallest sufficient suppression.
-ADVICE_LIMIT = 5_000
+MAX_NODES_FOR_ADVICE = 5_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +116,7 @@ class FullDomain(TreeProblem):
 
     def _announce(self, seconds: float) -> None:
         """Announce once how long checks of many sets of columns take; nothing is decided by the clock."""
-        if seconds > LONG and not self._announced:
+        if seconds > LONG_CHECK_S and not self._announced:
             self._announced.append(seconds)
             steps = sum(self.lattice.heights) + 1
             whole = seconds * steps
@@ -149,7 +149,7 @@ class FullDomain(TreeProblem):
             if taxonomy.column not in self.problem.forest:
                 check_rooted(taxonomy)
 
-    def require_size(self, limit: int = LATTICE_LIMIT) -> None:
+    def require_size(self, limit: int = MAX_LATTICE_NODES) -> None:
         """Raise `ParameterError` for a lattice that is too large for any search."""
         if self.lattice.size > limit:
             raise ParameterError(
@@ -175,9 +175,9 @@ class FullDomain(TreeProblem):
     def went_too_far(self, name: str) -> InfeasibleError:
         """Return the error of a greedy search that found no satisfying node although one may exist."""
         return InfeasibleError(
-            f"{name} does not come to {self.problem.model.spec()} with at most {self.problem.suppression} suppressed "
-            f"{self.problem.unit}: it generalized everything, and the whole table as one class breaks the model",
-            hint="use the algorithm optimal, which also looks at what a greedy search passes by, or a weaker model",
+            f"{name} finds no node that satisfies {self.problem.model.spec()} with at most {self.problem.suppression} "
+            f"suppressed {self.problem.unit}: even the whole table as one class breaks the model",
+            hint="use the algorithm optimal, which also checks nodes that a greedy search skips, or a weaker model",
         )
 
     def _least_suppressed_rows(self) -> int:
@@ -186,7 +186,7 @@ class FullDomain(TreeProblem):
         Unless the model is absorbing, a finer node may suppress fewer rows than the top. Generalizations are checked
         before their specializations, and a node is skipped if one of them shows that it cannot suppress fewer.
         """
-        every = not self.problem.model.traits.absorbing and self.lattice.size <= ADVICE_LIMIT
+        every = not self.problem.model.traits.absorbing and self.lattice.size <= MAX_NODES_FOR_ADVICE
         if not every:
             return self.suppressed_rows(self.cells.roll_up(self.cells.base, self.lattice.top))
         least, bounds = self.problem.frequencies.members, np.zeros(self.lattice.shape, dtype=np.int64)

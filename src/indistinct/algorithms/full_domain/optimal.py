@@ -39,15 +39,15 @@ from indistinct.recoding.kinds import Recoding
 from indistinct.spelling import spell
 
 # Number of promising nodes whose bounds are sharpened at a time.
-BATCH = 128
+NODES_SHARPENED_TOGETHER = 128
 # Number of counted nodes that are kept to roll others up from.
-KEPT = 48
+MAX_NODES_KEPT = 48
 # Once this share of the lattice was counted node by node, the whole lattice is surveyed in one pass instead.
 SWEEP_FROM = 0.15
 # Scores whose relative difference is smaller are equal but for rounding.
-ROUNDING = 1e-12
+SCORE_TOLERANCE = 1e-12
 # The random stream of a seed from which a node is drawn; anatomy uses the fourth of each hundred, engines others.
-STREAM = 5
+RANDOM_STREAM = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class Optimal(Algorithm):
 
     @property
     def keys(self) -> tuple[Key, ...]:
-        """The histograms of the metric."""
+        """The histograms that the metric needs."""
         return metric_of(self.metric).keys
 
     def search(self, problem: Problem) -> Recoding:
@@ -155,7 +155,7 @@ class Optimal(Algorithm):
         """Return one of the nodes that are nearly as good as the best, all equally likely."""
         near = search.within(self.choice)
         search.space.problem.counters["near"] = len(near)
-        return near[int(Secret(seed).number(len(near), stream=STREAM)[0])]
+        return near[int(Secret(seed).number(len(near), stream=RANDOM_STREAM)[0])]
 
 
 class LatticeSearch:
@@ -231,8 +231,8 @@ class LatticeSearch:
         """Return the open node with the smallest final bound if it is better than the best score."""
         while len(places := np.flatnonzero(self.open & self._beats(self.floors, self.ranks))):
             floors = self.floors.reshape(-1)
-            if len(places) > BATCH:
-                places = places[np.argpartition(floors[places], BATCH)[:BATCH]]
+            if len(places) > NODES_SHARPENED_TOGETHER:
+                places = places[np.argpartition(floors[places], NODES_SHARPENED_TOGETHER)[:NODES_SHARPENED_TOGETHER]]
             floors[places] = np.maximum(floors[places], self._floors(places))
             first = places[np.lexsort((self.ranks.reshape(-1)[places], floors[places]))[0]]
             node = tuple(int(level) for level in np.unravel_index(first, self.space.lattice.shape))
@@ -249,7 +249,7 @@ class LatticeSearch:
         return np.asarray((scores < self.score - margin) | lower)
 
     def _margin(self) -> float:
-        return ROUNDING * max(abs(self.score), 1.0) if np.isfinite(self.score) else 0.0
+        return SCORE_TOLERANCE * max(abs(self.score), 1.0) if np.isfinite(self.score) else 0.0
 
     def _floors(self, places: Codes) -> Codes:
         """Return lower bounds of nodes, given what is known about their suppression."""
@@ -312,7 +312,7 @@ class LatticeSearch:
         source = min(finer, key=len)
         rolled = self.space.roll_up(source, node)
         if 2 * len(rolled) < len(source):
-            if len(self.kept) >= KEPT:  # forget the oldest, never the base
+            if len(self.kept) >= MAX_NODES_KEPT:  # forget the oldest, never the base
                 del self.kept[next(levels for levels in self.kept if any(levels))]
             self.kept[node] = rolled
         return rolled

@@ -22,11 +22,12 @@ from indistinct.models.registry import subset_models
 from indistinct.models.subset_anonymity import SubsetAnonymity
 from indistinct.models.subset_groups import SubsetGroups
 
-# MASKS: sets of columns that are bounded for each number of stars. WORK: classes × sets of columns of the model that
-# are counted for the most promising ones. SET: least work that one set counts as, however few classes there are.
-MASKS, WORK, SET = 1000, 60_000_000, 2_000
+# MASKS_PER_SIZE: sets of columns that are bounded for each number of stars. MAX_CLASS_SETS: classes × sets of columns
+# of the model that are counted for the most promising ones. MIN_CLASSES_PER_SET: least work that one set counts as,
+# however few classes there are.
+MASKS_PER_SIZE, MAX_CLASS_SETS, MIN_CLASSES_PER_SET = 1000, 60_000_000, 2_000
 # This many are tried in any case.
-TRIED = 8
+MIN_SETS_TRIED = 8
 
 Mask = tuple[int, ...]
 
@@ -53,7 +54,7 @@ def place_by_sets(outliers: Starring) -> None:
     for stars in range(1, len(free) + 1):
         if not len(outliers.remaining):
             return
-        table.place_with([tuple(mask) for mask in islice(combinations(table.telling(free), stars), MASKS)])
+        table.place_with([tuple(mask) for mask in islice(combinations(table.telling(free), stars), MASKS_PER_SIZE)])
         outliers.space.problem.progress(stars / len(free))
 
 
@@ -117,8 +118,8 @@ class _PublishedGroups:
             queue += [(-rows / weight, place, rows)] if rows else []
         heapq.heapify(queue)
         work = sum(len(model.column_sets(names)) for model in self.sets)
-        work *= int(self.witnesses.sum()) + len(everybody) + SET
-        for _ in range(max(TRIED, WORK // max(work, 1))):
+        work *= int(self.witnesses.sum()) + len(everybody) + MIN_CLASSES_PER_SET
+        for _ in range(max(MIN_SETS_TRIED, MAX_CLASS_SETS // max(work, 1))):
             if not queue or placed.all():
                 break
             mask = masks[heapq.heappop(queue)[1]]

@@ -27,11 +27,11 @@ from indistinct.recoding.outputs import Assignment
 from indistinct.tables.domain import Domain
 
 # Sets of columns that are tried for each number of stars; with up to twelve columns these are all of them.
-MASKS = 1000
+MASKS_PER_SIZE = 1000
 # Further orders that are tried, and how many units may be placed and repaired in all these together.
-RESTARTS, RESTARTED_UNITS = 7, 40_000
+MAX_RESTARTS, MAX_UNITS_RESTARTED = 7, 40_000
 # Rounds of a repair, and how many units may be visited in all rounds together; two rounds are always made.
-ROUNDS, REPAIRED_UNITS = 40, 2_000_000
+MAX_REPAIR_ROUNDS, MAX_UNITS_REPAIRED = 40, 2_000_000
 
 
 Mask = tuple[int, ...]
@@ -74,7 +74,7 @@ class Placement:
 
 def place_units(units: Units, *, counters: Counter[str], progress: Callable[[float], None]) -> Placement:
     """Return the placement with the fewest removed rows, and among these with the least costly stars."""
-    restarts = min(RESTARTS, RESTARTED_UNITS // max(len(units), 1))
+    restarts = min(MAX_RESTARTS, MAX_UNITS_RESTARTED // max(len(units), 1))
     best, least = None, (0, 0.0)
     for order in range(restarts + 1):
         found = repair(units, place_greedily(units, order=order, counters=counters), counters=counters)
@@ -108,9 +108,11 @@ def _masks_by_cost(telling: list[int], weights: tuple[float, ...]) -> Iterator[l
     """Yield lists of equally costly sets of columns in ascending cost; `telling` gives the order of columns."""
     if len({weights[j] for j in telling}) <= 1:
         for size in range(1, len(telling) + 1):
-            yield list(islice(combinations(telling, size), MASKS))
+            yield list(islice(combinations(telling, size), MASKS_PER_SIZE))
         return
-    every = [mask for size in range(1, len(telling) + 1) for mask in islice(combinations(telling, size), MASKS)]
+    every = [
+        mask for size in range(1, len(telling) + 1) for mask in islice(combinations(telling, size), MASKS_PER_SIZE)
+    ]
 
     def cost(mask: Mask) -> float:
         return round(sum(weights[j] for j in mask), 9)
@@ -161,7 +163,7 @@ def repair(units: Units, placement: Placement, *, counters: Counter[str]) -> Pla
         return placement
     inside = units.take(placed)
     search = _local_search(inside, placement.stars[placed], counters)
-    search.run(seconds=0, rounds=max(2, min(ROUNDS, REPAIRED_UNITS // len(placed))))
+    search.run(seconds=0, rounds=max(2, min(MAX_REPAIR_ROUNDS, MAX_UNITS_REPAIRED // len(placed))))
     stars = placement.stars.copy()
     stars[placed] = _differing(inside, search.state.class_id)
     found = Placement(stars, placement.placed)

@@ -14,7 +14,7 @@ from indistinct.frequencies.lattice import Node
 from indistinct.machine.arrays import Codes, spread
 
 # A survey stores three numbers per node and one more for each column.
-SWEEP_LIMIT = 5_000_000
+MAX_NUMBERS_IN_SWEEP = 5_000_000
 
 
 def can_sweep(space: FullDomain, objective: Objective) -> bool:
@@ -22,7 +22,7 @@ def can_sweep(space: FullDomain, objective: Objective) -> bool:
     return (
         space.problem.model.traits.sizes_only
         and isinstance(objective, CellObjective | SizeObjective | EntropyObjective)
-        and space.lattice.size <= SWEEP_LIMIT
+        and space.lattice.size <= MAX_NUMBERS_IN_SWEEP
         and space.cells.base.words.shape[1] == 1
     )
 

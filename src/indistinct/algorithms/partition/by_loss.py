@@ -30,9 +30,9 @@ from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.summary import TreeForm, floor_of
 
 # Charges are whole numbers of 1 / 2^24 of a cell, or coarser where their sum over a table would not fit a word.
-FRACTION = 24
+CHARGE_BITS = 24
 # Relative cost of one cell: on every depth it is visited once for each pair of columns.
-WORK = 256
+CELL_WEIGHT = 256
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,7 +48,7 @@ class Costs:
         cls, columns: Sequence[QuasiColumn], layout: KernelLayout, *, rows: int, trees: TreeForm, in_order: bool
     ) -> "Costs":
         """Return the charges of the global certainty penalty; with `in_order` every column is cut along its ranks."""
-        scale = 1 << max(min(FRACTION, 62 - rows.bit_length() - len(columns).bit_length()), 0)
+        scale = 1 << max(min(CHARGE_BITS, 62 - rows.bit_length() - len(columns).bit_length()), 0)
         kinds, orders, charges = [], [], np.zeros(len(layout.lines), dtype=np.int64)
         for place, column in enumerate(columns):
             kind = LINE if column.ranged else SET
@@ -91,10 +91,10 @@ class LossSearch:
     smallest: int
     positions: int
     never: float = int(NEVER)
-    work: int = WORK
+    work: int = CELL_WEIGHT
 
     def axes(self, chosen: Codes) -> Codes:
-        """Return the column of every candidate."""
+        """Return the column of each candidate."""
         return chosen // self.positions
 
     def divide(self, parts: DepthParts, chosen: Codes) -> Division:

@@ -16,8 +16,8 @@ from indistinct.algorithms.partition.keyed_columns import KeyedColumn, local_lay
 from indistinct.algorithms.partition.strict_any_model import GrowingTree, widths
 from indistinct.algorithms.partition.weighed_cuts import WeighedCuts
 from indistinct.frequencies.passes import (
-    LAST,
-    NOBODY,
+    LAST_KEY,
+    NO_PART,
     KeyRanges,
     KeySets,
     KeyTree,
@@ -33,9 +33,9 @@ from indistinct.models.base import Model
 from indistinct.recoding.summary import meeting_levels
 
 # For one column of a survey: counters of all parts together, and the largest and smallest number of a single part.
-COUNTERS, MOST_BUCKETS, FEWEST_BUCKETS = 1 << 19, 1 << 12, 1 << 6
+COUNTERS_PER_COLUMN, MAX_BUCKETS_PER_PART, MIN_BUCKETS_PER_PART = 1 << 19, 1 << 12, 1 << 6
 # A key range with at most this many rows of a part is listed key by key; otherwise it is divided into buckets.
-COLLECTED, NARROWING = 1 << 16, 16
+MAX_ROWS_LISTED, BUCKETS_OF_RANGE = 1 << 16, 16
 
 
 class Passes(Protocol):
@@ -106,7 +106,7 @@ class Top:
     def keyed(self, parts: Sequence[int]) -> KeyTree:
         """Return the tree for passes in which the given leaves are parts, numbered in this order."""
         axis, left = np.array(self.tree.axis, dtype=np.int64), np.array(self.tree.left, dtype=np.int64)
-        left[axis < 0] = NOBODY
+        left[axis < 0] = NO_PART
         left[np.array(parts, dtype=np.int64)] = np.arange(len(parts))
         cut = np.array([int(each) for each in self.tree.cut], dtype=np.uint64)
         sets = KeySets.of(self.sets, len(axis))
@@ -158,8 +158,8 @@ def cut_large_parts(
     low, high = (np.array([[getattr(each, end) for each in columns]], dtype=np.uint64) for end in ("low", "high"))
     parts = _Open(nodes, np.repeat(low, len(nodes), axis=0), np.repeat(high, len(nodes), axis=0))
     while parts.nodes:
-        buckets = 1 << (max(COUNTERS // len(parts.nodes), 1).bit_length() - 1)
-        scale = Scale.between(parts.low, parts.high, min(max(buckets, FEWEST_BUCKETS), MOST_BUCKETS))
+        buckets = 1 << (max(COUNTERS_PER_COLUMN // len(parts.nodes), 1).bit_length() - 1)
+        scale = Scale.between(parts.low, parts.high, min(max(buckets, MIN_BUCKETS_PER_PART), MAX_BUCKETS_PER_PART))
         tree = top.keyed(parts.nodes)
         survey = passes.survey(tree, scale)
         round_ = _Round(passes, columns, judge, tree, survey, scale, counters)
@@ -385,10 +385,10 @@ class MedianSearch:
         """Return the search inside the bucket with the median, which the next pass must count."""
         index, below = self._bucket()
         low = self.low + (int(self.values[index]) << self.shift)
-        shift = 0 if self.counts[index] <= COLLECTED else max(self.shift - NARROWING, 0)
+        shift = 0 if self.counts[index] <= MAX_ROWS_LISTED else max(self.shift - BUCKETS_OF_RANGE, 0)
         nothing = np.zeros(0, dtype=np.int64)
         return MedianSearch(
-            self.total, low, shift, nothing, nothing, below, high=min(low + (1 << self.shift) - 1, int(LAST))
+            self.total, low, shift, nothing, nothing, below, high=min(low + (1 << self.shift) - 1, int(LAST_KEY))
         )
 
     def learn(self, values: Codes, counts: Codes, before: int, led: bool) -> None:

@@ -24,7 +24,7 @@ from indistinct.recoding.kinds import Cuts
 
 # Because a sample only estimates sizes, parts that must fit have at most this share of the available room in the
 # sample.
-NEARLY = 0.8
+SHARE_OF_ROOM = 0.8
 
 
 class SamplingPasses(Passes, Protocol):
@@ -54,7 +54,7 @@ def cut_by_sample(
             cells.classes,
             judge.model,
             counters=counters,
-            fits=int(NEARLY * judge.fits),
+            fits=int(SHARE_OF_ROOM * judge.fits),
         )
         judge = replace(judge, choice=choice)
         top = _take_back(SampledTree.of(cells, found.cuts), passes, judge, counters=counters)

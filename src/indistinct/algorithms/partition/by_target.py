@@ -24,9 +24,9 @@ from indistinct.tables.domain import Domain, Kind
 Criterion = Literal["information-gain", "variance"]
 # Values of a target are whole numbers of at most this many bits, fewer where their sum over a table would not fit a
 # word.
-BITS_OF_VALUE, BITS_OF_SUM = 40, 62
+MAX_BITS_OF_VALUE, MAX_BITS_OF_SUM = 40, 62
 # Weight of the cuts of a target that is a quasi-identifier: they come last, because they say nothing about predictors.
-LAST = np.int64(1) << 61
+WEIGHT_OF_TARGETS = np.int64(1) << 61
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -175,7 +175,7 @@ def _whole_numbers(target: TargetCodes) -> Codes:
         )
     line = domain.positions()
     span, rows = float(line.max() - line.min()), int(target.counts.sum())
-    scale = 2.0 ** min(BITS_OF_VALUE, BITS_OF_SUM - rows.bit_length()) / span if span else 0.0
+    scale = 2.0 ** min(MAX_BITS_OF_VALUE, MAX_BITS_OF_SUM - rows.bit_length()) / span if span else 0.0
     return np.rint((line - line.min()) * scale).astype(np.int64)
 
 
@@ -228,7 +228,7 @@ class _TargetSearch:
         return 2 * self.losses.work
 
     def axes(self, chosen: Codes) -> Codes:
-        """Return the column of every candidate."""
+        """Return the column of each candidate."""
         return self.losses.axes(chosen)
 
     def divide(self, parts: DepthParts, chosen: Codes) -> Division:
@@ -240,7 +240,7 @@ class _TargetSearch:
         loss = self.losses.weigh(parts, first, last)
         weights = np.full_like(loss, NEVER)
         self.measure.weigh(parts, parts.starts[first : last + 1], self.losses, weights)
-        weights[:, np.repeat(self.own, self.losses.positions)] += LAST
+        weights[:, np.repeat(self.own, self.losses.positions)] += WEIGHT_OF_TARGETS
         order = np.lexsort((loss, weights), axis=1)
         ranks = np.empty_like(loss)
         np.put_along_axis(ranks, order, np.broadcast_to(np.arange(loss.shape[1]), loss.shape), axis=1)

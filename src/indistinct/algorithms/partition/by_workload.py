@@ -26,11 +26,11 @@ from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.summary import TreeForm
 
 # Cuts of each column that are weighed; where queries have more borders, those that most queries share.
-MOST_CANDIDATES = 64
+MAX_CANDIDATES_PER_COLUMN = 64
 # Where queries do not decide, wide parts are cut: the loss of all rows counts as this share of a query's error.
-TIE = 1e-3
+LOSS_SHARE_OF_ERROR = 1e-3
 # Relative cost of one cell.
-WORK = 1024
+CELL_WEIGHT = 1024
 
 
 def partition_by_workload(
@@ -91,7 +91,7 @@ class _Search:
     smallest: int
     tie: float
     never: float = np.inf
-    work: int = WORK
+    work: int = CELL_WEIGHT
 
     @classmethod
     def of(
@@ -112,7 +112,7 @@ class _Search:
         kinds = [_kind(column, trees) for column in columns]
         described = _columns(columns, kinds)
         candidates, ends = _candidates(columns, kinds, boxes, in_order=in_order)
-        tie = TIE / max(whole.rows, 1)
+        tie = LOSS_SHARE_OF_ERROR / max(whole.rows, 1)
         queries = _queries(boxes, kinds, weights)
         return cls(ranks, counts, asked, described, queries, candidates, ends, fewest_rows(model), tie)
 
@@ -122,7 +122,7 @@ class _Search:
         return self.ends.shape[1]
 
     def axes(self, chosen: Codes) -> Codes:
-        """Return the column of every candidate."""
+        """Return the column of each candidate."""
         return chosen // self.width
 
     def weigh(self, parts: DepthParts, first: int, last: int) -> Codes:
@@ -332,28 +332,28 @@ def _borders(accepted: Codes, weights: Codes) -> Codes:
     """Return the prefixes of ranks that end where a query begins or stops accepting ranks."""
     changes = accepted[:, 1:] != accepted[:, :-1]
     ends = np.flatnonzero(changes.any(axis=0))
-    if len(ends) > MOST_CANDIDATES:
+    if len(ends) > MAX_CANDIDATES_PER_COLUMN:
         up_to = np.cumsum((weights @ changes)[ends])
-        shares = np.arange(1, MOST_CANDIDATES + 1) / MOST_CANDIDATES * up_to[-1]
+        shares = np.arange(1, MAX_CANDIDATES_PER_COLUMN + 1) / MAX_CANDIDATES_PER_COLUMN * up_to[-1]
         ends = ends[np.unique(np.searchsorted(up_to, shares).clip(0, len(ends) - 1))]
     return np.arange(accepted.shape[1]) <= ends[:, None]
 
 
 def _sets(column: QuasiColumn, kind: int, accepted: Codes, weights: Codes) -> Codes:
-    """Return the sets that queries ask for, the nodes of a tree, and single values, up to `MOST_CANDIDATES`."""
+    """Return the sets that queries ask for, the nodes of a tree, and single values, as candidates."""
     size = len(column.domain)
     asks = ~accepted.all(axis=1) & accepted.any(axis=1)
     own = np.zeros((0, size), dtype=bool)
     if asks.any():
         own, inverse = np.unique(accepted[asks], axis=0, return_inverse=True)
         shares = np.bincount(np.asarray(inverse).ravel(), weights=weights[asks])
-        own = own[np.sort(np.argsort(-shares, kind="stable")[:MOST_CANDIDATES])]
+        own = own[np.sort(np.argsort(-shares, kind="stable")[:MAX_CANDIDATES_PER_COLUMN])]
     further = [own]
     if kind == NODE:
         first, last = _nodes(column)
         nodes = np.unique(np.stack([first.ravel(), last.ravel()], axis=1), axis=0)
         further.append((np.arange(size) >= nodes[:, :1]) & (np.arange(size) <= nodes[:, 1:]))
-    elif size <= MOST_CANDIDATES:
+    elif size <= MAX_CANDIDATES_PER_COLUMN:
         further.append(np.eye(size, dtype=bool))
     whole = np.concatenate(further)
-    return whole[~whole.all(axis=1)][: 2 * MOST_CANDIDATES]
+    return whole[~whole.all(axis=1)][: 2 * MAX_CANDIDATES_PER_COLUMN]

@@ -17,7 +17,7 @@ from indistinct.algorithms.partition.layout import ranks_of, summarize
 from indistinct.algorithms.partition.strict import CutTree, graft_subtrees, partition_strictly
 from indistinct.algorithms.within_levels import lift_cuts
 from indistinct.frequencies.encode import group_rows
-from indistinct.frequencies.passes import LAST, MISSING, KeyTree
+from indistinct.frequencies.passes import LAST_KEY, MISSING_KEY, KeyTree
 from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Key
 from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.arrays import Codes, starts_of
@@ -229,9 +229,9 @@ def _reach(column: KeyedColumn, keys: Codes, starts: Codes) -> tuple[Codes, Code
     if not column.floored:
         low = np.minimum.reduceat(keys, starts)
         return np.arange(len(starts) + 1) * 2, np.stack([low, high], axis=1).ravel()
-    absent = np.logical_or.reduceat(keys == MISSING, starts)
-    low = np.minimum(np.minimum.reduceat(np.where(keys == MISSING, LAST, keys), starts), high)
-    first = np.where(absent, np.uint64(MISSING), low)
+    absent = np.logical_or.reduceat(keys == MISSING_KEY, starts)
+    low = np.minimum(np.minimum.reduceat(np.where(keys == MISSING_KEY, LAST_KEY, keys), starts), high)
+    first = np.where(absent, np.uint64(MISSING_KEY), low)
     return np.arange(len(starts) + 1) * 3, np.stack([first, low, high], axis=1).ravel()
 
 

@@ -20,7 +20,7 @@ from indistinct.models.base import Model
 from indistinct.recoding.columns import QuasiColumn
 
 # All sets of at most this many columns are tried; of more columns, only sets that begin with them.
-TRIED_COLUMNS = 8
+MAX_COLUMNS_IN_ALL_SETS = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,7 +40,7 @@ def find_greedy_cuts(ranks: Codes, problem: Problem) -> list[Codes]:
     if not len(ranks):
         return [np.zeros(len(column.domain), dtype=bool) for column in problem.columns]
     width = len(problem.columns)
-    first = min(width, TRIED_COLUMNS)
+    first = min(width, MAX_COLUMNS_IN_ALL_SETS)
     subsets = [some for size in range(1, first + 1) for some in combinations(range(first), size)]
     subsets += [tuple(range(size)) for size in range(first + 1, width + 1)]
     grids: dict[tuple[int, ...], CutGrid] = {}

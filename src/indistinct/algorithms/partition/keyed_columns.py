@@ -7,7 +7,7 @@ import numpy as np
 
 from indistinct.algorithms.partition.layout import KernelLayout, layout_of
 from indistinct.algorithms.within_levels import ColumnWithin
-from indistinct.frequencies.passes import MISSING, KeyColumn
+from indistinct.frequencies.passes import MISSING_KEY, KeyColumn
 from indistinct.machine.arrays import Codes
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.tables.domain import Domain
@@ -68,7 +68,7 @@ class KeyedColumn:
     @property
     def floored(self) -> bool:
         """Whether the lowest key may mean a missing value, which is not part of any range."""
-        return self.low == MISSING and self.quasi.ranged and self.quasi.domain.missing
+        return self.low == MISSING_KEY and self.quasi.ranged and self.quasi.domain.missing
 
     def among(self, keys: Codes) -> QuasiColumn:
         """Return the column restricted to the values of these ascending keys."""
@@ -80,7 +80,7 @@ class KeyedColumn:
         """Return the domain of the values of these ascending keys; all values where they are known."""
         if self.has_domain:
             return self.quasi.domain
-        missing = bool(len(keys)) and int(keys[0]) == MISSING
+        missing = bool(len(keys)) and int(keys[0]) == MISSING_KEY
         return Domain(self.keys.name, self.keys.values(keys[int(missing) :]), missing=missing)
 
 
@@ -89,7 +89,7 @@ def local_layout(columns: Sequence[KeyedColumn], some: Sequence[Codes]) -> Kerne
     layout = layout_of([column.among(keys) for column, keys in zip(columns, some, strict=True)])
     lines = layout.lines.copy()
     for index, (column, keys) in enumerate(zip(columns, some, strict=True)):
-        if not column.has_domain and len(keys) and int(keys[0]) == MISSING:
+        if not column.has_domain and len(keys) and int(keys[0]) == MISSING_KEY:
             # A missing value has the position of the table's first value, which may not be among these keys.
             lines[layout.line_offset[index]] = column.quasi.positions[0]
     spans = [span if each.has_domain else each.quasi.span for span, each in zip(layout.span, columns, strict=True)]

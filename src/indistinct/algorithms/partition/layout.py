@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from indistinct.errors import HierarchyError
-from indistinct.frequencies.encode import WORD
+from indistinct.frequencies.encode import BITS_PER_WORD
 from indistinct.machine.arrays import Codes, spread, starts_of
 from indistinct.recoding.columns import NO_IMPORTANCE, Importance, QuasiColumn
 from indistinct.recoding.kinds import Cuts, RecodedColumn
@@ -30,7 +30,7 @@ from indistinct.recoding.summary import (
 from indistinct.tables.domain import Kind
 
 # A domain of at most this many values is counted at once to find a median, with one counter per value.
-COUNTING_LIMIT = 1 << 16
+MAX_VALUES_COUNTED = 1 << 16
 # Bits of a word that fields may use; one bit is the sign.
 FIELD_BITS = 63
 
@@ -99,7 +99,7 @@ class KernelLayout:
     def tally_size(self) -> int:
         """Return the number of counters that the kernels need."""
         trees = [size for size, stride in zip(self.sizes, self.tree_stride, strict=True) if stride]
-        return max([*trees, min(max(self.sizes, default=1), COUNTING_LIMIT), 2])
+        return max([*trees, min(max(self.sizes, default=1), MAX_VALUES_COUNTED), 2])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,7 +149,7 @@ def ranks_of(columns: Sequence[QuasiColumn], vectors: Codes, *, order: Literal["
     for column in columns:
         if column.tree and column.taxonomy is not None and not column.taxonomy.rooted:
             raise HierarchyError(
-                f"the hierarchy of column {column.name!r} has several values on top; partitioning needs one",
+                f"the hierarchy of column {column.name!r} has several top values; partitioning needs a single root",
                 hint="add a last level with the same value everywhere, such as *",
                 column=column.name,
             )
@@ -160,7 +160,7 @@ def ranks_of(columns: Sequence[QuasiColumn], vectors: Codes, *, order: Literal["
 
 
 # Regions of text are lists of at most this many values, otherwise ranges by code points.
-LISTED = 32
+MAX_VALUES_LISTED = 32
 
 
 def summarize(
@@ -215,7 +215,7 @@ def _summarize_column(
     in_sets = style.trees == "set" if column.tree else not column.ranged
     if in_sets and region is None:
         return _summarize_members(column, ranks, pieces)
-    if region is not None and not column.tree and not column.ranged and len(column.domain) > LISTED:
+    if region is not None and not column.tree and not column.ranged and len(column.domain) > MAX_VALUES_LISTED:
         return summarize_text_regions(column, *region)
     if region is not None:
         bounds = region_bounds(column, *region)
@@ -234,7 +234,7 @@ def _summarize_column(
 def _summarize_members(column: QuasiColumn, ranks: Codes, pieces: _Members) -> tuple[ColumnSummary, Codes]:
     """Return the set of values of each class; small domains use masks, so that each distinct set is built once."""
     size = len(column.domain)
-    if size > WORD:
+    if size > BITS_PER_WORD:
         return summarize_sets(column, *_members(ranks, size, pieces))
     distinct, places = distinct_words(_masks(ranks, size, pieces), 1 << size)
     bits = np.unpackbits(distinct.astype("<u8").view(np.uint8).reshape(-1, 8), axis=1, count=size, bitorder="little")

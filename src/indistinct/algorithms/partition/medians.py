@@ -28,7 +28,7 @@ class Parts:
         return np.repeat(np.arange(len(self)), np.diff(self.starts))
 
     def select(self, mask: Codes) -> "Parts":
-        """Return some of the parts."""
+        """Return the chosen parts."""
         sizes = np.diff(self.starts)
         return Parts(self.items[np.repeat(mask, sizes)], starts_of(sizes[mask]), self.nodes[mask], self.offsets[mask])
 

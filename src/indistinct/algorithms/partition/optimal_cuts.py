@@ -27,7 +27,7 @@ from indistinct.models.k_anonymity import KAnonymity
 TAIL, HEAD, OUT = map(int, (_kernels.TAIL, _kernels.HEAD, _kernels.OUT))
 # Open nodes keep their cells up to this many bytes in total; the cells of others are counted from the table again.
 # While the kept cells exceed it, the newest node is visited first, so that there are soon fewer.
-KEPT_BYTES = 1 << 29
+MAX_BYTES_KEPT = 1 << 29
 # Columns of `Weighed.effects`: classes of the head that a cut divides, rows that it brings into classes which break the
 # model, the decrease of cost, its smallest part, and whether one of its parts satisfies the model.
 DIVIDED, LOST, GAIN, SMALLEST, USEFUL = range(5)
@@ -36,7 +36,7 @@ EFFECTS = 5
 # nodes, and at most half of those that the search may enumerate.
 EASY_NODES, MAX_START_NODES = 1_000, 50_000
 # Answers for larger k are searched while the table has rows for at least this number of classes.
-FEWEST_CLASSES = 8
+MIN_CLASSES_FOR_LARGER_K = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -249,10 +249,10 @@ class _OpenNodes:
 
     def push(self, node: _OpenNode) -> None:
         self.pushed += 1
-        if self.bytes + node.bytes > KEPT_BYTES:
+        if self.bytes + node.bytes > MAX_BYTES_KEPT:
             node = replace(node, cells=None)
         self.bytes += node.bytes
-        if self.bytes > 2 * KEPT_BYTES:
+        if self.bytes > 2 * MAX_BYTES_KEPT:
             self.stack.append(node)
         else:  # of equal bounds the newest comes first
             heappush(self.heap, (node.bound, -self.pushed, node))
@@ -410,7 +410,7 @@ def find_optimal_cuts(
 def _answers_for_larger_k(space: CutSpace, *, nodes: float, deadline: float) -> list[Codes]:
     """Return good cuts for 2k, 4k and so on, which satisfy k as well; none for models without k."""
     larger = [max(space.model.smallest, 1)]
-    while space.model.traits.sizes_only and 2 * larger[-1] * FEWEST_CLASSES <= space.rows:
+    while space.model.traits.sizes_only and 2 * larger[-1] * MIN_CLASSES_FOR_LARGER_K <= space.rows:
         larger.append(2 * larger[-1])
     answers = list[Codes]()
     for k in reversed(larger[1:]):

@@ -14,7 +14,7 @@ import pyarrow as pa
 from indistinct.algorithms.partition.by_passes import Judge, Top
 from indistinct.algorithms.partition.finish_parts import Assembled, Ends, FinishedPart, assemble_parts, finish_part
 from indistinct.algorithms.partition.keyed_columns import KeyedColumn
-from indistinct.frequencies.passes import LAST, MISSING, key_matrix
+from indistinct.frequencies.passes import LAST_KEY, MISSING_KEY, key_matrix
 from indistinct.frequencies.value import Classes, FrequencySet, Key
 from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.arrays import Codes
@@ -92,7 +92,9 @@ def assemble_part(plan: PartPlan, part: FinishedPart) -> Assembled:
     """Return the recoding of a part."""
     alone = Top()
     # A column counts as having missing values if any part has them, because a published column may indicate it.
-    missing = [np.full(int(each.low == MISSING and not each.has_domain), MISSING, np.uint64) for each in plan.quasi]
+    missing = [
+        np.full(int(each.low == MISSING_KEY and not each.has_domain), MISSING_KEY, np.uint64) for each in plan.quasi
+    ]
     return assemble_parts(alone, [part], plan.quasi, hierarchies=plan.hierarchies, style=plan.style, behind=missing)
 
 
@@ -159,11 +161,11 @@ def locate_rows(plan: PartPlan, made: Assembled, rows: pa.Table) -> tuple[Codes,
     for index, (column, known) in enumerate(zip(plan.quasi, made.some, strict=True)):
         own = keys[:, index]
         if column.has_domain:
-            ranks[:, index] = np.where(own == LAST, 0, own)
-            inside &= own != LAST  # a category that the first table did not have
+            ranks[:, index] = np.where(own == LAST_KEY, 0, own)
+            inside &= own != LAST_KEY  # a category that the first table did not have
             if column.keys.between:
                 known_alone = replace(column.keys, between=False)
-                exact[:, index] = known_alone.keys(rows[column.keys.name]) != LAST
+                exact[:, index] = known_alone.keys(rows[column.keys.name]) != LAST_KEY
             continue
         found = np.minimum(np.searchsorted(known, own), len(known) - 1)
         ranks[:, index], exact[:, index] = found, known[found] == own

@@ -31,7 +31,7 @@ from indistinct.spelling import spell
 
 SearchForm = Literal["greedy", "optimal"]
 # Nodes after which a search for the optimum is stopped unless others are asked for.
-NODES = 100_000
+DEFAULT_NODES = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +77,14 @@ class SingleDimensional(Algorithm):
     exact: Annotated[
         bool, Parameter("Optimum of one column", "Find the proven optimum for a single quasi-identifier; quick.")
     ] = field(default=False, metadata={ONE_COLUMN: True})
-    nodes: Annotated[int, NODE_LIMIT] = NODES
+    nodes: Annotated[int, NODE_LIMIT] = DEFAULT_NODES
     seconds: Annotated[float | None, TIME_LIMIT] = None
     extent: Annotated[Extent, EXTENT] = "range"
     numeric: Annotated[NumericForms, NUMERIC] = INTERVALS
 
     def __post_init__(self) -> None:
         check_parameters(self)
-        for limit, is_set in (("nodes", self.nodes != NODES), ("seconds", self.seconds is not None)):
+        for limit, is_set in (("nodes", self.nodes != DEFAULT_NODES), ("seconds", self.seconds is not None)):
             if is_set and self.search != "optimal":
                 raise ParameterError.of(
                     "SingleDimensional",

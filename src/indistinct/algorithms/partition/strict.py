@@ -21,11 +21,11 @@ from indistinct.models.compiled_test import CompiledTest, compile_test, scratch_
 from indistinct.recoding.kinds import Cuts
 
 # Relative cost of one cell: it is visited on every depth of the tree.
-DEPTH = 16
+CELL_WEIGHT = 16
 # With fewer cells than this, NumPy rounds finish before the kernels of a test are compiled or read from their cache.
-ROUNDS = 4
+MAX_CELLS_IN_ROUNDS = 4
 # Initial number of parts that wait while the kernel works on others; it grows where a tree is deeper to the left.
-STACK = 256
+INITIAL_STACK_PARTS = 256
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,7 +61,7 @@ def partition_strictly(
     """Return the greedy strict partition in which every part satisfies the model, by the fastest applicable method."""
     if model.traits.sizes_only:
         return partition_by_size(ranks, classes.sizes, layout=layout, k=model.smallest)
-    if is_large(ROUNDS * len(ranks)):
+    if is_large(MAX_CELLS_IN_ROUNDS * len(ranks)):
         found = partition_by_test(ranks, classes, layout=layout, model=model, counters=counters)
         if found is not None:
             return found
@@ -119,7 +119,7 @@ def _grains(cells: int) -> list[int]:
     The first step leaves two parts and further ones twice as many, until each thread has one; then there are many
     parts, for an even load.
     """
-    if not is_large(DEPTH * cells) or workers() == 1:
+    if not is_large(CELL_WEIGHT * cells) or workers() == 1:
         return [0]
     doublings = (workers() - 1).bit_length() - 1
     return [cells, *(cells // (3 << step) or 1 for step in range(doublings)), cells // (8 * workers()) or 1, 0]
@@ -133,7 +133,7 @@ def _run(rows: Codes, spare: Codes, *, first: int, rule: _Rule, grain: int, coun
     stops, tally = np.empty(cells, dtype=np.int64), np.zeros(layout.tally_size, dtype=np.int64)
     buffers = np.empty(columns, dtype=np.float64), np.empty(columns, dtype=np.int64), spare, tally
     given, tree = (rows, rule.smallest, grain, *layout.arrays), (axis, cut, left, stops)
-    room, nodes, checks = STACK, -1, np.zeros(1, dtype=np.int64)
+    room, nodes, checks = INITIAL_STACK_PARTS, -1, np.zeros(1, dtype=np.int64)
     while nodes == -1:  # cells moved before the stack was full do no harm: the same cuts are found again
         stack, checks[0] = np.empty((room, 6), dtype=np.int64), 0
         low, high = np.empty((room, columns), dtype=np.int64), np.empty((room, columns), dtype=np.int64)

@@ -28,12 +28,12 @@ __all__ = ["DuckDB"]
 FOR_DUCKDB, FOR_PARTITION = 0.3, 0.05
 # Cells may take so much of it; what a cell takes, what it takes for every column, and what a distinct value takes.
 FOR_CELLS, CELL, FIELD, VALUE = 0.55, 32, 10, 64
-# A part of a search by passes may take so much of it, and a row there so many bytes, and so many for every column.
+# Memory share of a part of a search by passes, and bytes per row and per column there.
 FOR_PART, ROW, KEY = 0.09, 100, 25
-# A run with many classes may take so many times `memory` at its peak; libraries take so much of that, and each value
-# of each class so many bytes, measured while the written file is verified. Classes may take this share in any case.
+# Memory of a run with many classes: its peak as a multiple of `memory`, bytes of libraries, bytes of each value of each
+# class, measured while the written file is verified, and the share that classes may always take.
 AT_PEAK, LIBRARIES, LABEL, FOR_CLASSES = 1.45, 400_000_000, 310, 0.6
-# Numbers of a column are all known up to so many, and go by keys beyond.
+# Number of distinct values up to which all numbers of a column are known; beyond it keys are used.
 NUMBERS = 1 << 16
 
 
@@ -110,11 +110,11 @@ class DuckDB:
         return BeyondMemory(cells, needed, allowed, widest, self.passes(source, len(columns)))
 
     def passes(self, source: DuckTable, columns: int) -> TablePasses:
-        """Return passes over the rows of a table with so many quasi-identifiers."""
+        """Return passes over the rows of a table with this number of quasi-identifiers."""
         return RowPasses(source, self.room or self._room(columns))
 
     def _room(self, columns: int) -> Room:
-        """Return how much is held at once of a table with so many quasi-identifiers."""
+        """Return how many rows are held at once of a table with this number of quasi-identifiers."""
         rows = int(FOR_PART * self.memory / (ROW + KEY * columns))
         classes = int(max(AT_PEAK * self.memory - LIBRARIES, FOR_CLASSES * self.memory) / (LABEL * columns))
         return Room(rows, min(rows, NUMBERS), rows, classes, self.waiting)

@@ -141,7 +141,7 @@ def _from_files(
 
 
 def _apply_declarations(table: DuckTable, duckdb: Any, memory: int) -> DuckTable:
-    """Return a table that has types already with what was declared of it: as it is, or converted into a new file."""
+    """Return a table that already has types with declarations applied: unchanged, or converted into a new file."""
     reading = table.reading
     choose(table.columns, reading.named_columns)
     if reading.of_cells == Reading(text=reading.text) and all(
@@ -197,7 +197,7 @@ def _join_partitions(connection: Any, files: Sequence[Path], partitions: HivePar
 
 
 def draw_duck(table: DuckTable, share: float, *, person: Sequence[str], memory: int) -> DuckTable:
-    """Return a sample of a table in a Parquet file without a name; what nobody drawn has is not in it."""
+    """Return a sample of a table in a Parquet file without a name; people who were not drawn are not in it."""
     spool = create_nameless("sample.parquet")
     try:
         with require_unchanged(table.stamps):
@@ -221,7 +221,7 @@ def draw_duck(table: DuckTable, share: float, *, person: Sequence[str], memory: 
 
 
 def _plain(rows: pa.Table) -> pa.Table:
-    """Return rows with text as it is: a file would keep every value of a dictionary."""
+    """Return rows with plain text, because a file would keep every value of a dictionary."""
     plain = pa.schema([(each.name, getattr(each.type, "value_type", each.type)) for each in rows.schema])
     return rows.cast(plain)
 

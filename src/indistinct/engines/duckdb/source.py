@@ -46,7 +46,7 @@ def own_words(function: Callable[Arguments, Result]) -> Callable[Arguments, Resu
         try:
             return function(*arguments, **options)
         except Exception as error:
-            duckdb = sys.modules.get("duckdb")  # it may not be installed, which is told where it is needed
+            duckdb = sys.modules.get("duckdb")  # it may not be installed; the error is raised where it is needed
             if duckdb is None or not isinstance(error, duckdb.Error):
                 raise
             raise _translate_error(error, duckdb.OutOfMemoryException, duckdb.IOException) from None
@@ -73,11 +73,11 @@ class DuckTable(SourceDetails):
     """A table that is read whenever it is needed; `relation` is DuckDB's, `arrow` what its columns are in Arrow.
 
     `parquet` are Parquet files that hold it, whose rows come faster without DuckDB. `files` are those that it came from
-    and `stamps` what they were then; `left_out` says what of a text file is nobody's row, `samples` are texts of its
-    columns of text. `spool` is what keeps a file of converted cells alive, `estimates` are numbers of distinct values
-    by columns. Where columns are transformed, `arrow` has the types that they become and `stored` those that they have.
-    `notes` are what else a reader must know. `by_class` says that rows of a class lie together, as in a release that
-    was just written.
+    and `stamps` what they were then; `left_out` are rows of a text file that belong to no person, `samples` are texts
+    of its text columns. `spool` is what keeps a file of converted cells alive, `estimates` are numbers of distinct
+    values by columns. Where columns are transformed, `arrow` has the types that they become and `stored` those that
+    they have. `notes` are further remarks for users. `by_class` says that rows of a class lie together, as in a release
+    that was just written.
     """
 
     home: ClassVar[str] = "duckdb"
@@ -159,7 +159,7 @@ class DuckTable(SourceDetails):
             yield _as_read(pa.Table.from_batches([batch]), wanted)
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """Give all rows to whoever speaks Arrow's interface, as what needs a table in memory does."""
+        """Export all rows through Arrow's interface, for libraries that need a table in memory."""
         plain = pa.schema([(each.name, getattr(each.type, "value_type", each.type)) for each in self.arrow])
         rows = (batch for table in self.batches(self.columns) for batch in table.cast(plain).to_batches())
         return pa.RecordBatchReader.from_batches(plain, rows).__arrow_c_stream__(requested_schema)
@@ -225,12 +225,12 @@ def _in_codes(table: pa.Table) -> pa.Table:
     return pa.table(columns, names=table.column_names)
 
 
-# Columns that share a word, the bits of each, and so the codes of a column; 0 stands for missing.
+# Columns that share a word, the bits of each, and so the codes of a column; 0 means missing.
 TOGETHER, BITS = 4, 16
 MOST_VALUES = (1 << BITS) - 1
 # A batch of which more than this share of rows have a value of their own is not coded.
 FEW = 0.1
-# Groups of batches are gathered if they are at most this share of the rows; so many rows are a batch then.
+# Groups of batches are collected if they are at most this share of the rows; then a batch has this number of rows.
 MOST_GROUPS, FEW_ROWS = 0.5, 1 << 14
 # Batches after which what they needed is given back.
 GIVEN_BACK = 16
@@ -360,6 +360,6 @@ def gathered_groups(batches: Iterable[pa.Table], columns: Sequence[str]) -> Valu
 
 
 def _one_chunk(column: pa.ChunkedArray) -> pa.Array:
-    """Return a column of a batch as one array, text as it is: dictionaries may repeat a value."""
+    """Return a column of a batch as one array with plain text, because dictionaries may repeat a value."""
     plain = column.cast(column.type.value_type) if isinstance(column.type, pa.DictionaryType) else column
     return pa.concat_arrays(plain.chunks) if plain.num_chunks != 1 else plain.chunk(0)

@@ -68,7 +68,7 @@ def count_table(source: Table, request: Request) -> tuple[Counted, Grouping]:
 def published_columns_of(table: pa.Table, request: Request, *, counts: Codes | None = None) -> SingledOut | None:
     """Return who is alone on published columns, None unless that is asked for.
 
-    Row `i` of the table stands for `counts[i]` rows, for one where they are not given.
+    Row `i` of the table counts as `counts[i]` rows, by default one.
     """
     names = request.published_columns
     if not names:
@@ -141,7 +141,7 @@ def keys_of_request(
 ) -> tuple[dict[Key, Encoded], dict[Key, tuple[Codes, Codes]], int | None]:
     """Return every key as one column, the pairs behind those that begin with a person, and how many look different.
 
-    Row `i` of the table stands for `counts[i]` rows, for one where they are not given.
+    Row `i` of the table counts as `counts[i]` rows, by default one.
     """
     keys: dict[Key, Encoded] = {}
     pairs: dict[Key, tuple[Codes, Codes]] = {}

@@ -40,7 +40,7 @@ def publish_table(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stock:
-    """What rows are taken from: row `rows[i]` of a table stands for row `i` in the order of cells and joint codes.
+    """The rows of a release: row `rows[i]` of a table is row `i` in the order of cells and joint codes.
 
     `cells` has the cell of each row of the table, and `contents` a word for its content where a secret is fixed.
     """
@@ -54,8 +54,8 @@ class Stock:
 def _stock(source: Table, assignment: Assignment, secret: Secret, row_index: RowIndex | None) -> Stock:
     """Return the rows behind an assignment's pieces; which of a piece's equal rows goes to which class is chance.
 
-    Where rows of a piece agree on all that is published, one row stands for all of them, and the others need not be
-    looked at again. They do not where cells that differ count as one value: one row's cell, shown for all that have its
+    Where rows of a piece agree on everything that is published, one row represents all of them, and the others are not
+    read again. They do not where cells that differ count as one value: one row's cell, shown for all that have its
     sensitive value, would give that value away.
     """
     grouping = rows_of(source, assignment.domains, assignment.frequencies, row_index)
@@ -103,7 +103,7 @@ def contents_of(table: pa.Table, names: Sequence[str]) -> dict[str, tuple[Sequen
 
 
 def _groupable(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column of any type as one whose values can be told apart."""
+    """Return a column of any type as one whose values can be compared."""
     kind = column.type
     if pa.types.is_floating(kind):  # also NaN; -0.0 and 0.0 are one value
         cells = [None if cell is None else repr(cell + 0.0) for cell in column.to_pylist()]
@@ -219,12 +219,12 @@ def _numbers(sizes: Codes, before: int) -> Codes:
     return repeat_values(np.arange(before + 1, before + len(sizes) + 1, dtype=np.int32), sizes)
 
 
-# Offsets of plain text count up to so many bytes.
+# Offsets of plain text are limited to this number of bytes.
 LONGEST_TEXT = (1 << 31) - 1
 
 
 def taken(values: pa.Array, codes: Codes, sizes: Codes | None = None) -> pa.Array:
-    """Return published values by their codes, text as a dictionary; with `sizes` each stands for so many rows."""
+    """Return published values by their codes, text as a dictionary; with `sizes` each is repeated."""
     if pa.types.is_string(values.type):
         return compact(values, codes, sizes)
     return values.take(pa.array(codes if sizes is None else repeat_values(codes, sizes)))
@@ -234,7 +234,7 @@ def compact(values: pa.Array, codes: Codes, sizes: Codes | None = None) -> pa.Ar
     """Return a dictionary array whose dictionary holds exactly the values that occur, ascending.
 
     A dictionary from upstream would tell which values were suppressed, and in which order rows first had them. Code
-    `len(values)` is null; with `sizes` each code stands for so many rows.
+    `len(values)` is null; with `sizes` each code is repeated.
     """
     used = np.zeros(len(values) + 1, dtype=bool)
     used[codes] = True
@@ -260,7 +260,7 @@ def compact(values: pa.Array, codes: Codes, sizes: Codes | None = None) -> pa.Ar
 
 
 def index_type(values: int) -> type[np.signedinteger]:
-    """Return the narrowest type of dictionary indices that still has room for one more, which stands for missing."""
+    """Return the narrowest type of dictionary indices with room for one more code, that of missing."""
     return next(kind for kind in (np.int8, np.int16, np.int32) if values < np.iinfo(kind).max)
 
 
@@ -290,7 +290,7 @@ def gather_column(column: pa.ChunkedArray, order: Codes) -> pa.Array:
 
 
 def _takeable(column: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
-    """Return cells as they are published, in a type from which Arrow can take them."""
+    """Return cells unmodified, in a type from which Arrow can take them."""
     kind = column.type
     if pa.types.is_floating(kind):  # -0.0 and 0.0 are one value, so they are published as one
         wide = pa.float32() if pa.types.is_float16(kind) else kind

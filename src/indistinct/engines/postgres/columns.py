@@ -15,7 +15,7 @@ from indistinct.errors import InputError, ParameterError
 from indistinct.tables.domain import Kind, kind_of
 from indistinct.tables.value import check_names
 
-# Types that come as they are, by their names in the catalogue.
+# Types that are not converted, by their names in the catalogue.
 PLAIN: dict[str, pa.DataType] = {
     "int2": pa.int16(),
     "int4": pa.int32(),
@@ -72,7 +72,7 @@ def quote_name(name: str) -> str:
 
 
 def columns_of(session: DatabaseSession, relation: str, *, text: Sequence[str] = ()) -> tuple[PostgresColumn, ...]:
-    """Return the columns of what stands behind FROM; those in `text` are read as text."""
+    """Return the columns of the relation after FROM; those in `text` are read as text."""
     schema = session.query(f"SELECT * FROM {relation} LIMIT 0").schema  # noqa: S608
     check_names(schema.names)
     zone = session.query("SELECT current_setting('TimeZone') AS zone")["zone"][0].as_py()

@@ -12,7 +12,7 @@ import pyarrow as pa
 from indistinct.engines.base import without_password
 from indistinct.errors import IndistinctError, InputError, MissingExtraError, OutputError
 
-# Seconds to wait for a server, and for a table that somebody else uses.
+# Seconds to wait for a server, and for a table that another session uses.
 PATIENCE, LOCK_PATIENCE = 30, 10
 BATCH_BYTES = "16777216"
 SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
@@ -95,7 +95,7 @@ WORDS = (
 
 @dataclass(slots=True, eq=False, repr=False, weakref_slot=True)
 class DatabaseSession:
-    """A connection with one open transaction; it is closed when nobody holds it any more, at the latest."""
+    """A connection with one open transaction; it is closed at the latest when its last reference is gone."""
 
     connection: Any
     address: str

@@ -36,9 +36,9 @@ CODE = 4
 class PostgresTable(SourceDetails):
     """A table that is read whenever it is needed, always in the state that it had when it was opened.
 
-    `relation` is what stands behind FROM, `name` that of the table if it is one. The session holds the snapshot:
-    `close` it, or use the source in a `with` block, so that the server can forget old rows. `drawn` are the rows of a
-    sample, which this process holds, and `held` rows that were counted and are published next.
+    `relation` is the text after FROM, `name` that of the table if it is one. The session holds the snapshot: `close`
+    it, or use the source in a `with` block, so that the server can forget old rows. `drawn` are the rows of a sample,
+    which this process holds, and `held` rows that were counted and are published next.
     """
 
     home: ClassVar[str] = "postgres"
@@ -82,7 +82,7 @@ class PostgresTable(SourceDetails):
 
     @property
     def arrow(self) -> pa.Schema:
-        """Return the Arrow types of the columns, as they are published; a type that has none is that of nothing."""
+        """Return the Arrow types of the columns as published; a type that has none is null."""
         stored = pa.schema([(column.name, column.arrow or pa.null()) for column in self.fields])
         return stored if self.transformation is None else self.transformation.schema(stored)
 
@@ -183,7 +183,7 @@ class PostgresTable(SourceDetails):
         return share_dictionaries(pa.concat_tables(self.batches(self.columns)))
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Let whoever needs the whole table in memory read it as a frame."""
+        """Export the whole table through Arrow's interface, for callers that need a frame in memory."""
         return self.table().__arrow_c_stream__(requested_schema)
 
     @property
@@ -200,7 +200,7 @@ class PostgresTable(SourceDetails):
         return tuple(known[name].require() for name in columns)
 
     def _cells(self, wanted: Sequence[PostgresColumn]) -> str:
-        """Return some columns as they are compared, as what stands behind FROM."""
+        """Return some columns in the form in which they are compared, as the text after FROM."""
         read = ", ".join(f"{column.sql} AS {quote_name(column.name)}" for column in wanted)
         return f"(SELECT {read} FROM {self.relation}) AS cells"  # noqa: S608
 
@@ -221,7 +221,7 @@ def open_database(source: DatabaseTable, reading: Reading) -> PostgresTable:
 
 
 def open_relation(session: DatabaseSession, relation: str, reading: Reading | None = None) -> PostgresTable:
-    """Return what stands behind FROM in an open session."""
+    """Return a source for the relation after FROM in an open session."""
     how = reading or Reading()
     columns = columns_of(session, relation, text=how.text)
     rows = session.query(f"SELECT count(*) AS n FROM {relation}")["n"][0].as_py()  # noqa: S608

@@ -1,7 +1,8 @@
-"""Where a release goes in a PostgreSQL database: new tables, filled, read back and named in one transaction.
+"""Releases in a PostgreSQL database: new tables, filled, read back and renamed in one transaction.
 
-Until the commit nobody else sees them, and a kill at any moment leaves the old tables or the new ones. The certificate
-is the comment of the first table: it comes and goes with that, and whoever may see the table may read it.
+Until the commit no other session sees them, and a kill at any moment leaves the old tables or the new ones. The
+certificate is the comment of the first table: it is created and removed with the table, and every user who may see the
+table may read it.
 """
 
 import json
@@ -46,7 +47,7 @@ PART = "a further table of the release "
 
 @dataclass(slots=True, eq=False)
 class StagedRelease:
-    """A sink whose tables are in the database under names that nobody knows; `commit` gives them their own."""
+    """A sink whose tables are in the database under random names; `commit` gives them their final names."""
 
     session: DatabaseSession
     schema: str
@@ -172,7 +173,7 @@ def existing(session: DatabaseSession, place: str) -> str | None:
 
 
 def further_tables(comment: str | None) -> tuple[str, ...]:
-    """Return the further tables of a release that the comment of its first one tells of: those of anatomy."""
+    """Return the further tables of a release that the comment of its first one names: those of anatomy."""
     try:
         told = json.loads(comment or "")
         return ("sensitive",) if isinstance(told, dict) and told.get("form") == "tables" else ()

@@ -30,8 +30,8 @@ from indistinct.tables.value import Reading
 
 __all__ = ["Spark"]
 
-# Numbers of a column are all known up to so many, and go by keys beyond; of the driver's memory a text that is known
-# takes so many bytes, and every published value of a class so many.
+# NUMBERS: distinct values up to which all numbers of a column are known; beyond, keys are used. VALUE, LABEL: bytes of
+# the driver's memory for each known text, and for each published value of a class.
 NUMBERS, VALUE, LABEL = 1 << 16, 256, 310
 
 
@@ -77,7 +77,7 @@ class Spark:
         return BeyondMemory(cells, bytes_of_groups(cells, columns), most_bytes(source.session), widest, passes)
 
     def passes(self, source: SparkTable, columns: int) -> SparkTablePasses:
-        """Return passes over the rows of a table with so many quasi-identifiers."""
+        """Return passes over the rows of a table with this number of quasi-identifiers."""
         return SparkTablePasses(source, self.room or _room(source, columns))
 
     def written(self, file: Path, *, name: Path, schema: pa.Schema) -> SparkTable | None:

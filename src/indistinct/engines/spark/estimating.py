@@ -1,7 +1,7 @@
-"""About how many distinct combinations of values rows have, by words that stand for them: pure, and added up.
+"""Estimates of the number of distinct combinations of values, from hashes of the rows that are merged over tasks.
 
-Of all words only the smallest are kept (Bar-Yossef et al. 2002): where so many are below one of them, it tells how
-densely words lie. Words of the same values are the same in every process.
+Only the smallest hashes are kept (Bar-Yossef et al. 2002): the number of hashes below one of them gives their density.
+Hashes of the same values are the same in every process.
 """
 
 import hashlib

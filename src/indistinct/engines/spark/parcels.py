@@ -18,7 +18,7 @@ PARCELS = pa.schema([(PART, pa.int32()), (PARCEL, pa.binary())])
 PARCELS_OF_SPARK = f"{PART} int, {PARCEL} binary"
 # Bytes of a parcel, about: a cell of Spark holds two gigabytes at most.
 PARCEL_BYTES = 1 << 26
-# A dictionary goes along with every parcel; one that has more values than a row in so many is not worth it.
+# A dictionary is sent with every parcel; it does not pay with more values than one in this number of rows.
 REPEATED = 4
 
 

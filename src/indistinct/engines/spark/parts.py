@@ -69,7 +69,9 @@ SAMPLES = 64
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Told:
-    """What a task tells of a part beside its summary: its published rows and columns, and some words of its classes.
+    """What a task reports of a part in addition to its summary.
+
+    Its rows and columns, and sample words of its classes.
 
     The first part of a task has `read` too: how many rows came for all of them.
     """
@@ -100,7 +102,7 @@ class PartWork:
             yield from pack_parts(marked, self.tasks[owners])
 
     def finish_parts(self, batches: Iterable[pa.RecordBatch], _partition: int) -> Iterator[pa.RecordBatch]:
-        """Yield the classes of parts, piece by piece, and at the end of a task what is told of its parts."""
+        """Yield the classes of parts, piece by piece, and at the end of a task the reports about its parts."""
         for task, contents in by_number(batches):
             # Parcels come in any order; where a worker is lost, Spark wants what is made of them once more, bit by bit.
             ordered = sorted(contents, key=_digest_of)
@@ -210,7 +212,7 @@ def publish_parts(
 
 
 def _write(sender: Sender, made: Any, ranges: RangeWork, published: int, path: Path) -> None:
-    """Let workers write the ranges of finished parts, which have so many rows together."""
+    """Let workers write the ranges of finished parts, which have `published` rows together."""
     began, classes = time.perf_counter(), made.where(made[PARCEL].isNotNull()).select(PART, PARCEL)
     split = sender.run(classes, ranges, "split", PARCELS_OF_SPARK)
     arranged = part_frame(split, len(ranges.splitters) + 1)
@@ -224,7 +226,7 @@ def _write(sender: Sender, made: Any, ranges: RangeWork, published: int, path: P
 
 
 def _ranges(source: SparkTable, parts: Sequence[Told], secret: Secret, *, rows: int) -> tuple[RangeWork, pa.Schema]:
-    """Return how classes go to ranges of about so many rows, and the columns of the release."""
+    """Return how classes are assigned to ranges of about `rows` rows, and the columns of the release."""
     types = reduce(join_types, (each.shown for each in parts), dict[str, pa.DataType]())
     columns = parts[0].columns
     schema = pa.schema([(name, types[name] if name in types else source.arrow.field(name).type) for name in columns])
@@ -233,7 +235,7 @@ def _ranges(source: SparkTable, parts: Sequence[Told], secret: Secret, *, rows: 
 
 
 def _collect_told(collected: pa.Table) -> list[Told]:
-    """Return what is told of all parts, in their order."""
+    """Return the reports about all parts, in their order."""
     ordered = collected.sort_by(PART)[TOLD].to_pylist()
     return [each for content in ordered for each in pickle.loads(content)]  # noqa: S301 (made by our own workers)
 
@@ -248,7 +250,7 @@ def _summaries(made: Any) -> Iterator[Any]:
 
 
 def _tasks(sizes: Codes, most: int) -> Codes:
-    """Return the task that finishes each part; neighbours share one that has so many rows at most."""
+    """Return the task that finishes each part; adjacent parts share one with at most this number of rows."""
     shared = share_files(sizes.tolist(), most)
     return np.repeat(np.arange(len(shared)), [len(own) for own in shared])
 

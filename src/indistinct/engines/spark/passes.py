@@ -145,7 +145,7 @@ class PartOfTask(CodedRows):
 
 
 def pack_answer(answer: Any, number: int) -> pa.RecordBatch:
-    """Return an answer as a cell of a frame, beside a number; most of what is counted is zero, and packs well."""
+    """Return an answer and its number as cells of a frame; most counts are zero and compress well."""
     content = zlib.compress(pickle.dumps(answer, pickle.HIGHEST_PROTOCOL), level=1)
     return pa.record_batch([pa.array([number], pa.int32()), pa.array([content], pa.binary())], schema=PARCELS)
 
@@ -166,9 +166,9 @@ def ask_rows(
     what: str,
     merged_by: int | None = None,
 ) -> Any:
-    """Return what the rows of all tasks tell, added up; `columns` are those that the question looks at.
+    """Return the merged answers of the rows of all tasks; `columns` are those that the question needs.
 
-    Where it is said that so many tasks merge answers, the driver gets no more than one of each.
+    With `merged_by`, this number of tasks merges answers, and the driver gets at most one from each.
     """
     began, sender = time.perf_counter(), Sender(source.session)
     asking = Asking(source.schema_of(columns), source.pieces_of(columns), question, merge)
@@ -265,7 +265,7 @@ class SparkParts:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class WrittenTable(SparkTable):
-    """A release that workers have just written, whose rows stand in an order: every task reads a stretch of them."""
+    """A release that workers have just written, with ordered rows: every task reads a stretch of them."""
 
     def look_at_stretches(self, columns: Sequence[str], look: Look) -> list[Any]:
         """Return what workers make of stretches of rows; no row comes to the driver."""

@@ -85,10 +85,10 @@ def _write(job: "_Job", arranged: Any, writing: PublishedForm, path: Path) -> No
 
 
 def write_folder(run: Callable[[Path], Any], written: pa.Schema, path: Path) -> int:
-    """Let workers write files beside a folder, move into it those of the attempts that count, and return their rows.
+    """Let workers write files next to a folder, move the successful ones into it, and return the number of rows.
 
-    `run` returns the frame of what workers tell of the files that they write to a folder, whose columns are `written`.
-    A task that was given up may go on writing for a while: it does so where nobody reads.
+    `run` returns the frame of the workers' reports about the files that they write to a folder, with the columns
+    `written`. A task that was given up may continue writing for a while, in a folder that is not read.
     """
     attempts = path.with_name("attempts")
     attempts.mkdir()

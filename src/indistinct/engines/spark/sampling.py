@@ -31,7 +31,7 @@ from indistinct.machine.randomness import count_drawn
 
 # The column with the word of a row; no column of a table begins so. Spark's whole numbers have 63 bits and a sign.
 WORD, BITS = "\0word", 63
-# Words fall into so many ranges, of which the driver looks into one.
+# Words are divided into this number of ranges, of which the driver reads one.
 RANGE_BITS = 16
 # By how many standard deviations more rows are kept than are wanted, and how many more in any case.
 SPREADS, MORE = 10, 50
@@ -74,7 +74,7 @@ class Drawing:
 
 
 def draw_frame(source: SparkTable, share: float, *, person: Sequence[str]) -> DrawnTable:
-    """Return a sample of a table: so many rows, or so many people with all of their rows."""
+    """Return a sample of a table: a share of its rows, or of its people with all of their rows."""
     if person:
         people = PeopleWords.keyed(person)
         seen = ask_rows(source, tuple(person), partial(_see_people, people), PeopleSeen.merged, what="people")
@@ -86,7 +86,7 @@ def draw_frame(source: SparkTable, share: float, *, person: Sequence[str]) -> Dr
         held = _hold_drawn(source, None, (kept << BITS) // source.rows if kept < source.rows else 1 << BITS)
         last = _last_word(source, held, wanted)
         if last is not None:
-            # What stands in Spark's plan says nothing of who has which word.
+            # Spark's plan does not show which person has which word.
             return _sample_of(source, held, held.where(held[WORD] <= last))
         forget_frame(held)  # it happens once in more runs than there will be
 

@@ -75,8 +75,8 @@ class SparkTable(SourceDetails):
     def rows_of_tasks(self, columns: Sequence[str]) -> tuple[Any, int | None]:
         """Return a frame that gives tasks their rows, or the numbers of the pieces that they read, and how many tasks.
 
-        Of frames nobody knows how many. A task of Spark takes some time before its first row: of files there are a few
-        for each core, and more only where they would be large.
+        For frames their number is unknown. A task of Spark takes some time before its first row: of files there are a
+        few for each core, and more only where they would be large.
         """
         if self.pieces_of(columns) is None:
             return self.select(columns), None
@@ -134,7 +134,10 @@ class SparkTable(SourceDetails):
         return ValueGroups(as_read(table.drop_columns([NUMBER]), self.schema_of(columns)), counts)
 
     def _collected(self, grouped: Any, columns: Sequence[str]) -> pa.Table:
-        """Return groups, unless there are more than the driver can take; as long as rows are fewer, nobody counts."""
+        """Return groups, unless there are more than the driver can take.
+
+        For fewer rows than that nothing is counted.
+        """
         most = self.most_groups(columns)
         if self.rows <= most:
             return grouped.toArrow()
@@ -157,7 +160,7 @@ class SparkTable(SourceDetails):
             return as_read(self.frame.toArrow(), self.arrow)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Let whoever needs the whole table in memory read it as a frame."""
+        """Export the whole table through Arrow's interface, for callers that need a frame in memory."""
         return self.table().__arrow_c_stream__(requested_schema)
 
     def alone(self, column: str) -> int:
@@ -200,7 +203,7 @@ def as_read(table: pa.Table, wanted: pa.Schema) -> pa.Table:
 
 def open_spark(source: Any, reading: Reading, *, memory: int | None) -> SparkTable | None:
     """Return a table that Spark can read, None for what it cannot."""
-    source = place_of(source)  # a Parquet file has its types, whoever wrote it
+    source = place_of(source)  # a Parquet file stores its types, whichever program wrote it
     if isinstance(source, SparkTable):
         return source
     import_pyspark()
@@ -251,7 +254,7 @@ def read_files(
 def _frame_of_files(session: Any, files: Sequence[Path], partitions: HivePartitions | None) -> Any:
     """Return a frame of Parquet files, with the columns that their folders name.
 
-    Spark takes a path as it is written, with blanks and signs; in an address it would not decode them.
+    Spark takes a path literally, with blanks and special characters; in an address it would not decode them.
     """
     if partitions is None:
         return session.read.parquet(*[f"file://{_without_patterns(path)}" for path in files])
@@ -264,7 +267,7 @@ def _frame_of_files(session: Any, files: Sequence[Path], partitions: HivePartiti
 
 
 def _without_patterns(path: Path) -> str:
-    """Return a path whose signs of patterns, such as [ and *, stand for themselves."""
+    """Return a path whose pattern characters, such as [ and *, are escaped."""
     return re.sub(r"([\\*?\[\]{}])", r"\\\1", str(path.absolute()))
 
 
@@ -337,7 +340,7 @@ def _short_frame(frame: Any, columns: Sequence[str] = ()) -> tuple[Any, pa.Schem
         kind = type(each.dataType).__name__
         if kind == "NullType":
             column = column.cast("string")
-        elif kind == "StringType" and each.dataType.simpleString() != "string":  # texts that differ are told apart
+        elif kind == "StringType" and each.dataType.simpleString() != "string":  # different texts are kept apart
             column = functions.collate(column, "UTF8_BINARY")
         chosen.append(column.alias(f"c{index}"))
     return short.select(chosen), arrow

@@ -228,7 +228,8 @@ class PublishedForm:
     def write(self, batches: Iterable[pa.RecordBatch], _partition: int) -> Iterator[pa.RecordBatch]:
         """Write published rows as a file of this attempt alone, and yield its name and how many rows it has.
 
-        A task may run twice, at once even: each attempt has its own file, and the driver takes those that are told.
+        A task may run twice, even at the same time: each attempt has its own file, and the driver takes the reported
+        ones.
         """
         part, rows = unpack_parcels(batches)
         if rows is None:
@@ -254,7 +255,7 @@ class PublishedForm:
                 yield self.published(piece)
 
     def published(self, rows: pa.Table) -> pa.Table:
-        """Return some rows as they are published; their order is drawn once more, inside each class."""
+        """Return some rows in published form; their order is drawn once more, inside each class."""
         places = places_of(rows)
         starts = run_starts(places).astype(np.int64)
         present = places[starts[:-1]]
@@ -283,7 +284,7 @@ def _neighbours(rows: pa.Table) -> Iterator[pa.Table]:
 
 
 def in_chunks(batches: Iterable[pa.RecordBatch], *, whole: bool = False) -> Iterator[pa.Table]:
-    """Yield batches together, so many rows at a time; if classes are to stay `whole`, as many more as that takes."""
+    """Yield batches joined to this number of rows; with `whole`, with further rows until classes are complete."""
     kept: list[pa.RecordBatch] = []
     for batch in batches:
         if not len(batch):

@@ -13,7 +13,7 @@ import pyarrow as pa
 from indistinct.errors import InputError
 from indistinct.evaluation.assess.assessed_tables import AssessedTable
 from indistinct.inspection.inspect import encode
-from indistinct.inspection.patterns.base import JUDGED, PatternShare
+from indistinct.inspection.patterns.base import MAX_TEXTS_JUDGED, PatternShare
 from indistinct.inspection.roles import identifying_pattern, patterns_of, texts_of
 from indistinct.machine.arrays import Codes
 from indistinct.release.sources import Source, groups_of
@@ -88,7 +88,7 @@ def _counted_values(table: AssessedTable, names: Sequence[str]) -> dict[str, tup
         else:
             continue
         domain = counted.known[name]
-        if len(domain) <= JUDGED:
+        if len(domain) <= MAX_TEXTS_JUDGED:
             rows = np.bincount(codes, weights=weights, minlength=len(domain)).astype(np.int64)[int(domain.missing) :]
             found[name] = domain.values.filter(pa.array(rows > 0)), rows[rows > 0]
     return found

@@ -353,11 +353,41 @@ def membership_of(
 ) -> Membership:
     """Return how well a release hides who is in it: its candidates, the originals among them, and the fake tuples.
 
-    `published` is a `Release` or a `Published`, a `BucketTable`, or a table of classes from anywhere, with what is
-    `known` of it: a tuple of quasi-identifiers matches a class whose published values, read with the `hierarchies` that
-    they come from, cover it. Of buckets, tuples have every attribute; with `quasi_only` they are what others may know
-    of a person, without the sensitive ones. Further options are those of `membership`; where `memory` is bounded, fewer
-    candidates are enumerated, and more are estimated.
+    A tuple of quasi-identifiers matches a class whose published values, read with their `hierarchies`, cover it. Of a
+    release in buckets, tuples have every attribute. Where `memory` is bounded, fewer candidates are enumerated, and
+    more are estimated.
+
+    Parameters
+    ----------
+    published
+        A `Release`, a `Published`, a `BucketTable`, or a table of classes of any tool.
+    schema
+        Roles of the columns of the original; not needed for a `Release`.
+    quasi_only
+        Whether tuples of buckets only have what others may know about a person, without sensitive attributes.
+    limit
+        Number of candidates up to which they are enumerated; more are estimated.
+    samples
+        Number of samples of an estimate.
+    seed
+        Fixes the random draws.
+    **known
+        What `published` takes, such as the `original` and the `hierarchies` of the labels.
+
+    Returns
+    -------
+    Membership
+        The numbers of candidates, and how many classes or buckets original and fake tuples match.
+
+    Examples
+    --------
+    >>> import indistinct as ind
+    >>> import pyarrow as pa
+    >>> table = pa.table({"age": [21, 22, 23, 41, 42, 44]})
+    >>> release = ind.anonymize(table, ind.Schema(quasi=["age"]), model=ind.KAnonymity(k=3))
+    >>> found = membership_of(release, original=table)
+    >>> found.candidates, found.originals, found.fake
+    (6, 6, 0)
     """
     opened = describe_release(published, schema, **known)
     if opened.memory is not None:

@@ -14,7 +14,7 @@ from indistinct.errors import InputError
 from indistinct.evaluation.assess.assessed_tables import AssessedTable
 from indistinct.frequencies.count import Request
 from indistinct.frequencies.encode import group_rows
-from indistinct.frequencies.singled_out import MOST_CELLS, SingledOut, codes_of, most_telling, singled_out
+from indistinct.frequencies.singled_out import MAX_CELLS_AT_ONCE, SingledOut, codes_of, most_telling, singled_out
 from indistinct.frequencies.slices import Slice
 from indistinct.frequencies.value import CLASS, PERSON
 from indistinct.machine.arrays import Codes
@@ -97,7 +97,11 @@ def _rows_of_original(table: AssessedTable, original: Source, names: Sequence[st
     domains = assignment.domains or (() if reference is None else reference.domains)
     quasi = [domain.column for domain in domains]
     wanted = tuple(dict.fromkeys((*quasi, *table.schema.person, *names)))
-    if not quasi or any(name not in original.columns for name in wanted) or original.rows * len(wanted) > MOST_CELLS:
+    if (
+        not quasi
+        or any(name not in original.columns for name in wanted)
+        or original.rows * len(wanted) > MAX_CELLS_AT_ONCE
+    ):
         return None
     groups = groups_of(original, wanted)
     try:
@@ -148,7 +152,7 @@ def _count_combinations(
     The second is None where it is not known.
     """
     wanted = tuple(dict.fromkeys((*names, *classes)))
-    if rows.source.rows * len(wanted) > MOST_CELLS:
+    if rows.source.rows * len(wanted) > MAX_CELLS_AT_ONCE:
         whole = replace(rows, rows_each=1)
         lone = _count_alone(whole, names, with_class=bool(classes)).least
         return lone, lone + (rows.source.rows - lone) // 2

@@ -106,8 +106,34 @@ def workload_error(
 ) -> WorkloadErrors:
     """Return how far the answers of a release are from those of its original, over the queries of a workload.
 
-    `release`, `schema` and what is `known` are as for `query`; a workload may be the path of one. The relative error is
-    over the truth, or over `sanity` where the truth is smaller.
+    Parameters
+    ----------
+    release
+        As for `query`: a `Release`, a `Published`, or a published table.
+    original
+        Table before publishing.
+    workload
+        The queries, or the path of a file with them.
+    schema
+        Roles of the columns of the original; not needed for a `Release`.
+    sanity
+        The relative error is divided by the true answer, or by this where the true answer is smaller.
+    **known
+        Further facts, as for `query`.
+
+    Returns
+    -------
+    WorkloadErrors
+        The error of each query, and their mean.
+
+    Examples
+    --------
+    >>> import indistinct as ind
+    >>> import pyarrow as pa
+    >>> table = pa.table({"age": [21, 22, 23, 41, 42, 44]})
+    >>> release = ind.anonymize(table, ind.Schema(quasi=["age"]), model=ind.KAnonymity(k=3))
+    >>> workload_error(release, table, ind.Workload.of(["SELECT COUNT(*) WHERE age < 30"])).relative
+    0.0
     """
     if isinstance(sanity, bool) or not isinstance(sanity, int | float) or not 0 < sanity < math.inf:
         raise ParameterError(f"`sanity` must be a number above 0; got {sanity!r}", hint="1 is usual for counts")

@@ -39,7 +39,7 @@ from indistinct.exploration.compare.trials import Point
 SHAPES = ("circle", "square", "triangle-up", "cross", "diamond", "triangle-right", "triangle-down", "triangle-left")
 WIDTH, HEIGHT = 330, 240
 # More labels than this along a front would overlap.
-MOST_LABELS = 8
+MAX_LABELS = 8
 WIDE = 30
 TICKS = tuple(digit / 10.0**power for power in range(8, -1, -1) for digit in (1, 3))
 RISK_TITLES = {"highest": "highest risk of anybody", "average": "average risk"}
@@ -96,7 +96,7 @@ def _against(
     )
     line = alt.Chart(alt.Data(values=front)).mark_line(color=GREY, strokeWidth=1.2, strokeDash=[4, 3])
     layers = [line.encode(x=x, y=y, order="risk:Q"), marks]
-    if risk == "highest" and len(front) <= MOST_LABELS:
+    if risk == "highest" and len(front) <= MAX_LABELS:
         texts = alt.Chart(alt.Data(values=front)).mark_text(align="left", dx=7, dy=-6, color=GREY, fontSize=10)
         layers.append(texts.encode(x=x, y=y, text="label:N"))
     return alt.layer(*layers).properties(width=WIDTH, height=HEIGHT)

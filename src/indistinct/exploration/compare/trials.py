@@ -98,8 +98,8 @@ def metrics_of(metrics: Metrics | None) -> tuple[Metric, ...]:
     names = [metric.name for metric in chosen]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice or not chosen:
-        told = f"asked for twice: {', '.join(twice)}" if twice else "none is named"
-        raise ParameterError(f"each metric is measured once; {told}", hint="for example gcp,discernibility")
+        problem = f"asked for twice: {', '.join(twice)}" if twice else "none is named"
+        raise ParameterError(f"each metric is measured once; {problem}", hint="for example gcp,discernibility")
     return chosen
 
 

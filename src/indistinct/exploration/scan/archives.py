@@ -75,9 +75,9 @@ def _read_local(content: bytes, entry: zipfile.ZipInfo, found: dict[str, list[by
         end += 4 * (content[end : end + 4] == DESCRIPTOR)
         crc = struct.pack("<I", entry.CRC)
         for form in ("<II", "<QQ"):
-            told = crc + struct.pack(form, entry.compress_size, entry.file_size) if _fits(entry, form) else b""
-            if told and content.startswith(told, end):
-                return start, end + len(told)
+            descriptor = crc + struct.pack(form, entry.compress_size, entry.file_size) if _fits(entry, form) else b""
+            if descriptor and content.startswith(descriptor, end):
+                return start, end + len(descriptor)
     return start, end
 
 

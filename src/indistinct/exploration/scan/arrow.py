@@ -104,11 +104,11 @@ def _pairs(subject: ScannedFile) -> Iterator[Finding]:
         )
     known = [key for key in pairs if key in TOLD_BY_TOOLS]
     if known:
-        told = "; ".join(dict.fromkeys(TOLD_BY_TOOLS[key] for key in known))
+        meanings = "; ".join(dict.fromkeys(TOLD_BY_TOOLS[key] for key in known))
         yield note(
             "metadata",
             len(known),
-            f"the metadata tells {told}",
+            f"the metadata tells {meanings}",
             "remove it unless it is needed: replace_schema_metadata(None) in Arrow",
         )
     for place, field in enumerate(subject.table.schema):
@@ -166,7 +166,7 @@ def _list(described: Mapping[str, Any], key: str) -> list[Any]:
 
 
 # Seven values have 5,040 orders, so that an order by chance is unlikely from this number on.
-FEWEST_VALUES = 7
+MIN_VALUES_IN_ORDER = 7
 
 
 def _unused_categories(subject: ScannedFile) -> Iterator[Finding | NotChecked]:
@@ -211,7 +211,7 @@ def _category_order(subject: ScannedFile) -> Iterator[Finding]:
             [text for text in texts if text in both] for texts in (here, there, _texts(column.chunk(0).dictionary))
         )
         explained = listed in (shown, sorted(listed), sorted(listed, reverse=True))
-        if len(listed) >= FEWEST_VALUES and listed == first and not explained:
+        if len(listed) >= MIN_VALUES_IN_ORDER and listed == first and not explained:
             called = subject.called(name)
             yield leak(
                 called,

@@ -23,11 +23,11 @@ ROW_NAMES = re.compile(
     re.IGNORECASE,
 )
 # Fewer numbers may be consecutive by chance.
-FEWEST_NUMBERS = 10
+MIN_NUMBERS = 10
 # A column whose first cells are not whole numbers is not read further.
-FIRST_CELLS = 1_000
+CELLS_TRIED_FIRST = 1_000
 # Row numbers with gaps left by suppressed rows fill at least this share of their range.
-DENSE = 0.5
+MIN_SHARE_OF_RANGE = 0.5
 
 
 def _find_invented_columns(subject: ScannedFile) -> Iterator[Finding]:
@@ -153,9 +153,9 @@ def _find_unique_columns(subject: ScannedFile) -> Iterator[Finding]:
 def number_rows(column: pa.ChunkedArray) -> bool:
     """Return whether a column has distinct and nearly consecutive whole numbers."""
     numbers = whole_numbers(column)
-    if numbers is None or len(numbers) < FEWEST_NUMBERS:
+    if numbers is None or len(numbers) < MIN_NUMBERS:
         return False
-    return len(np.unique(numbers)) == len(numbers) >= DENSE * _spread(numbers)
+    return len(np.unique(numbers)) == len(numbers) >= MIN_SHARE_OF_RANGE * _spread(numbers)
 
 
 def _spread(numbers: Codes) -> int:
@@ -169,7 +169,7 @@ def whole_numbers(column: pa.ChunkedArray) -> Codes | None:
     kind = column.type.value_type if isinstance(column.type, pa.DictionaryType) else column.type
     if pa.types.is_boolean(kind) or pa.types.is_temporal(kind):
         return None
-    if len(column) > FIRST_CELLS and whole_numbers(column.slice(0, FIRST_CELLS)) is None:
+    if len(column) > CELLS_TRIED_FIRST and whole_numbers(column.slice(0, CELLS_TRIED_FIRST)) is None:
         return None
     try:
         # Only whole floats can be cast; the text of a number may have a point and zeros.

@@ -30,11 +30,11 @@ TESTS = 4
 FALSE_ALARMS = TESTS / (SHUFFLES + 1)
 """Upper limit of the share of shuffled files that are reported as leaking."""
 # Upper limit of the rows that are tested: more rows do not improve the result.
-MOST_ROWS = 2_000
+MAX_ROWS_TESTED = 2_000
 # With fewer rows nothing can be concluded.
-FEWEST_ROWS = 8
+MIN_ROWS_TESTED = 8
 # A position after every row of the original.
-END = 1 << 62
+AFTER_ALL_ROWS = 1 << 62
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,7 +59,7 @@ class _Matched:
 
 def _order(subject: ScannedFile) -> Iterator[Finding]:
     matched = _match_classes(subject) or _match_rows(subject)
-    if matched is None or len(matched.kinds) < FEWEST_ROWS:
+    if matched is None or len(matched.kinds) < MIN_ROWS_TESTED:
         return
     kept = _find_kept_order(matched)
     if kept is None:
@@ -83,7 +83,7 @@ def _find_kept_order(matched: _Matched) -> tuple[int, str] | None:
         apart = groups if matched.by_class else everywhere
         if _never_reached(_embedding(apart, matched), matched.kinds, groups):
             return len(matched.kinds), where if matched.by_class else "keep"
-        if len(rows) >= FEWEST_ROWS and _never_reached(_agreement(groups[rows]), expected[rows], groups[rows]):
+        if len(rows) >= MIN_ROWS_TESTED and _never_reached(_agreement(groups[rows]), expected[rows], groups[rows]):
             return len(rows), where
     return None
 
@@ -122,7 +122,7 @@ def _count_embedded(kinds: Codes, groups: Codes, places: Mapping[int, Sequence[i
         own = places[kind]
         index = bisect_left(own, last.get(group, -1) + 1)
         found = index < len(own)
-        last[group] = own[index] if found else END
+        last[group] = own[index] if found else AFTER_ALL_ROWS
         count += found
     return count
 
@@ -176,7 +176,7 @@ def _match_classes(subject: ScannedFile) -> _Matched | None:
     The attack `unsorted-matching` matches rows in the same way.
     """
     schema, original = subject.roles, subject.compared
-    rows = min(subject.table.num_rows, MOST_ROWS)
+    rows = min(subject.table.num_rows, MAX_ROWS_TESTED)
     if schema is None or original is None or not schema.quasi or not rows:
         return None
     same = {name: column.slice(0, rows) for name, (column, _) in published_as_is(subject).items()}
@@ -238,7 +238,7 @@ def _stand_apart(classes: Codes) -> bool:
 def _match_rows(subject: ScannedFile) -> _Matched | None:
     """Return published rows matched with the original by the unmodified columns alone."""
     same = published_as_is(subject)
-    rows = min(subject.table.num_rows, MOST_ROWS)
+    rows = min(subject.table.num_rows, MAX_ROWS_TESTED)
     if not same or not rows or subject.original is None:
         return None
     both = [

@@ -21,7 +21,7 @@ from indistinct.tables.value import Table
 from indistinct.view.read_back import cover_of
 
 # Below this share of a column's values, the original has hardly any of them.
-HARDLY = 0.1
+MIN_SHARE_IN_ORIGINAL = 0.1
 
 
 def _find_another_original(subject: ScannedFile) -> Iterator[Finding]:
@@ -36,7 +36,7 @@ def _find_another_original(subject: ScannedFile) -> Iterator[Finding]:
     several = [(found, values) for found, values in counts if values]
     if not several and not subject.expected_columns.isdisjoint(subject.columns):
         return  # no column is unmodified
-    if all(found < HARDLY * values for found, values in several):
+    if all(found < MIN_SHARE_IN_ORIGINAL * values for found, values in several):
         lost = sum(values - found for found, values in several) or len(subject.columns)
         seen = (
             f"hardly any value of {plural(len(several), 'column')} is in it, unless all are generalized"

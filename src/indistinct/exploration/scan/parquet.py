@@ -34,7 +34,7 @@ from indistinct.tables.value import check_width
 
 MAGIC, ENCRYPTED = b"PAR1", b"PARE"
 # The length of the footer and the magic bytes after it.
-ENDING = 8
+ENDING_BYTES = 8
 IN_PARTS = "scan it in parts"
 
 
@@ -62,10 +62,10 @@ def open_parquet(content: bytes, name: str, allowance: Allowance) -> Opened:
         plain = pa.BufferReader(content[:end])
         with pq.ParquetFile(plain) as file:
             schema, metadata = file.schema_arrow, file.metadata
-            if is_signed(metadata, content[end - ENDING : end]):
+            if is_signed(metadata, content[end - ENDING_BYTES : end]):
                 raise encrypted_error(name)
             check_width(len(schema.names))
-            told = _key_values(metadata)
+            key_values = _key_values(metadata)
             coded, rows = readable_as_codes(metadata, schema), metadata.num_rows
             needed = needed_for(rows, size_of_parquet(schema, metadata, coded=coded))
             numbers = _groups_that_fit(metadata.num_row_groups, needed, allowance.most)
@@ -88,7 +88,10 @@ def open_parquet(content: bytes, name: str, allowance: Allowance) -> Opened:
         ) from None
     table = table.replace_schema_metadata(schema.metadata)
     inside = ParquetFile(metadata, groups, content[end:], _count_strays(metadata, content[:end]))
-    parts = (FilePart("the metadata", metadata_text(schema) + b"\n" + told), FilePart("the file", content, words=False))
+    parts = (
+        FilePart("the metadata", metadata_text(schema) + b"\n" + key_values),
+        FilePart("the file", content, words=False),
+    )
     opened = Opened("parquet", table, parts, inside, not_checked=_not_read(schema, metadata))
     if len(table) == rows:
         return opened
@@ -119,16 +122,16 @@ def encrypted_error(name: str) -> InputError:
 
 
 def _key_values(metadata: Any) -> bytes:
-    pairs, told = dict(metadata.metadata or {}), io.BytesIO()
-    told.write((metadata.created_by or "").encode())
+    pairs, content = dict(metadata.metadata or {}), io.BytesIO()
+    content.write((metadata.created_by or "").encode())
     for key, value in pairs.items():
-        told.write(b"\n" + key + b"\n" + value)
+        content.write(b"\n" + key + b"\n" + value)
         if key == b"ARROW:schema":
             try:
-                told.write(b"\n" + base64.b64decode(value))
+                content.write(b"\n" + base64.b64decode(value))
             except ValueError:
                 continue
-    return told.getvalue()
+    return content.getvalue()
 
 
 def _not_read(schema: pa.Schema, metadata: Any) -> tuple[NotChecked, ...]:
@@ -150,7 +153,7 @@ def _not_read(schema: pa.Schema, metadata: Any) -> tuple[NotChecked, ...]:
 
 def _count_strays(metadata: Any, content: bytes) -> int:
     """Return how many bytes before the footer belong to no column, page index or Bloom filter."""
-    footer = len(content) - ENDING - int.from_bytes(content[-ENDING : -len(MAGIC)], "little")
+    footer = len(content) - ENDING_BYTES - int.from_bytes(content[-ENDING_BYTES : -len(MAGIC)], "little")
     used = [(0, len(MAGIC))]
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
@@ -215,10 +218,10 @@ def _strangers(statistics: Any, column: pa.ChunkedArray) -> int:
             return len(set(map(repr, ends)))
         values = pc.min_max(cells).as_py()
         return _cut(ends[0], values["min"], last=False) + _cut(ends[1], values["max"], last=True)
-    told, cells = _comparable(_ends(statistics, kind)), pc.drop_null(_comparable(column.cast(kind)).unique())
-    if pa.types.is_floating(told.type):
-        told = told.filter(pc.invert(pc.is_nan(told)))  # NaN is no person's value
-    return int(pc.sum(pc.invert(pc.is_in(told.unique(), value_set=cells.cast(told.type)))).as_py() or 0)
+    extremes, cells = _comparable(_ends(statistics, kind)), pc.drop_null(_comparable(column.cast(kind)).unique())
+    if pa.types.is_floating(extremes.type):
+        extremes = extremes.filter(pc.invert(pc.is_nan(extremes)))  # NaN is no person's value
+    return int(pc.sum(pc.invert(pc.is_in(extremes.unique(), value_set=cells.cast(extremes.type)))).as_py() or 0)
 
 
 def _ends(statistics: Any, kind: pa.DataType) -> pa.Array:
@@ -240,9 +243,9 @@ def _comparable(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArra
     return values.cast(pa.decimal256(kind.precision, kind.scale)) if pa.types.is_decimal(kind) else values
 
 
-def _cut(told: Any, value: str, *, last: bool) -> int:
+def _cut(end: Any, value: str, *, last: bool) -> int:
     """Return 1 unless an end is the value, or its beginning with the last letter possibly increased by one."""
-    shown = told.decode(errors="replace") if isinstance(told, bytes) else str(told)
+    shown = end.decode(errors="replace") if isinstance(end, bytes) else str(end)
     if shown == value:
         return 0
     if last:

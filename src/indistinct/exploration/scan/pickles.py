@@ -20,7 +20,7 @@ from indistinct.exploration.scan.base import (
 from indistinct.figures import plural
 
 # Upper limit of instructions: a larger pickle is scanned up to here.
-MOST_INSTRUCTIONS = 5_000_000
+MAX_INSTRUCTIONS = 5_000_000
 # Modules with which frames and arrays are rebuilt; of the built-in ones only plain values.
 FRAMES = (
     "pandas",
@@ -69,7 +69,7 @@ def open_pickle(content: bytes, name: str) -> Opened:
     except (ValueError, KeyError, IndexError, OverflowError, struct.error, AttributeError, TypeError):
         raise InputError(f"{name} cannot be read as a pickle", hint="check that the file was copied whole") from None
     never_run = "a pickle is not run, and its cells are known only then: publish CSV or Parquet"
-    reason = f"only the first {MOST_INSTRUCTIONS:,} instructions of the pickle are read"
+    reason = f"only the first {MAX_INSTRUCTIONS:,} instructions of the pickle are read"
     unseen = () if whole else (NotChecked("the rest of the pickle", reason),)
     parts = (
         FilePart("the texts", "\n".join(read.texts).encode(errors="replace")),
@@ -87,7 +87,7 @@ def _read(content: bytes) -> tuple[Pickle, bool]:
     last, whole = "", False
     for count, (code, argument, place) in enumerate(pickletools.genops(content)):
         end, whole = place or 0, code.name == "STOP"
-        if count >= MOST_INSTRUCTIONS:
+        if count >= MAX_INSTRUCTIONS:
             break
         match code.name:
             case name if name in PUTS:  # the last object gets a number by which it is referred to

@@ -64,7 +64,7 @@ CHECKS: Mapping[str, ScanCheck] = MappingProxyType(
 )
 """Every check of a published file by name; the common tests run on each of them."""
 
-MOST_BYTES = 2 << 30
+MAX_FILE_BYTES = 2 << 30
 PICKLE = (".pkl", ".pickle", ".p")
 EXCEL = (".xlsx", ".xlsm", ".xlsb", ".ods")
 OTHERS = {
@@ -376,7 +376,7 @@ def open_file(path: Path, reading: Reading, *, memory: int | None = None) -> Ope
             Allowance(size, memory).require(
                 size, str(path), "its bytes, which are searched", otherwise=parquet.IN_PARTS
             )
-        content = read_ordinary(path, most=MOST_BYTES)
+        content = read_ordinary(path, most=MAX_FILE_BYTES)
     except (OSError, ValueError) as error:
         if isinstance(error, FileNotFoundError) or not isinstance(error, OSError):
             raise no_file(path) from None

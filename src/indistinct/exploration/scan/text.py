@@ -78,12 +78,12 @@ def _find_marks(subject: ScannedFile) -> Iterator[Finding]:
 
 GZIP, ZIP = b"\x1f\x8b", (b"PK\x03\x04", b"PK\x05\x06")
 # Memory relative to the decompressed size: text, and the XML of a workbook.
-TEXT_GROWS, XML_GROWS = 4, 16
-MOST_ENTRIES = 10_000
+TEXT_MEMORY_FACTOR, XML_MEMORY_FACTOR = 4, 16
+MAX_ENTRIES = 10_000
 # A path that shows where a file was, not only its name.
 _ELSEWHERE = re.compile(r"^[/\\]|^[A-Za-z]:|\.\.|(^|[/\\])(home|users)[/\\]", re.IGNORECASE)
 HAS_EXTRA, HAS_NAME, HAS_COMMENT = 4, 8, 16
-HEADER = 10
+HEADER_BYTES = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class GzipHeader:
 
 def inflate(content: bytes, name: str, allowance: Allowance) -> tuple[bytes, GzipHeader]:
     """Decompress a gzip file of one or more members; raise for one that is broken or takes more than is allowed."""
-    first, most = _header(content), allowance.most // TEXT_GROWS
+    first, most = _header(content), allowance.most // TEXT_MEMORY_FACTOR
     whole, rest = io.BytesIO(), content
     while rest.startswith(GZIP):
         member = zlib.decompressobj(wbits=31)
@@ -106,7 +106,7 @@ def inflate(content: bytes, name: str, allowance: Allowance) -> tuple[bytes, Gzi
             whole.write(member.decompress(rest, most - whole.tell() + 1))
         except zlib.error:
             raise _broken(name) from None
-        require_inflated(whole.tell(), name, allowance, grows=TEXT_GROWS)
+        require_inflated(whole.tell(), name, allowance, grows=TEXT_MEMORY_FACTOR)
         if not member.eof:
             raise _broken(name)
         rest = member.unused_data
@@ -124,7 +124,7 @@ def _broken(name: str) -> InputError:
 
 
 def _header(content: bytes) -> GzipHeader:
-    flags, place, name = content[3] if len(content) > 3 else 0, HEADER, b""
+    flags, place, name = content[3] if len(content) > 3 else 0, HEADER_BYTES, b""
     if flags & HAS_EXTRA:
         place += 2 + int.from_bytes(content[place : place + 2], "little")
     if flags & HAS_NAME:
@@ -143,8 +143,8 @@ def open_archive(content: bytes, name: str) -> zipfile.ZipFile:
         ) from None
     if any(entry.flag_bits & 1 for entry in entries):
         raise encrypted_error(name)
-    if len(entries) > MOST_ENTRIES:
-        raise InputError(f"{name} has more than {MOST_ENTRIES:,} entries", hint="check that this is the right file")
+    if len(entries) > MAX_ENTRIES:
+        raise InputError(f"{name} has more than {MAX_ENTRIES:,} entries", hint="check that this is the right file")
     return archive
 
 
@@ -152,7 +152,7 @@ def read_entry(
     archive: zipfile.ZipFile, entry: str | zipfile.ZipInfo, name: str, allowance: Allowance, *, taken: int = 0
 ) -> bytes:
     """Return the content of an archive's entry, limited by the allowance after `taken` bytes."""
-    most = max(allowance.most // XML_GROWS - taken, 0)
+    most = max(allowance.most // XML_MEMORY_FACTOR - taken, 0)
     try:
         with archive.open(entry) as opened:
             content = opened.read(most + 1)
@@ -160,7 +160,7 @@ def read_entry(
         raise InputError(
             f"{name} has an entry that cannot be read", hint="check that the file was copied whole"
         ) from None
-    require_inflated(taken + len(content), name, allowance, grows=XML_GROWS)
+    require_inflated(taken + len(content), name, allowance, grows=XML_MEMORY_FACTOR)
     return content
 
 

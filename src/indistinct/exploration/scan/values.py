@@ -20,9 +20,9 @@ from indistinct.figures import plural
 from indistinct.machine.arrays import Codes
 
 # Bytes of a value that is searched in binary cells, and of one in text; digits of a number.
-LONG, SHORT, DIGITS = 6, 4, 7
+MIN_BYTES_IN_BINARY, MIN_BYTES_IN_TEXT, MIN_DIGITS = 6, 4, 7
 # Upper limits of the values of each column, evenly chosen, and of the bytes of each part.
-MOST_VALUES, MOST_BYTES = 50_000, 1 << 28
+MAX_VALUES_PER_COLUMN, MAX_BYTES_PER_PART = 50_000, 1 << 28
 # Words of file formats that are also values of some tables.
 OWN_WORDS = frozenset(
     """pandas pyarrow arrow parquet schema index columns column metadata field_name numpy_type pandas_type string
@@ -40,29 +40,33 @@ def _search_values(subject: ScannedFile) -> Iterator[Finding | NotChecked]:
         return
     cells = b"" if subject.file.table is None else _cells(subject.file.table)
     for part in subject.file.parts:
-        if len(part.content) > MOST_BYTES:
+        if len(part.content) > MAX_BYTES_PER_PART:
             yield NotChecked(
-                f"{part.place} behind {MOST_BYTES >> 20} MB", "values of the original are searched up to there"
+                f"{part.place} behind {MAX_BYTES_PER_PART >> 20} MB", "values of the original are searched up to there"
             )
     for name in subject.original.columns:
         is_hidden = name in subject.hidden
         if (subject.file.table is None or subject.file.rows is not None) and not is_hidden:
             continue  # it is not known which values the cells have
         values = _candidates(subject.original.data[name])
-        if len(values) == MOST_VALUES:
+        if len(values) == MAX_VALUES_PER_COLUMN:
             yield NotChecked(
                 f"all values of column {name!r} of the original",
-                f"{MOST_VALUES:,} of them, evenly chosen, are searched",
+                f"{MAX_VALUES_PER_COLUMN:,} of them, evenly chosen, are searched",
             )
         shown = set(find_values(values, cells))
         absent = [value for number, value in enumerate(values) if number not in shown]
-        told: set[bytes] = set()
+        found_before: set[bytes] = set()
         for part in subject.file.parts:
-            content = part.content[:MOST_BYTES]
+            content = part.content[:MAX_BYTES_PER_PART]
             # The raw bytes contain the other parts too: a value found there is not reported twice.
-            wanted = absent if part.words else [value for value in absent if len(value) >= LONG and value not in told]
+            wanted = (
+                absent
+                if part.words
+                else [value for value in absent if len(value) >= MIN_BYTES_IN_BINARY and value not in found_before]
+            )
             found = find_values(wanted, content, whole=part.words)
-            told.update(wanted[number] for number in found)
+            found_before.update(wanted[number] for number in found)
             if found:
                 whose = "people's identifiers" if is_hidden else "rows that are not published, or were recoded"
                 yield leak(
@@ -89,7 +93,7 @@ def _find_ids(subject: ScannedFile) -> Iterator[Finding]:
             shown = spell_values(subject.table.column(place))
             equal = pc.is_in(shown, value_set=texts)
             whole = int(pc.sum(equal).as_py() or 0)
-            inside = [value for value in values if len(value) >= LONG]
+            inside = [value for value in values if len(value) >= MIN_BYTES_IN_BINARY]
             found = whole or len(find_values(inside, _join_texts([shown]), whole=True))
             if not found:
                 continue
@@ -110,9 +114,11 @@ def _candidates(column: pa.ChunkedArray) -> list[bytes]:
     if pa.types.is_temporal(column.type) or pa.types.is_boolean(column.type) or pa.types.is_floating(column.type):
         return []
     telling = [text.encode() for text in spell_values(column).to_pylist() if _is_telling(text)]
-    if len(telling) <= MOST_VALUES:
+    if len(telling) <= MAX_VALUES_PER_COLUMN:
         return telling
-    return [telling[place] for place in np.linspace(0, len(telling) - 1, MOST_VALUES, dtype=np.int64).tolist()]
+    return [
+        telling[place] for place in np.linspace(0, len(telling) - 1, MAX_VALUES_PER_COLUMN, dtype=np.int64).tolist()
+    ]
 
 
 def _is_telling(text: str) -> bool:
@@ -121,9 +127,9 @@ def _is_telling(text: str) -> bool:
     >>> [_is_telling(text) for text in ("Emily", "pandas", "1234567", "2024", "2024-05-01", "*****")]
     [True, False, True, False, False, False]
     """
-    if len(text.encode()) < SHORT or text.strip().casefold() in OWN_WORDS or _DATE.fullmatch(text):
+    if len(text.encode()) < MIN_BYTES_IN_TEXT or text.strip().casefold() in OWN_WORDS or _DATE.fullmatch(text):
         return False
-    return any(letter.isalpha() for letter in text) or sum(letter.isdigit() for letter in text) >= DIGITS
+    return any(letter.isalpha() for letter in text) or sum(letter.isdigit() for letter in text) >= MIN_DIGITS
 
 
 def _cells(table: pa.Table) -> bytes:
@@ -144,9 +150,9 @@ CHECKS = (
 
 # Values are recognized by their first bytes, as many of these as they have.
 WIDTHS = (8, 6, 4)
-BLOCK = 1 << 22
+BLOCK_BYTES = 1 << 22
 # Matches that are compared letter by letter; beyond this number the rest is not compared.
-MOST_PLACES = 1 << 19
+MAX_MATCHES_COMPARED = 1 << 19
 _LETTERS = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") | frozenset(range(128, 256))
 
 
@@ -172,11 +178,11 @@ def _of_width(width: int, own: list[int], values: Sequence[bytes], content: byte
         by_start[values[number][:width]].append(number)
     starts = np.unique(np.array([int.from_bytes(start, "little") for start in by_start], dtype=np.uint64))
     ahead, compared = set(own), 0
-    for begin in range(0, len(content), BLOCK):
-        block = content[begin : begin + BLOCK + width - 1]
+    for begin in range(0, len(content), BLOCK_BYTES):
+        block = content[begin : begin + BLOCK_BYTES + width - 1]
         for place in _alike(block, starts, width):
             compared += 1
-            if compared > MOST_PLACES or not ahead:
+            if compared > MAX_MATCHES_COMPARED or not ahead:
                 return
             here = begin + place
             for number in by_start[content[here : here + width]]:

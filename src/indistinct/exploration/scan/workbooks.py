@@ -34,7 +34,7 @@ from indistinct.machine.memory import Allowance
 from indistinct.tables.binary_workbooks import BOOK, ROW, SHARED_TEXT, list_sheets, read_records, read_wide_text
 from indistinct.tables.binary_workbooks import STRINGS as BINARY_STRINGS
 from indistinct.tables.extents import column_number
-from indistinct.tables.sheets import CONTENT, EXACT
+from indistinct.tables.sheets import CONTENT, MAX_EXACT_INTEGER
 from indistinct.tables.sheets import open_workbook as open_sheets
 from indistinct.tables.sheets import spell_cell as spell
 from indistinct.tables.value import check_width
@@ -49,7 +49,7 @@ HIDDEN_ROW = 0x10
 MEDIA = "mimetype"
 XML = (".xml", ".rels", ".vml", ".rdf")
 OPEN_NOT_SHOWN = (NotChecked("hidden columns", "the reader of open documents does not show them"),)
-MOST_CELLS, MOST_COLUMNS = 20_000_000, 16_384
+MAX_CELLS, MAX_COLUMNS = 20_000_000, 16_384
 _CELL = re.compile(r"([A-Z]{1,3})([0-9]{1,7})")
 
 
@@ -180,12 +180,12 @@ def _binary_sheet(content: bytes, number: int, strings: tuple[str, ...], *, hidd
             counts["hidden_rows"] += bool(payload[11] & HIDDEN_ROW)
         elif kind == COLUMNS:
             first, last, _, _, flags = struct.unpack_from("<IIIIH", payload)
-            counts["hidden_columns"] += (flags & 1) * min(max(last - first + 1, 1), MOST_COLUMNS)
+            counts["hidden_columns"] += (flags & 1) * min(max(last - first + 1, 1), MAX_COLUMNS)
         elif kind in RULES:
             counts["rules"] += 1
         elif kind in CELLS:
             column, total = int.from_bytes(payload[:4], "little") + 1, total + 1
-            if total > MOST_CELLS or column > MOST_COLUMNS:
+            if total > MAX_CELLS or column > MAX_COLUMNS:
                 raise ValueError("too many cells")
             counts["formulas"] += kind in FORMULAS
             text = _binary_cell(kind, payload[8:], strings, used)
@@ -218,7 +218,7 @@ def _binary_cell(kind: int, payload: bytes, strings: tuple[str, ...], used: set[
 
 
 def _spell_number(number: float) -> str:
-    return str(int(number)) if number.is_integer() and abs(number) < EXACT else str(number)
+    return str(int(number)) if number.is_integer() and abs(number) < MAX_EXACT_INTEGER else str(number)
 
 
 def _open_sheets(content: bytes, document: bytes, name: str) -> Iterator[ScannedSheet]:
@@ -229,15 +229,15 @@ def _open_sheets(content: bytes, document: bytes, name: str) -> Iterator[Scanned
         "rules": len(re.findall(rb"<table:content-validation\b|<calcext:conditional-format\b", document)),
     }
     with open_sheets(Path(name), io.BytesIO(content)) as book:
-        for number, told in enumerate(book.sheets_metadata, start=1):
-            rows = book.get_sheet_by_name(told.name).to_python()
+        for number, metadata in enumerate(book.sheets_metadata, start=1):
+            rows = book.get_sheet_by_name(metadata.name).to_python()
             cells = {
                 place: {column: spell(cell) for column, cell in enumerate(row, start=1) if cell not in (None, "")}
                 for place, row in enumerate(rows, start=1)
             }
             mine = counts if number == 1 else dict.fromkeys(counts, 0)
             filled = {place: row for place, row in cells.items() if row}
-            hidden = told.visible != type(told.visible).Visible
+            hidden = metadata.visible != type(metadata.visible).Visible
             yield ScannedSheet(number, hidden, filled, frozenset(), hidden_columns=0, **mine)
 
 
@@ -253,10 +253,10 @@ def _sheet(root: ElementTree.Element, number: int, strings: tuple[str, ...], *, 
                 counts["hidden_rows"] += _is_on(element.get("hidden"))
             case "col":
                 span = int(element.get("max", 1)) - int(element.get("min", 1)) + 1
-                counts["hidden_columns"] += _is_on(element.get("hidden")) * min(max(span, 1), MOST_COLUMNS)
+                counts["hidden_columns"] += _is_on(element.get("hidden")) * min(max(span, 1), MAX_COLUMNS)
             case "c":
                 column, total = _column(element.get("r"), column + 1), total + 1
-                if total > MOST_CELLS or column > MOST_COLUMNS:
+                if total > MAX_CELLS or column > MAX_COLUMNS:
                     raise ValueError("too many cells")
                 text = _cell(element, strings, used)
                 counts["formulas"] += any(local(part) == "f" for part in element)
@@ -306,7 +306,7 @@ def _table(sheet: ScannedSheet, name: str) -> pa.Table:
     width = max(max(cells) for cells in sheet.cells.values())
     check_width(width)
     header = sheet.cells[first]
-    if (width + 1) * len(sheet.cells) > MOST_CELLS:
+    if (width + 1) * len(sheet.cells) > MAX_CELLS:
         raise InputError(f"{name} has cells too far apart", hint="save the table alone in a new file")
     columns = [[sheet.cells[row].get(place) for row in rows] for place in range(1, width + 1)]
     names = [header.get(place, "") for place in range(1, width + 1)]

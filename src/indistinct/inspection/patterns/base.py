@@ -13,12 +13,12 @@ import pyarrow.compute as pc
 from indistinct.as_json import AsJson
 from indistinct.schema import Role
 
-MOSTLY = 0.9
+MIN_SHARE_FOR_ROLE = 0.9
 """Share of the distinct values in which a pattern must hold to suggest a role."""
 # Patterns that hardly occur by chance are reported from this share on: some cells point at people.
-PARTLY = 0.05
+MIN_SHARE_REPORTED = 0.05
 # Of more distinct values an even sample is judged, and only a part of it if that part shows nothing.
-JUDGED, FIRST = 5_000, 200
+MAX_TEXTS_JUDGED, TEXTS_JUDGED_FIRST = 5_000, 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class PatternShare(AsJson):
     judged: int
     certain: bool = True
     safe_harbor: str | None = None
-    threshold: float = MOSTLY
+    threshold: float = MIN_SHARE_FOR_ROLE
 
     @property
     def holds(self) -> bool:
@@ -64,7 +64,7 @@ class PatternShare(AsJson):
 
 def sample_of_texts(texts: pa.Array) -> pa.Array:
     """Return the distinct texts that are judged, without spaces around them: of very many an even sample."""
-    step = 1 + (len(texts) - 1) // JUDGED if len(texts) else 1
+    step = 1 + (len(texts) - 1) // MAX_TEXTS_JUDGED if len(texts) else 1
     some = texts.take(pa.array(range(0, len(texts), step), pa.int64())) if step > 1 else texts
     some = pc.utf8_trim_whitespace(pc.drop_null(some))
     return some.filter(pc.not_equal(some, ""))
@@ -87,11 +87,11 @@ def shares_of(texts: pa.Array, patterns: Sequence[Pattern]) -> list[PatternShare
     """
     found = []
     for pattern in patterns:
-        least = PARTLY if pattern.partly else MOSTLY
-        first = texts.slice(0, FIRST)
+        least = MIN_SHARE_REPORTED if pattern.partly else MIN_SHARE_FOR_ROLE
+        first = texts.slice(0, TEXTS_JUDGED_FIRST)
         if len(texts) < pattern.fewest or matching(first, pattern) < least / 2 * len(first):
             continue
-        count = matching(texts, pattern) if len(texts) > FIRST else matching(first, pattern)
+        count = matching(texts, pattern) if len(texts) > TEXTS_JUDGED_FIRST else matching(first, pattern)
         if count >= max(least * len(texts), pattern.fewest):
             known = (pattern.name, pattern.meaning, pattern.role)
             share = PatternShare(*known, count / len(texts), len(texts), pattern.certain, pattern.safe_harbor)

@@ -11,7 +11,7 @@ from itertools import pairwise
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.inspection.patterns.base import MOSTLY, Pattern, PatternShare, matching
+from indistinct.inspection.patterns.base import MIN_SHARE_FOR_ROLE, Pattern, PatternShare, matching
 from indistinct.inspection.patterns.general import ADDRESSES, NUMBERS
 from indistinct.inspection.patterns.names import has_frequent_name, is_name_like
 from indistinct.inspection.patterns.national import NATIONAL
@@ -102,7 +102,7 @@ def _holds(pattern: Pattern, pieces: Iterable[str]) -> bool:
     found = pa.array(sorted(pieces), pa.string())
     shaped = found.filter(pc.match_substring_regex(found, pattern.shape)) if len(found) else found
     passing = matching(shaped, pattern) if len(shaped) else 0
-    return passing >= max(pattern.fewest, MOSTLY * len(shaped) if pattern in NATIONAL else 1)
+    return passing >= max(pattern.fewest, MIN_SHARE_FOR_ROLE * len(shaped) if pattern in NATIONAL else 1)
 
 
 def _count(pattern: Pattern, pieces: Sequence[str]) -> int:

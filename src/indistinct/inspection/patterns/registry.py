@@ -7,7 +7,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.inspection.patterns.base import JUDGED, MOSTLY, Pattern, PatternShare, sample_of_texts, shares_of
+from indistinct.inspection.patterns.base import (
+    MAX_TEXTS_JUDGED,
+    MIN_SHARE_FOR_ROLE,
+    Pattern,
+    PatternShare,
+    sample_of_texts,
+    shares_of,
+)
 from indistinct.inspection.patterns.general import ADDRESSES, KNOWN, MEDICAL, NUMBERS
 from indistinct.inspection.patterns.inside import pattern_inside
 from indistinct.inspection.patterns.names import names_share
@@ -68,7 +75,7 @@ def _is_medical(texts: pa.Array, found: PatternShare) -> bool:
 
 def _by_distribution(texts: pa.Array, counts: Codes, *, rows: int) -> list[PatternShare]:
     """Return what all texts together show: names of people, addresses of houses, free text, or such inside texts."""
-    places = np.arange(0, len(texts), 1 + len(texts) // JUDGED)
+    places = np.arange(0, len(texts), 1 + len(texts) // MAX_TEXTS_JUDGED)
     some, weights = texts.take(pa.array(places)).to_pylist(), counts[places].tolist()
     kept = [(text.strip(), weight) for text, weight in zip(some, weights, strict=True) if text and text.strip()]
     if not kept:
@@ -93,7 +100,7 @@ def _houses(texts: Sequence[str]) -> PatternShare | None:
     parts = [(HOUSE_BEHIND.match(text) or HOUSE_IN_FRONT.match(text)) for text in texts]
     streets = {part[1].strip().lower() for part in parts if part}
     share = sum(part is not None for part in parts) / len(texts)
-    if share < MOSTLY or len(streets) < max(STREETS, STREET_SHARE * len(texts)):
+    if share < MIN_SHARE_FOR_ROLE or len(streets) < max(STREETS, STREET_SHARE * len(texts)):
         return None
     return PatternShare(
         "street-address", "addresses of houses", Role.IDENTIFIER, share, len(texts), certain=False, safe_harbor="B"

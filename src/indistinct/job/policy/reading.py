@@ -245,7 +245,7 @@ def _column(name: str, given: Any) -> dict[str, Any]:
 
 
 def parse_algorithm_of(given: Mapping[str, Any]) -> Algorithm:
-    """Return the algorithm that is spelled, or the node that is chosen in place of one."""
+    """Return the algorithm of a policy, or the node that is chosen in place of one."""
     if "use" in given and "node" in given:
         raise PolicyError(
             "[algorithm]: `use` and `node` cannot be used together", hint="a chosen node takes the place of a search"

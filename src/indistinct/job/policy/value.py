@@ -50,7 +50,7 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Where the release and its report go; the certificate lies beside the release.
+    """Where the release and its report are written; the certificate is next to the release.
 
     `ledger` remembers all releases of the same people. The certificate hides smaller counts than `smallest_count`. A
     release may go to a table of a `database` instead of a path. `writing` is how a text file looks, and `ranges`
@@ -82,7 +82,7 @@ class Output:
 class Statement:
     """What people state about a release, for its report: what for and for whom, and who answers for it.
 
-    `profile` is the one that the release is held against, as it is spelled, such as public. `reassess` is when the risk
+    `profile` is the text of the profile with which the release is compared, such as public. `reassess` is when the risk
     is looked at again. `assumed` and `not_assumed` are attackers, in words.
     """
 
@@ -195,15 +195,14 @@ class Context:
 class Policy:
     """The whole job.
 
-    Paths are kept as they are written and start at `base`, the folder of the policy; `locate` resolves one.
-    `suppression` says how many of the original rows, or people, may be dropped, `target` the column of the
-    classification metric, and no `metrics` means the standard ones. `transformations` are those of columns that are
-    not recoded, and `pseudonyms` stand in place of identifiers, with paths as they are written. `fresh` are columns
-    that are measured anew for every release. `importance` says which quasi-identifiers matter more than others, and
-    `levels` between which levels of their hierarchy they are published. `numeric` has the forms of single columns of
-    numbers and dates. `analysis` names the study's own analyses, and `context` the circumstances that forms ask for.
-    `reasons` say why a column has its role, and `about` is what people state about the release. `name` is that of its
-    file, where it is in one.
+    Paths are kept as written and start at `base`, the folder of the policy; `locate` resolves one. `suppression` says
+    how many of the original rows, or people, may be dropped, `target` the column of the classification metric, and no
+    `metrics` means the standard ones. `transformations` are those of columns that are not recoded, and `pseudonyms`
+    replace identifiers, with paths as written. `fresh` are columns that are measured anew for every release.
+    `importance` says which quasi-identifiers matter more than others, and `levels` between which levels of their
+    hierarchy they are published. `numeric` has the forms of single columns of numbers and dates. `analysis` names the
+    study's own analyses, and `context` the circumstances that forms ask for. `reasons` say why a column has its role,
+    and `about` is what people state about the release. `name` is that of its file, where it is in one.
     """
 
     input: Input
@@ -335,7 +334,7 @@ def _moved_key(pseudonym: Pseudonym, move: Callable[[Path], Path]) -> Pseudonym:
 
 
 def relative_path(path: Path, base: Path) -> Path:
-    """Return a path as it is written in a folder, also where it has to climb up; an address is what it is."""
+    """Return a path relative to a folder, also where it has to climb up; an address is unchanged."""
     return path if is_elsewhere(path) else Path(os.path.relpath(path.resolve(), base.resolve()))
 
 

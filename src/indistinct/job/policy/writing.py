@@ -32,7 +32,7 @@ def write_policy(
     heading: str = "",
     notes: Mapping[str, str] | None = None,
 ) -> Path:
-    """Write a policy as TOML, with its paths as they are seen from the file; return the path.
+    """Write a policy as TOML, with paths relative to the file; return the path.
 
     `heading` becomes comments at the top, `notes` one comment above each column that it names.
     """
@@ -116,7 +116,7 @@ def _place(database: DatabaseTable | None, path: Path | None) -> dict[str, Any]:
 
 
 def inline(value: Any) -> str:
-    """Return a value as it stands on a line of a policy.
+    """Return a value as text on one line of a policy.
 
     >>> inline({"intervals": [5, 10]})
     '{ intervals = [5, 10] }'

@@ -18,7 +18,7 @@ from indistinct.tables.domain import Domain
 
 Box = Mapping[str, ValueSet]
 """The allowed values of columns; a column that is not named may have any value."""
-MOST_BOXES = 512
+MAX_BOXES = 512
 
 
 def boxes_of(condition: Condition | None, columns: Mapping[str, ColumnValues]) -> tuple[Box, ...]:
@@ -101,9 +101,9 @@ def _without(box: Box, other: Box) -> Iterator[Box]:
 
 
 def _few(boxes: list[Box]) -> list[Box]:
-    if len(boxes) > MOST_BOXES:
+    if len(boxes) > MAX_BOXES:
         raise InputError(
-            f"the condition falls into more than {MOST_BOXES} parts that must be counted apart",
+            f"the condition falls into more than {MAX_BOXES} parts that must be counted apart",
             hint="join fewer conditions by OR, or use IN for several values of one column",
         )
     return boxes

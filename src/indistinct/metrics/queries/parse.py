@@ -33,7 +33,7 @@ NOT_ANSWERED = {
     "pivots": "PIVOT",
     "sample": "a sample",
 }
-LONGEST = 100_000
+MAX_QUERY_CHARACTERS = 100_000
 UNREADABLE = (AttributeError, TypeError, ValueError, KeyError, IndexError, RecursionError, AssertionError)
 """What sqlglot raises, in addition to its own errors, for texts that are not SQL, such as `age { = IN 'x'`."""
 
@@ -49,8 +49,8 @@ def parse_query(text: str) -> Query:
 
     if not isinstance(text, str):
         raise InputError(f"a query must be text; got {type(text).__name__}", hint=f"for example {EXAMPLE}")
-    if len(text) > LONGEST:
-        raise InputError(f"the query has {len(text):,} characters; at most {LONGEST:,} are read")
+    if len(text) > MAX_QUERY_CHARACTERS:
+        raise InputError(f"the query has {len(text):,} characters; at most {MAX_QUERY_CHARACTERS:,} are read")
     try:
         trees = [tree for tree in parse(text, error_level=ErrorLevel.RAISE) if tree is not None]
     except (SqlglotError, *UNREADABLE):
@@ -211,6 +211,6 @@ def _number(text: str) -> int | float:
 
 def _refusal(words: str) -> InputError:
     return InputError(
-        f"a release is not asked with {words}",
+        f"a query of a release cannot have {words}",
         hint="one aggregate, conditions with AND, OR and NOT, and GROUP BY of columns; ask several times for more",
     )

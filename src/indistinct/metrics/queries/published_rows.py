@@ -183,8 +183,9 @@ def _middle(kept: LineSet, ranges: Ranges) -> Codes:
         return sums / np.where(sizes > 0, sizes, np.nan)
 
 
-# WORTH_COMPILED: pairs of a box and an entry from which compiling pays. BLOCK: boxes that are processed at a time.
-WORTH_COMPILED, BLOCK = 4_000_000, 256
+# MIN_PAIRS_TO_COMPILE: pairs of a box and an entry from which compiling pays. BOXES_PER_BLOCK: boxes that are processed
+# at a time.
+MIN_PAIRS_TO_COMPILE, BOXES_PER_BLOCK = 4_000_000, 256
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -309,7 +310,7 @@ class PublishedRows:
             alike.setdefault(tuple(sorted(box)), []).append(place)
         for names, places in alike.items():
             rows = self.project(names) if names else self
-            if not names or len(places) * len(rows.view.sizes) < WORTH_COMPILED:
+            if not names or len(places) * len(rows.view.sizes) < MIN_PAIRS_TO_COMPILE:
                 counted = [rows.count((boxes[place],)) for place in places]
             else:
                 counted = _count_boxes(rows.view, names, [boxes[place] for place in places])
@@ -372,13 +373,13 @@ def _count_boxes(view: View, names: tuple[str, ...], boxes: Sequence[Box]) -> li
     values = np.stack([one.codes[name].astype(np.int32) for name in names])
     offsets = starts_of([len(view.columns[name]) for name in names])
     found = np.zeros((len(boxes), 4))
-    for start in range(0, len(boxes), BLOCK):
-        part = boxes[start : start + BLOCK]
+    for start in range(0, len(boxes), BOXES_PER_BLOCK):
+        part = boxes[start : start + BOXES_PER_BLOCK]
         shares = np.empty((len(part), int(offsets[-1])))
         for row, box in enumerate(part):
             overlaps = [overlap(view.columns[name], box[name]) for name in names]
             certain, possible = (np.concatenate([getattr(o, key) for o in overlaps]) for key in ("certain", "possible"))
             share = np.concatenate([each.share for each in overlaps])
             shares[row] = np.where(certain, 2.0, np.where(possible, share, -1.0))
-        count_boxes(values, offsets, one.counts, shares, found[start : start + BLOCK])
+        count_boxes(values, offsets, one.counts, shares, found[start : start + BOXES_PER_BLOCK])
     return [(estimate, int(low), int(high), variance) for estimate, low, high, variance in found.tolist()]

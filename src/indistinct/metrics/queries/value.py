@@ -199,7 +199,7 @@ def check_columns(query: Query, names: Sequence[str], *, schema: Schema) -> None
     for name in query.columns:
         if name in schema.hidden:
             raise SchemaError(
-                f"column {name!r} points at people and is in no release",
+                f"column {name!r} identifies people and is not published",
                 hint=f"ask about {', '.join(schema.published)}",
             )
         if name not in names:

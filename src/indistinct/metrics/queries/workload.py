@@ -26,7 +26,7 @@ from indistinct.tables.opening import open_table
 DISTRIBUTIONS = ("data", "uniform")
 EXPECTED = f"a line is a query, or a weight, a bar and a query: 2.5 | {EXAMPLE}"
 _WEIGHTED = re.compile(r"\s*([^|'\"\s]+)\s*\|(.*)", re.DOTALL)
-SHORT = 12
+DIGEST_DIGITS = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,10 +63,10 @@ class Workload:
 
     def __str__(self) -> str:
         """Return the name of the file, without its folder, and the digest, as a certificate names its workload."""
-        return f"{Path(self.source or '').name}#{self.digest[:SHORT]}"
+        return f"{Path(self.source or '').name}#{self.digest[:DIGEST_DIGITS]}"
 
     def __repr__(self) -> str:
-        return f"<Workload of {len(self)} queries, {self.digest[:SHORT]}>"
+        return f"<Workload of {len(self)} queries, {self.digest[:DIGEST_DIGITS]}>"
 
     @classmethod
     def of(cls, queries: Iterable[Query | str], *, weights: Sequence[float] | None = None) -> "Workload":

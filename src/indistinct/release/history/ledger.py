@@ -203,15 +203,74 @@ def standings(ledger: Ledger) -> list[Standing]:
 
 @with_checked_arguments
 def read_ledger(path: str | Path) -> tuple[LedgerEntry, ...]:
-    """Return the releases that a ledger remembers: number, time, digests, how many people and classes; no values."""
+    """Return the releases that a ledger records: number, time, digests, numbers of people and classes; no values.
+
+    Parameters
+    ----------
+    path
+        The ledger.
+
+    Returns
+    -------
+    tuple of LedgerEntry
+        The releases, oldest first.
+
+    Raises
+    ------
+    InputError
+        If the path is no ledger, or other users may read it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import indistinct as ind
+    >>> import pyarrow as pa
+    >>> table = pa.table({"id": [1, 2, 3, 4, 5, 6], "age": [21, 22, 23, 41, 42, 44]})
+    >>> schema = ind.Schema(person=["id"], quasi=["age"])
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> release = ind.anonymize(table, schema, model=ind.KAnonymity(k=3), ledger=folder / "people.ledger")
+    >>> _ = release.write(folder / "release.csv")
+    >>> [(each.number, each.people, each.classes) for each in read_ledger(folder / "people.ledger")]
+    [(1, 6, 2)]
+    """
     return open_ledger(path).entries
 
 
 @with_checked_arguments
 def forget_release(path: str | Path, number: int) -> LedgerEntry:
-    """Take a release out of a ledger, so that later ones are not compared with it; return what it was.
+    """Remove a release from a ledger, so that later releases are not compared with it.
 
-    For releases that never came out, or that were withdrawn before anybody had them.
+    This is for releases that were never published, or were withdrawn before anyone received them.
+
+    Parameters
+    ----------
+    path
+        The ledger.
+    number
+        Number of the release in the ledger.
+
+    Returns
+    -------
+    LedgerEntry
+        The removed entry.
+
+    Raises
+    ------
+    InputError
+        If the path is no ledger, or has no release of this number.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import indistinct as ind
+    >>> import pyarrow as pa
+    >>> table = pa.table({"id": [1, 2, 3, 4, 5, 6], "age": [21, 22, 23, 41, 42, 44]})
+    >>> schema = ind.Schema(person=["id"], quasi=["age"])
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> release = ind.anonymize(table, schema, model=ind.KAnonymity(k=3), ledger=folder / "people.ledger")
+    >>> _ = release.write(folder / "release.csv")
+    >>> forget_release(folder / "people.ledger", 1).number, len(read_ledger(folder / "people.ledger"))
+    (1, 0)
     """
     with reserve(path):
         found = {entry.number: entry for entry in read_ledger(path)}

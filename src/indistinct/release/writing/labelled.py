@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from indistinct.errors import IndistinctError, MissingExtraError, OutputError
 from indistinct.release.writing.delimited import Writing, count_texts, spell_values
 from indistinct.tables.dictionaries import is_text
-from indistinct.tables.labelled import EXACT, statistics_package
+from indistinct.tables.labelled import MAX_EXACT_INTEGER, statistics_package
 from indistinct.tables.value import ColumnLabels
 
 
@@ -35,7 +35,7 @@ class Program:
     variable: str
     reserved: str
     value_labels: bool = True
-    largest_code: int = EXACT
+    largest_code: int = MAX_EXACT_INTEGER
     trims: bool = True
     longest_text: int = 32_767
     longest_label: int = 120
@@ -221,7 +221,7 @@ def _objects(cells: list[Any]) -> Any:
 def _is_exact(column: pa.ChunkedArray) -> bool:
     """Return whether every whole number is one as a floating-point number; a long one is written as text."""
     ends = pc.min_max(column)
-    return all(end is None or abs(end) <= EXACT for end in ends.as_py().values())
+    return all(end is None or abs(end) <= MAX_EXACT_INTEGER for end in ends.as_py().values())
 
 
 def _in_seconds(column: pa.ChunkedArray) -> bool:

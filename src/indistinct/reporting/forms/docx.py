@@ -15,7 +15,7 @@ from indistinct.reporting.forms.page import opening_words, source_words
 
 OPEN_FIELD_COLOR, TABLE_POINTS, MARGIN, PAGE = "FFF3D6", 9, 20, (210, 297)
 """Color of fields that a person fills in, font size of tables, and margins and page size in millimeters."""
-NARROWEST, WIDEST = 11, 36
+MIN_COLUMN_LETTERS, MAX_COLUMN_LETTERS = 11, 36
 """Smallest and largest number of letters for which the width of a column is computed."""
 
 
@@ -122,7 +122,10 @@ def _widths(part: FilledTable) -> list[int]:
     """
     columns = zip(part.headings, *part.rows, strict=True)
     # Words that are not broken are set in bold, with space on both sides.
-    letters = [min(max(NARROWEST, _longest_word(texts) + 5, *map(len, texts)), WIDEST) for texts in columns]
+    letters = [
+        min(max(MIN_COLUMN_LETTERS, _longest_word(texts) + 5, *map(len, texts)), MAX_COLUMN_LETTERS)
+        for texts in columns
+    ]
     whole = PAGE[0] - 2 * MARGIN
     return [round(whole * each / sum(letters)) for each in letters]
 

@@ -24,7 +24,7 @@ from indistinct.reporting.forms.form import (
 from indistinct.reporting.forms.page import page_of
 from indistinct.reporting.report import Report
 
-STRICT, ROUNDED = 12, 11
+STRICT_CLASS_SIZE, ROUNDED_CLASS_SIZE = 12, 11
 """The smallest class whose risk 1/k is at most 0.09, and the one whose risk rounds to it."""
 SAFE_HARBOR = (
     "names",
@@ -290,7 +290,12 @@ def _thresholds(filler: _Filler, field: DeclaredField) -> FilledTable:
             strict = "yes" if risk <= 0.09 else "no"
             rounded = "yes" if round(risk, 2) <= 0.09 else "no"
             rows.append((f"{words} risk", percent(risk), strict, rounded))
-    headings = ("figure", "value", f"at most 0.09 (k ≥ {STRICT})", f"rounds to 0.09 (k ≥ {ROUNDED})")
+    headings = (
+        "figure",
+        "value",
+        f"at most 0.09 (k ≥ {STRICT_CLASS_SIZE})",
+        f"rounds to 0.09 (k ≥ {ROUNDED_CLASS_SIZE})",
+    )
     return FilledTable(field.label, headings, tuple(rows))
 
 

@@ -138,7 +138,7 @@ def with_columns_of(model: Model, names: Mapping[str, str]) -> Model:
 
 
 def combine_models(parts: Iterable[Model]) -> Model:
-    """Return one model that asks for every one of several."""
+    """Return one model that requires all of several."""
     return reduce(lambda one, other: one & other, parts)
 
 

@@ -48,7 +48,7 @@ def begin_search(session: Session) -> None:
 
 
 def _tidy(session: Session, folder: Path) -> None:
-    """Remove every folder of a release to which nobody can go back."""
+    """Remove the folders of releases that can no longer be restored."""
     kept = session.kept_releases()
     for each in folder.glob("*"):
         if each not in kept:

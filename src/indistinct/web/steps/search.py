@@ -82,7 +82,7 @@ def draw_asked(told: Sequence[tuple[str, Sequence[str], str]]) -> None:
 
 
 def _draw_search(screen: Screen, *, fresh: bool) -> None:
-    """Draw the choice of an algorithm, what stands in its way, and the button that begins."""
+    """Draw the choice of an algorithm, what prevents its use, and the button that begins."""
     session = screen.session
     _algorithm(screen)
     empty = promises_nothing(screen.policy)

@@ -36,9 +36,9 @@ from indistinct.web.tasks.tables import table_of
 from indistinct.web.worker import Desk
 
 ROWS = 20
-"""So many rows are on a page."""
+"""Number of rows on a page."""
 ORDERS = ("release", "smallest", "suppressed")
-"""All classes as they are published, the smallest first, or only what was left out."""
+"""All published classes, the smallest first, or only the suppressed rows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -91,7 +91,7 @@ def bars_of(column: CountedColumn, kind: Kind) -> Bars | None:
 
 @dataclass(frozen=True, slots=True)
 class UniquenessCounts:
-    """How members, people or rows, stand out on the quasi-identifiers together, before anything is recoded.
+    """How members, people or rows, are unique on the quasi-identifiers together, before generalization.
 
     `alone` are those with values that nobody else has, `few` those in a class smaller than `k`.
     """
@@ -106,7 +106,7 @@ class UniquenessCounts:
 
 
 def standing_out(desk: Desk, policy: Policy, *, k: int) -> UniquenessCounts:
-    """Return how many people, or rows, stand out under the roles of a policy."""
+    """Return how many people, or rows, are unique or in small classes under the roles of a policy."""
     table = table_of(desk, policy)
     key = ("standing", id(table), tuple(policy.schema.quasi), tuple(policy.schema.person), k)
 
@@ -124,7 +124,7 @@ def standing_out(desk: Desk, policy: Policy, *, k: int) -> UniquenessCounts:
 
 
 def _people(desk: Desk, table: Table, names: Sequence[str]) -> Codes | None:
-    """Return whom each row is about, None where rows are counted, and nobody where everybody has one row."""
+    """Return the person of each row, None where rows are counted or each person has one row."""
     if not names:
         return None
 

@@ -40,17 +40,17 @@ from indistinct.web.tasks.tables import table_of
 from indistinct.web.worker import Desk
 
 LEFT_OUT = "suppressed"
-"""What stands in place of the labels of a row that is not published."""
+"""The text in place of the labels of a suppressed row."""
 TRYING = "trying combinations of levels"
 MOST_NODES = 20_000
 """More nodes are refused unless a steward asks for more."""
-# So many rows are shown before and after, and so many places of nodes in a picture; a smaller dot hides behind others.
+# Upper limits of rows shown before and after, and of points in a picture, where smaller dots are covered by others.
 SAMPLES, FINE = 6, 160
 
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """Some rows: `before[column]` as they are, `after[column][level]` as each level publishes them."""
+    """Some rows: `before[column]` unmodified, `after[column][level]` as each level publishes them."""
 
     before: Mapping[str, tuple[str, ...]]
     after: Mapping[str, tuple[tuple[str, ...], ...]]
@@ -261,7 +261,7 @@ def arrow(before: str, after: str) -> str:
 
 
 def levels_in_words(found: Exploration, node: Sequence[int]) -> str:
-    """Return what is published of each column that does not stay as it is."""
+    """Return in words what is published of each column that is not unmodified."""
     coarser = [
         f"{column} {_plain_meaning(meanings[level])}"
         for column, meanings, level in zip(found.columns, found.meanings, node, strict=True)
@@ -288,7 +288,7 @@ def _plain_meaning(meaning: str) -> str:
 
 PERIODS = ("day", "month", "quarter", "year", "decade")
 SIZES = (2, 3, 5, 8, 12, 20, 35, 60, 100)
-"""Sizes of k that are tried beside the one that is asked for."""
+"""Sizes of k that are tried in addition to the required one."""
 # Seconds of a search that can be done again for every size as it was.
 QUICK = 3.0
 # After so many seconds no further size is tried, if there are some already: the nearest ones come first.

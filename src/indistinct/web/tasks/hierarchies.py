@@ -25,16 +25,16 @@ from indistinct.web.tree_edits import Rows, add_top, add_values, rows_of_values,
 from indistinct.web.worker import Desk
 
 MOST_WRITTEN = 5_000
-"""So many values at most begin a tree or an order: more of them nobody sorts by hand."""
+"""Upper limit of values with which a tree or an order begins: more cannot be sorted by hand."""
 MOST_STRANGERS = 50
-"""So many values that are not covered are shown."""
+"""Number of uncovered values that are shown."""
 FREQUENT, ENDS = 6, 3
-"""So many of the most frequent values are shown, and of the smallest and the largest."""
+"""Number of the most frequent values that are shown, and of the smallest and largest ones."""
 RARE = 0.01
 """Share of the rows below which a value is rare."""
-# So many values and hierarchies of columns are kept, and three times as many as there are columns beside them.
+# Upper limits of the cached values and hierarchies of columns; three times the number of columns for others.
 KEPT = 64
-# About so many cut points begin a hierarchy.
+# Approximate number of cut points with which a hierarchy begins.
 FIRST_CUTS = 8
 
 
@@ -182,7 +182,7 @@ def begin_hierarchy(desk: Desk, policy: Policy, column: str, *, kind: str) -> Hi
 
 
 def complete_hierarchy(desk: Desk, policy: Policy, column: str) -> Hierarchy:
-    """Return the tree or the order of a column with those of its values that it did not cover, each as it is."""
+    """Return the tree or the order of a column with its uncovered values added, each ungrouped."""
     hierarchy = policy.hierarchies[column]
     bound = _fit_column(desk, policy, column, hierarchy)
     texts = _values(desk, policy, column)[0].texts()

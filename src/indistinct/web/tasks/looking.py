@@ -30,7 +30,7 @@ from indistinct.tables.dialect import encodings, find_dialect
 from indistinct.tables.lakes import kind_of_lake
 from indistinct.tables.opening import delimited_reading
 from indistinct.tables.several import DELIMITED, LABELLED, SHEETS, files_of, kind_of_file
-from indistinct.tables.sheets import MOST_INFLATED, open_workbook
+from indistinct.tables.sheets import MAX_INFLATED_BYTES, open_workbook
 from indistinct.web.tasks.tables import open_kept
 from indistinct.web.tasks.treatments import suggest_coarser
 from indistinct.web.worker import Desk
@@ -158,7 +158,7 @@ def look_at_project(desk: Desk, path: Path, policy: Path, *, most: int) -> tuple
     """
     desk.enter("reading the project")
     with without_folder(path), without_folder(policy):
-        taken = take_over(path, policy, overwrite=True, most=min(most, MOST_INFLATED))
+        taken = take_over(path, policy, overwrite=True, most=min(most, MAX_INFLATED_BYTES))
         desk.report(0.5)
         made = read_policy(policy)
         job = move_files(made, made.locate, base=policy.parent, move_hierarchy=lambda _: None)
@@ -285,7 +285,7 @@ def writing_like(path: Path, reading: Reading) -> Writing:
 
 
 def writes_text(path: Path) -> bool:
-    """Return whether the release of a file is text where nobody says otherwise: a format that is not written is not."""
+    """Return whether the release of a file is text by default; a format that cannot be written becomes text."""
     return kind_of_file(path) not in FORMATS or is_text_file(path)
 
 
@@ -298,7 +298,7 @@ def look_at_invented(desk: Desk, path: Path) -> Look | Sheets:
 
 
 def preview(desk: Desk, path: Any, reading: Reading, *, first: int = 0, rows: int = 20) -> dict[str, Any]:
-    """Return some rows of a table as texts, for whoever may see them."""
+    """Return some rows of a table as texts, for users who may see them."""
     data = open_kept(desk, path, reading).data
     names = data.column_names[:MOST_SHOWN]
     part = data.select(names).slice(first, rows)

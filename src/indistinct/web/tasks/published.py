@@ -24,7 +24,7 @@ SPREAD = "a published label is spread evenly over the values that it covers"
 
 
 def published_files(desk: Desk, policy: Policy, files: Files) -> Published:
-    """Return a release beside its original, as its policy and its recoding describe it; the last one is kept."""
+    """Return a release and its original, as described by its policy and its recoding; the last one is cached."""
     path, reading = Path(files["table"]), policy.input.reading
     stamps = (stamp_of(path, reading), stamp_of(Path(files["recoding"]), reading), stamp_of(policy.source, reading))
     given: Published = desk.keep(
@@ -36,12 +36,12 @@ def published_files(desk: Desk, policy: Policy, files: Files) -> Published:
 
 
 def original_of(desk: Desk, policy: Policy) -> Table:
-    """Return the table that a policy reads, in memory and as it is."""
+    """Return the unmodified table that a policy reads, in memory."""
     return open_table(table_of(desk, policy))
 
 
 def certificate_in(files: Files) -> dict[str, Any]:
-    """Return what the certificate for others says that lies beside a release."""
+    """Return the content of the certificate for others next to a release."""
     told: dict[str, Any] = json.loads(Path(files["certificate"]).read_text(encoding="utf-8"))
     return told
 

@@ -17,7 +17,7 @@ from indistinct.release.opening import read_alike, read_release
 from indistinct.release.published import Published
 from indistinct.reporting import risk
 from indistinct.reporting.column_sets import column_set_facts
-from indistinct.reporting.facts import LARGEST_MEMBERSHIP, Facts
+from indistinct.reporting.facts import MAX_ROWS_FOR_MEMBERSHIP, Facts
 from indistinct.reporting.subject import Subject
 from indistinct.web.tasks.published import Files, certificate_in, original_of, published_files
 from indistinct.web.tasks.treatments import find_treatments
@@ -76,8 +76,11 @@ def _pictures(facts: Facts) -> list[Picture]:
 
 def _members(given: Published) -> tuple[Mapping[str, Membership], str]:
     """Return membership disclosure for each kind of tuples, or why there is none."""
-    if given.raw is not None and given.raw.rows > LARGEST_MEMBERSHIP:
-        return {}, f"The table has more than {LARGEST_MEMBERSHIP:,} rows: `indistinct measure` tells this in its time."
+    if given.raw is not None and given.raw.rows > MAX_ROWS_FOR_MEMBERSHIP:
+        return (
+            {},
+            f"The table has more than {MAX_ROWS_FOR_MEMBERSHIP:,} rows: `indistinct measure` tells this in its time.",
+        )
     try:
         return membership_by_kind(given), ""
     except IndistinctError as error:

@@ -80,7 +80,7 @@ def release_name(policy: Policy) -> str:
 
 
 def _measure(release: Release, policy: Policy) -> Any:
-    """Measure what the policy asks for; a metric that cannot be measured leaves a verified release as it is."""
+    """Measure the metrics of the policy; a metric that cannot be measured does not affect a verified release."""
     try:
         return measure(release, policy.metrics or None, target=policy.target)
     except IndistinctError:

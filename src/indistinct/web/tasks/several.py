@@ -36,7 +36,7 @@ from indistinct.web.tasks.tables import open_kept
 from indistinct.web.worker import Desk
 
 CERTIFICATE, REPORT, POLICY = "certificate", "report-internal", "policy"
-"""Kinds of files that leave beside the tables."""
+"""Kinds of files that are published in addition to the tables."""
 KNOWN = (1, 2, 3)
 """Known rows for which the risk of the originals is shown."""
 

@@ -10,7 +10,7 @@ from indistinct.web.worker import Desk
 
 
 def open_kept(desk: Desk, source: Any, reading: Reading) -> Table:
-    """Return the table at a path, as it is read; the last ones are kept."""
+    """Return the opened table at a path; the last ones are cached."""
     table: Table = desk.keep(("table", *stamp_of(source, reading)), lambda: open_table(source, reading=reading))
     return table
 

@@ -28,7 +28,7 @@ from indistinct.web.tree_edits import (
 from indistinct.web.worker import TaskError
 
 PAGE = 120
-"""So many members are shown at once."""
+"""Number of members that are shown at once."""
 LEVEL, TICKED, SOUGHT, FIRST, INTO = "level", "ticked", "sought", "first", "into"
 """What a tab alone decides about the tree that it shows."""
 DRAGGED = "(e) => e.dataTransfer.setData('text/plain', e.currentTarget.dataset.member)"

@@ -13,7 +13,7 @@ from indistinct.figures import percent, plural
 from indistinct.linked.assess import TOGETHER
 from indistinct.linked.calendar import UNITS
 from indistinct.linked.declared import LinkedPolicy
-from indistinct.linked.guarantee import ALL, MOST_KNOWN, Known, LinkedAnonymity
+from indistinct.linked.guarantee import ALL, MAX_ROWS_KNOWN, Known, LinkedAnonymity
 from indistinct.models import AverageRisk
 from indistinct.models.k_anonymity import sizes_asked
 from indistinct.parameters import exact
@@ -130,7 +130,7 @@ def _knowledge(screen: Screen) -> None:
         if len(asked) > 1 and not job.open_questions:
             screen.choice(
                 "Known rows of all tables together",
-                {str(number): plural(number, "row") for number in range(1, MOST_KNOWN + 1)},
+                {str(number): plural(number, "row") for number in range(1, MAX_ROWS_KNOWN + 1)},
                 str(max(1, job.policy.knowledge.rows)),
                 lambda value: screen.change_tables(with_policy(screen.tables, together=int(value))),
                 name="together",

@@ -78,7 +78,7 @@ def rows_in_words(known: Known) -> str:
 
 
 def _search(screen: Screen, *, again: bool) -> None:
-    """Draw the button that begins, and what stands in its way."""
+    """Draw the button that begins, and what prevents the search."""
     left = screen.tables.open_questions
     if left:
         parts.notice(f"{NOT_SAID[:1].upper()}{NOT_SAID[1:]}: {', '.join(left)}.", kind="warning")
