@@ -15,7 +15,7 @@ import sys
 import textwrap
 import types
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -32,6 +32,7 @@ from indistinct.engines import MEANINGS, every_engine
 from indistinct.errors import IndistinctError
 from indistinct.evaluation.attack.registry import ATTACKS
 from indistinct.hierarchy import KINDS, Hierarchy, HierarchyKind
+from indistinct.machine.arguments import required_fields
 from indistinct.metrics import BETTER, METRICS
 from indistinct.metrics.queries.workload import Workload
 from indistinct.models import Model, ModelTraits
@@ -95,7 +96,7 @@ def variants(kind: type[Algorithm]) -> tuple[Algorithm, ...]:
 
     What it needs is 2. What is for one column alone is left out: the matrix is about any table.
     """
-    needed = {f.name: 2 for f in fields(kind) if f.default is MISSING}  # type: ignore[arg-type]
+    needed = dict.fromkeys(required_fields(kind), 2)
     switches = [f for f in fields(kind) if f.default is False and ONE_COLUMN not in f.metadata]  # type: ignore[arg-type]
     ways = [f for f in fields(kind) if f.name == "search"]  # type: ignore[arg-type]
     others = [{f.name: way} for f in ways for way in get_args(get_type_hints(kind)[f.name]) if way != f.default]

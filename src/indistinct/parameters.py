@@ -93,11 +93,13 @@ class ExactNumber:
 
 @dataclass(frozen=True, slots=True)
 class ColumnName:
-    """The name of a column."""
+    """The name of a column; with `optional` an empty text leaves it open."""
+
+    optional: bool = False
 
     def normalize(self, value: Any) -> str:
         """Return the name."""
-        if not isinstance(value, str) or not value:
+        if not isinstance(value, str) or not (value or self.optional):
             raise Refused("the name of a column")
         return value
 

@@ -61,6 +61,7 @@ WRITTEN = [page for page in (*PAGES, ROOT / "benchmarks" / "README.md") if page 
 # The parts of the package whose docstrings, comments and messages use plain words; and what they may say all the same.
 PACKAGE = ROOT / "src" / "indistinct"
 PLAIN_CODE = (
+    "algorithms",
     "cli",
     "drawing",
     "evaluation",

@@ -1,4 +1,4 @@
-"""Parameters that several algorithms have."""
+"""Descriptions of the parameters that several algorithms have."""
 
 import math
 

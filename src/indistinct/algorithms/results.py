@@ -1,4 +1,4 @@
-"""From what a search decided to its recoding: a level for every column, or a class for every cell."""
+"""Build a recoding from the decisions of a search: a level for every column, or a class for every cell."""
 
 from collections.abc import Mapping
 
@@ -16,7 +16,7 @@ from indistinct.recoding.summary import Style
 
 @with_checked_arguments
 def recode_levels(problem: Problem, levels: Mapping[str, int]) -> ByColumn:
-    """Return the recoding that publishes every column on one level of its hierarchy, the raw values being level 0.
+    """Return the recoding that publishes every column on one level of its hierarchy; level 0 is the raw values.
 
     Classes that violate the model are suppressed; the caller keeps them within the suppression limit.
     """
@@ -26,10 +26,10 @@ def recode_levels(problem: Problem, levels: Mapping[str, int]) -> ByColumn:
 
 @with_checked_arguments
 def recode_classes(problem: Problem, class_ids: Codes) -> ByCell:
-    """Return the recoding that sends every cell to a class, where a negative one suppresses it.
+    """Return the recoding that sends every cell to a class; a negative class suppresses the cell.
 
     A class is published as what its cells cover: a range, an ancestor in the hierarchy, or a set of values. Classes
-    that look alike then are one.
+    with the same labels are merged.
     """
     kept, vectors = np.flatnonzero(class_ids >= 0), problem.frequencies.vectors
     distinct, ids = distinct_with_places(class_ids[kept])

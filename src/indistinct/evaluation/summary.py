@@ -22,6 +22,7 @@ from indistinct.evaluation.assess.assess_document import membership_grid
 from indistinct.evaluation.assess.membership import Membership
 from indistinct.evaluation.verdict import Verdict, figures_of_certificate, verdict_blocks, verdict_of
 from indistinct.figures import count_unit, percent, plural
+from indistinct.frequencies.structure import unit_of, units_of
 from indistinct.metrics.registry import Measurements, metric_grid
 from indistinct.recoding.outputs import MAIN
 from indistinct.release.certificate import Certificate, Overlap, verdict_grid
@@ -92,9 +93,8 @@ class Summary:
             blocks += [self.explanation.attempt_grid(), *listing(self.explanation.reasons())]
         if self.membership:
             kinds = {kind: dict(each.to_json()) for kind, each in self.membership.items()}
-            groups = "classes" if self.form is None else "buckets"
-            blocks.append(membership_grid(JsonValues("membership", kinds), groups=groups))
-        if certificate is not None and certificate.form is not None:
+            blocks.append(membership_grid(JsonValues("membership", kinds), groups=units_of(self.form)))
+        if certificate is not None and certificate.columns:
             columns = " | ".join("+".join(names) for names in certificate.columns)
             blocks.append(Terms((("columns", columns),)))
             blocks.append(Paragraph("Inside a bucket every column has an order of its own."))
@@ -171,7 +171,7 @@ def count_in_words(certificate: Certificate) -> str:
     """
     people, suppressed = certificate.people, certificate.suppressed_rows
     whose, unit = ("", "rows") if people is None else (f" of {count_unit(people.published, 'people')}", "people")
-    groups = plural(certificate.classes, *(("class", "classes") if certificate.form is None else ("bucket", "buckets")))
+    groups = plural(certificate.classes, unit_of(certificate.form), units_of(certificate.form))
     words = f"{plural(certificate.rows, 'row')}{whose} in {groups}, the smallest of "
     words += count_unit(certificate.smallest_class, unit)
     if suppressed is None:

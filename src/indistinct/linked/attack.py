@@ -14,13 +14,14 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.errors import InputError
+from indistinct.figures import percent
 from indistinct.frequencies.encode import encode_column
+from indistinct.linked.arrays import arrays_of, offsets_of, owners_of
 from indistinct.linked.calendar import OPEN, first_day, last_day, units_of_days
 from indistinct.linked.declared import LinkedTable
 from indistinct.linked.guarantee import ALL
-from indistinct.linked.opening import OpenEvents, OpenTables, window_days
+from indistinct.linked.opened import OpenEvents, OpenTables, window_days
 from indistinct.linked.people import day_ends
-from indistinct.linked.verify import arrays_of, offsets_of, owners_of
 from indistinct.machine.arrays import Codes, run_entries, starts_of
 from indistinct.recoding.columns import columns_of
 from indistinct.schema import Schema
@@ -70,6 +71,11 @@ class LinkedOutcome:
         """Whether any person was left among fewer than k candidates."""
         return self.below_k > 0
 
+    @property
+    def share_below(self) -> float | None:
+        """Return the share of people who are left among fewer than k candidates, None where no one was attacked."""
+        return self.below_k / self.attempts if self.attempts else None
+
     def to_json(self) -> dict[str, Any]:
         """Return the outcome as plain JSON values."""
         return {
@@ -89,10 +95,12 @@ class LinkedOutcome:
     @property
     def sentence(self) -> str:
         """Return the outcome in words."""
+        if not self.attempts:
+            return "no person could be attacked: none of those who were drawn is in the release"
         return (
             f"{self.below_k:,} of {self.attempts:,} people are left among fewer than {self.k} candidates, "
-            f"{self.singled_out:,} alone; a guess is right in {self.risk:.1%} of cases, and in {self.baseline:.1%} "
-            "without known rows"
+            f"{self.singled_out:,} alone; a guess is right in {percent(self.risk)} of cases, and in "
+            f"{percent(self.baseline)} without known rows"
         )
 
 
@@ -165,7 +173,7 @@ def attack_release(
 def _prepare(opened: OpenTables, tables: Mapping[str, pa.Table]) -> _Published:
     policy = opened.policy
     owners = owners_of(policy, tables)
-    arrays, _, _ = arrays_of(policy, tables, owners, anchors_inside=True)
+    arrays = arrays_of(policy, tables, owners, anchors_inside=True)
     quasi, size = policy.people.schema.quasi, len(arrays.vectors)
     vectors = pa.table({n: pa.array([v[i] for v in arrays.vectors], pa.string()) for i, n in enumerate(quasi)})
     covers = _covers(vectors, opened.people, quasi, policy.people.hierarchies)

@@ -129,11 +129,12 @@ class LinkedPolicy:
         _check_time(self)
         if not 0 <= self.rows <= 1:
             raise ParameterError(f"`rows` must be a share from 0 to 1; got {self.rows!r}", hint="0.3 is 30 %")
-        if self.algorithm.traits.buckets:
-            raise ParameterError(
+        self.algorithm.require_classes(
+            ParameterError(
                 f"{self.algorithm.name} publishes buckets, in which people have no class",
                 hint="choose an algorithm that publishes classes, such as mondrian",
             )
+        )
 
     @property
     def people(self) -> LinkedTable:

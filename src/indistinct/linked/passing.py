@@ -12,9 +12,10 @@ import pyarrow as pa
 
 from indistinct.engines.stored_rows import GROUP, Partitions
 from indistinct.linked.calendar import OPEN, OffsetLabels, Unit, label_offsets, spell_offsets, units_of_days
-from indistinct.linked.opening import OpenTables, PassedEvents, people_and_days, window_days
+from indistinct.linked.opened import OpenTables, PassedEvents, window_days
+from indistinct.linked.opening import people_and_days
+from indistinct.linked.order import sort_columns, sort_ranks
 from indistinct.linked.people import PeopleClasses, dates_of_classes
-from indistinct.linked.verify import sort_columns, sort_ranks
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.machine.memory import give_memory_back
 from indistinct.machine.ordering import distinct_with_places, order_numbers, text_order

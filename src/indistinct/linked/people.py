@@ -15,7 +15,7 @@ from indistinct.evaluation.measure.measure import measure
 from indistinct.job.publishing import anonymize
 from indistinct.linked.calendar import OPEN, ClassDates
 from indistinct.linked.declared import LinkedPolicy, LinkedTable
-from indistinct.linked.opening import OpenTables, window_days
+from indistinct.linked.opened import OpenTables, window_days
 from indistinct.linked.view import number_rows
 from indistinct.machine.arrays import Codes
 from indistinct.models import AlphaK, KAnonymity, Model

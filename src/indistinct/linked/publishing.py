@@ -3,23 +3,34 @@
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from indistinct import __version__
 from indistinct.algorithms.base import Algorithm, Progress
 from indistinct.algorithms.partition.mondrian import Mondrian
 from indistinct.algorithms.registry import parse_algorithm
 from indistinct.budget import AnyBudget, parse_budget
-from indistinct.errors import ParameterError, SchemaError, VerificationError
+from indistinct.engines import DEFAULT_MEMORY, bytes_of, chosen_engine
+from indistinct.errors import MissingExtraError, ParameterError, SchemaError, VerificationError
 from indistinct.figures import percent
 from indistinct.hierarchy import Hierarchy
 from indistinct.job.policy.value import Policy
 from indistinct.job.publishing import run as run_one_table
-from indistinct.linked.certificate import LinkedCertificate, TableEntry, assumptions_of, bounds_of, hide_small
+from indistinct.linked.certificate import (
+    LinkedCertificate,
+    TableEntry,
+    assumptions_of,
+    bounds_of,
+    hide_small,
+    knowledge_told,
+    labels_of_people,
+    roles_told,
+    time_told,
+)
 from indistinct.linked.declared import MANY_ROWS_DELETED, LinkedPolicy, LinkedTable, TimeRules, list_name
 from indistinct.linked.folder import (
     ReleasedTables,
@@ -30,12 +41,13 @@ from indistinct.linked.folder import (
     targets_of,
 )
 from indistinct.linked.guarantee import Known, LinkedAnonymity, parse_linked_model
-from indistinct.linked.opening import OpenEvents, OpenTables, PassedEvents, open_linked
+from indistinct.linked.opened import OpenEvents, OpenTables, PassedEvents, StoredEvents
+from indistinct.linked.opening import open_linked, source_of
 from indistinct.linked.people import anchors_inside
 from indistinct.linked.policy import is_linked_policy, read_linked_policy
-from indistinct.linked.search import LinkedRows, LinkedSolution, search_linked
+from indistinct.linked.search import LinkedSolution, TableTotals, search_linked
 from indistinct.linked.tables import published_tables
-from indistinct.linked.verify import LinkedVerdict, verify_tables
+from indistinct.linked.verify import MEMORY, LinkedVerdict, verify_tables
 from indistinct.machine.arguments import with_checked_arguments
 from indistinct.release.release import Release
 from indistinct.release.writing.formats import publishable
@@ -43,6 +55,7 @@ from indistinct.release.writing.places import Place
 from indistinct.release.writing.staging import Staged, filled, publish, stage, staging
 from indistinct.schema import Schema, did_you_mean
 
+ENGINES = ("auto", "memory", "duckdb")
 LOSS_DIGITS = 2
 """Digits of the loss in a certificate: all of them would tell how many rows are deleted where that is hidden."""
 
@@ -92,13 +105,14 @@ def run(
     A policy with `[tables.NAME]` publishes several tables into a folder, and returns a `LinkedRelease`.
     """
     if isinstance(policy, LinkedPolicy) or (isinstance(policy, str | Path) and is_linked_policy(policy)):
-        refuse_options(input=input, save_recoding=save_recoding, seed=seed, memory=memory)
-        check_engine(engine)
+        refuse_options(input=input, save_recoding=save_recoding, seed=seed)
         written = policy if isinstance(policy, LinkedPolicy) else read_linked_policy(policy)
         if output is not None and not isinstance(output, str | Path):
             raise ParameterError("several tables are written to a folder", hint='[output] folder = "release/"')
         folder = written.output if output is None else Path(output)
-        return publish_linked(written, folder=folder, overwrite=overwrite, progress=progress)
+        return publish_linked(
+            written, folder=folder, overwrite=overwrite, engine=engine, memory=memory, progress=progress
+        )
     return run_one_table(
         policy,
         input=input,
@@ -121,13 +135,30 @@ def refuse_options(**given: Any) -> None:
             )
 
 
-def check_engine(engine: str) -> None:
-    """Raise for an engine that several tables are not published on."""
-    if engine not in ("auto", "memory"):
+def memory_of_stored(
+    policy: LinkedPolicy, sources: Mapping[str, Any] | None, engine: str, memory: str | int | None
+) -> int | None:
+    """Return how much memory tables on disk may take, or None where all event tables are read into memory.
+
+    `auto` leaves them on disk where one of them is too large for memory, as it does for a single table.
+    """
+    if engine not in ENGINES:
         raise ParameterError(
             f"several tables are not published on the engine {engine}",
-            hint="leave it out: tables are read into memory",
+            hint=f"choose among {', '.join(ENGINES)}",
         )
+    limit = DEFAULT_MEMORY if memory is None else bytes_of(memory)
+    if engine == "memory" or not policy.judged:
+        return None
+    if engine == "duckdb":
+        if find_spec("duckdb") is None:
+            raise MissingExtraError("duckdb", extra="duckdb", purpose="tables larger than memory")
+        return limit
+    given = sources or {}
+    homes = [
+        chosen_engine(source_of(policy, table, given.get(table.name)), memory=memory).name for table in policy.judged
+    ]
+    return limit if "duckdb" in homes else None
 
 
 @with_checked_arguments
@@ -149,6 +180,8 @@ def anonymize_tables(
     algorithm: Algorithm | str | None = None,
     output: str | Path | None = None,
     overwrite: bool = False,
+    engine: str = "auto",
+    memory: str | int | None = None,
     progress: Progress | None = None,
 ) -> LinkedRelease:
     """Return a release of several tables about the same people, verified on the published rows.
@@ -183,6 +216,9 @@ def anonymize_tables(
         The algorithm for the people table, by default mondrian.
     output
         A folder for the release; without one it stays in memory.
+    engine, memory
+        ``"memory"``, or ``"duckdb"`` for event tables larger than memory, which then wait on disk, and about how much
+        memory it takes, such as "4GB". ``"auto"`` chooses by their size.
 
     Raises
     ------
@@ -224,7 +260,9 @@ def anonymize_tables(
         chosen,
     )
     folder = None if output is None else Path(output)
-    return publish_linked(policy, sources=tables, folder=folder, overwrite=overwrite, progress=progress)
+    return publish_linked(
+        policy, sources=tables, folder=folder, overwrite=overwrite, engine=engine, memory=memory, progress=progress
+    )
 
 
 def _same_names(
@@ -245,13 +283,15 @@ def publish_linked(
     sources: Mapping[str, Any] | None = None,
     folder: Path | None = None,
     overwrite: bool = False,
+    engine: str = "auto",
+    memory: str | int | None = None,
     progress: Progress | None = None,
 ) -> LinkedRelease:
     """Return the release of a policy, verified as written; nothing is written unless everything is satisfied."""
     _ = policy.knowledge
     if folder is not None:
         check_folder(folder, policy, overwrite=overwrite)
-    opened = open_linked(policy, sources)
+    opened = open_linked(policy, sources, memory=memory_of_stored(policy, sources, engine, memory))
     solution = search_linked(opened, progress=progress)
     parts = published_tables(opened, solution)
     tables: Mapping[str, pa.Table]
@@ -299,8 +339,9 @@ def _write(
     is_new = not folder.exists()
     folder.mkdir(exist_ok=True)
     targets = targets_of(folder, opened.policy)
-    passed = [table.name for table in opened.policy.passed if is_streamed(targets[table.name])]
-    made = {name: _whole(opened.policy.table(name), each) for name, each in parts.items() if name not in passed}
+    read_in_blocks = [*(each.name for each in opened.passed), *(each.name for each in opened.stored)]
+    in_parts = [name for name in read_in_blocks if is_streamed(targets[name])]
+    made = {name: _whole(opened.policy.table(name), each) for name, each in parts.items() if name not in in_parts}
     types: dict[str, pa.Schema] = {}
     try:
         with staging() as staged:
@@ -333,7 +374,7 @@ def _certify(
 ) -> LinkedCertificate:
     """Return the certificate of published tables; raise `VerificationError` where anything is not satisfied."""
     policy, inside = opened.policy, anchors_inside(opened)
-    verdict = verify_tables(policy, tables, anchors_inside=inside)
+    verdict = verify_tables(policy, tables, anchors_inside=inside, memory=opened.memory or MEMORY)
     if not verdict.holds:
         broken = [f"{check.name} ({check.words})" for check in verdict.checks if not check.holds]
         raise VerificationError(
@@ -353,9 +394,8 @@ def _certificate(
     policy, found = opened.policy, verdict.judgement
     if found is None:
         raise AssertionError("tables that are satisfied were counted")
-    dropped = opened.size - verdict.people
-    labels = {name: set(pc.unique(tables[policy.people.name][name].cast(pa.string())).to_pylist())
-              for name in policy.people.schema.quasi}  # fmt: skip
+    dropped, told = opened.size - verdict.people, knowledge_told(policy)
+    labels = labels_of_people(policy, tables[policy.people.name])
     return LinkedCertificate(
         version=__version__,
         model=policy.model.spec(),
@@ -367,17 +407,11 @@ def _certificate(
             table.name: _entry(opened, solution, table, verdict.rows[table.name], files.get(table.name, ("", "")))
             for table in policy.tables
         },
-        knows=dict(policy.knowledge.tables),
-        knows_together=policy.knowledge.rows,
+        knows=told["knows"],
+        knows_together=told["knows_together"],
         original_people=None if hide_small(dropped) is None else opened.size,
         suppressed_people=hide_small(dropped),
-        time=None
-        if policy.time is None
-        else {
-            "anchor": policy.time.anchor,
-            "as": policy.time.unit,
-            "anchors_inside": anchors_inside(opened),
-        },
+        time=None if told["time"] is None else {**told["time"], "anchors_inside": anchors_inside(opened)},
         bounds=bounds_of(policy, labels, anchors_inside=anchors_inside(opened)),
         assumptions=assumptions_of(policy),
         warnings=(*opened.warnings, *_deletion_warnings(opened, solution)),
@@ -387,11 +421,7 @@ def _certificate(
 
 def _deletion_warnings(opened: OpenTables, solution: LinkedSolution) -> list[str]:
     """Return which event tables lost many of their rows."""
-    shares = {
-        each.name: 1 - len(solution.rows[each.name].kept) / each.rows
-        for each in opened.events
-        if each.rows and each.name in solution.rows
-    }
+    shares = {each.name: 1 - solution.totals[each.name].kept / each.rows for each in opened.judged if each.rows}
     return [
         f"{percent(share)} of the rows of table {name} are deleted"
         for name, share in shares.items()
@@ -403,26 +433,19 @@ def _entry(
     opened: OpenTables, solution: LinkedSolution, table: LinkedTable, rows: int, file: tuple[str, str]
 ) -> TableEntry:
     policy = opened.policy
-    roles = {
-        name: str(table.schema.role(name)) for name in table.schema.columns if name not in table.schema.identifiers
-    }
-    roles |= {column.column: "list" for column in table.lists}
+    roles = roles_told(table)
     if table.people:
-        lists = {column.column: solution.rows[list_name(table.name, column.column)].levels[0] for column in table.lists}
+        lists = {
+            column.column: solution.totals[list_name(table.name, column.column)].levels[0] for column in table.lists
+        }
         return TableEntry(file[0], file[1], rows, table.person, people=True, roles=roles, levels=lists)
     own = opened.events_of(table)
-    found = solution.rows.get(table.name)
+    found = solution.totals.get(table.name)
     lost = own.rows - rows
-    time = None
-    if table.time is not None and policy.time is not None:
-        roles[table.time.column] = "time"
+    time = time_told(policy, table)
+    if time is not None and table.time is not None and policy.time is not None:
         widths = table.time.levels(policy.time.unit)
-        time = {
-            "column": table.time.column,
-            "known": not table.time.unknown,
-            "width": 1 if found is None or table.time.unknown else widths[found.levels[-1]],
-            "window": [day.isoformat() for day in policy.time.windows[table.name]],
-        }
+        time["width"] = 1 if found is None or table.time.unknown else widths[found.levels[-1]]
     return TableEntry(
         file[0],
         file[1],
@@ -437,7 +460,7 @@ def _entry(
     )
 
 
-def _levels(own: OpenEvents | PassedEvents, found: LinkedRows | None) -> dict[str, int]:
+def _levels(own: OpenEvents | StoredEvents | PassedEvents, found: TableTotals | None) -> dict[str, int]:
     """Return the level of each generalized column of an event table."""
     if found is None or isinstance(own, PassedEvents):
         return {}

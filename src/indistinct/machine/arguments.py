@@ -7,7 +7,7 @@ import functools
 import inspect
 from abc import ABCMeta
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass
 from difflib import get_close_matches
 from numbers import Integral, Real
 from types import NoneType, UnionType
@@ -17,6 +17,17 @@ from indistinct.errors import ParameterError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 FURTHER = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+class _Required:
+    """The type of `REQUIRED`, as help() shows it."""
+
+    def __repr__(self) -> str:
+        return "<required>"
+
+
+REQUIRED: Any = _Required()
+"""The default of a field that must be given, although a field before it has a default."""
 WORDS = {str: "text", int: "a whole number", float: "a number", bool: "True or False", NoneType: "None"}
 
 
@@ -81,8 +92,22 @@ def call_of(kind: type) -> str:
     >>> call_of(KAnonymity)
     'KAnonymity(k=…)'
     """
-    needed = [each.name for each in _signature_of(kind).parameters.values() if each.default is each.empty]
+    needed = [each.name for each in _signature_of(kind).parameters.values() if _is_needed(each)]
     return f"{kind.__name__}({', '.join(f'{name}=…' for name in needed)})"
+
+
+def is_required(field: Field[Any]) -> bool:
+    """Return whether a field of a dataclass must be given."""
+    return field.default is REQUIRED or (field.default is MISSING and field.default_factory is MISSING)
+
+
+def required_fields(kind: Any) -> list[str]:
+    """Return the names of the fields of a dataclass that must be given."""
+    return [each.name for each in fields(kind) if is_required(each)]
+
+
+def _is_needed(parameter: inspect.Parameter) -> bool:
+    return parameter.default is parameter.empty or parameter.default is REQUIRED
 
 
 def _bind(
@@ -90,9 +115,12 @@ def _bind(
 ) -> Mapping[str, Any]:
     """Return arguments by the names of their parameters; raise `ParameterError` where there are others or too few."""
     try:
-        return signature.bind(*arguments, **named).arguments
+        given = signature.bind(*arguments, **named).arguments
     except TypeError:
         raise _explain(what, signature, arguments, named) from None
+    if any(each.default is REQUIRED and each.name not in given for each in signature.parameters.values()):
+        raise _explain(what, signature, arguments, named)
+    return given
 
 
 def _explain(
@@ -113,7 +141,7 @@ def _explain(
     twice = [each for each in places[: len(arguments)] if each in named]
     if twice:
         return ParameterError(f"`{twice[0]}` of {name} is given twice", hint="give it once, by its place or its name")
-    lacking = [each for each in known.values() if each.default is each.empty and each.kind not in FURTHER]
+    lacking = [each for each in known.values() if _is_needed(each) and each.kind not in FURTHER]
     absent = [each.name for each in lacking if each.name not in {*places[: len(arguments)], *named}]
     written = ", ".join([*(["…"] if arguments or named else []), *(f"{each}=…" for each in absent)])
     return ParameterError(f"{name} needs {', '.join(absent)}", hint=f"write {name}({written}); see help({name})")

@@ -9,6 +9,7 @@ import numpy as np
 
 from indistinct.errors import Feasible, InfeasibleError, ParameterError
 from indistinct.frequencies.value import Classes, Histogram
+from indistinct.machine.arguments import REQUIRED
 from indistinct.machine.arrays import Counts, Mask
 from indistinct.models.arithmetic import cross_multiplied, exact_ratio, per_class, whole_rows
 from indistinct.models.base import LEARNED, SHARE, SIZE, HistogramTest, ModelWords, SensitiveModel
@@ -54,8 +55,8 @@ class AlphaK(SensitiveModel):
             ExactNumber("above 0 and at most 1", high=1),
             start="0.5",
         ),
-    ]
-    k: Annotated[int, K_OF_SEVERAL]
+    ] = REQUIRED
+    k: Annotated[int, K_OF_SEVERAL] = REQUIRED
     protected: Annotated[
         tuple[str, ...],
         Parameter(

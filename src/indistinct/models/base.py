@@ -308,17 +308,42 @@ class SensitiveModel(Model):
     """A model of one sensitive column; the base of those that judge its histogram in each class."""
 
     sensitive: Annotated[
-        str, Parameter("Protected column", "The sensitive column that is protected, for example disease.", ColumnName())
-    ]
+        str,
+        Parameter(
+            "Protected column",
+            "The sensitive column that is protected, for example disease; by default the only one.",
+            ColumnName(optional=True),
+        ),
+    ] = ""
 
     @property
     def keys(self) -> tuple[Key, ...]:
         """The histogram of the sensitive column."""
         return ((self.sensitive,),)
 
+    def resolved(self, sensitive: Sequence[str]) -> Model:
+        """Return the model for the only sensitive column where it names none; raise where there is not just one."""
+        named = name_protected_column(self, sensitive)
+        if not column_of(named):
+            several = f"{len(sensitive)} of them" if sensitive else "none"
+            raise SchemaError(
+                f"{self.spec()} protects the only sensitive column, and the schema has {several}",
+                hint=f"write {replace(self, sensitive=sensitive[0]).spec()}"
+                if sensitive
+                else "give the column that must not be learned the role sensitive",
+            )
+        return named
+
     def histogram(self, classes: Classes) -> Histogram:
         """Return how often each class has each value of the sensitive column."""
         return classes.histograms[(self.sensitive,)]
+
+
+def name_protected_column(model: Model, sensitive: Sequence[str]) -> Model:
+    """Return a model that names the only sensitive column where it named none; else the same model."""
+    if isinstance(model, SensitiveModel) and not model.sensitive and len(sensitive) == 1:
+        return replace(model, sensitive=sensitive[0])
+    return model
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from indistinct.frequencies.value import Classes, Histogram
+from indistinct.machine.arguments import REQUIRED
 from indistinct.machine.arrays import Counts, Floats, Mask
 from indistinct.models.arithmetic import per_class, rows_above
 from indistinct.models.base import LEARNED, ModelWords, SensitiveModel
@@ -53,7 +54,7 @@ class BasicBetaLikeness(SensitiveModel):
             ExactNumber("above 0"),
             start="2",
         ),
-    ]
+    ] = REQUIRED
 
     def gains(self, shares: Floats) -> Floats:
         """Return the largest gain that each value may have, by its share of the whole table."""

@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from indistinct.frequencies.value import Classes
+from indistinct.machine.arguments import REQUIRED
 from indistinct.machine.arrays import Floats, Mask
 from indistinct.models.arithmetic import per_class
 from indistinct.models.base import LEARNED, ModelTraits, ModelWords, SensitiveModel
@@ -55,7 +56,7 @@ class DeltaDisclosure(SensitiveModel):
             Number("above 0", low=math.ulp(0.0)),
             start="1",
         ),
-    ]
+    ] = REQUIRED
 
     def violations(self, classes: Classes) -> Mask:
         """Return a mask of the classes in which a value is too frequent or too rare."""

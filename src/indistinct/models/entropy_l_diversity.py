@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 
 from indistinct.frequencies.value import Classes, Histogram
+from indistinct.machine.arguments import REQUIRED
 from indistinct.machine.arrays import Counts, Floats, Mask
 from indistinct.models.arithmetic import per_class
 from indistinct.models.base import ENTROPY, LEARNED, HistogramTest, ModelTraits, ModelWords, SensitiveModel
@@ -60,7 +61,7 @@ class EntropyLDiversity(SensitiveModel):
             Number("at least 1", low=1),
             start="2",
         ),
-    ]
+    ] = REQUIRED
     estimator: Annotated[
         Estimator,
         Parameter(

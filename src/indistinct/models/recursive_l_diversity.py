@@ -10,6 +10,7 @@ import numpy as np
 
 from indistinct.errors import Feasible, InfeasibleError
 from indistinct.frequencies.value import Classes, Histogram
+from indistinct.machine.arguments import REQUIRED
 from indistinct.machine.arrays import Counts, Mask
 from indistinct.models.arithmetic import cross_multiplied, exact_ratio, per_class
 from indistinct.models.base import LEARNED, RECURSIVE, HistogramTest, ModelWords, SensitiveModel
@@ -54,8 +55,8 @@ class RecursiveLDiversity(SensitiveModel):
             ExactNumber("above 0", written=False),
             start="2",
         ),
-    ]
-    l: Annotated[int, L]
+    ] = REQUIRED
+    l: Annotated[int, L] = REQUIRED
 
     @property
     def smallest(self) -> int:

@@ -9,6 +9,7 @@ import numpy as np
 from indistinct.errors import ParameterError
 from indistinct.frequencies.value import Classes, Histogram, Key
 from indistinct.hierarchy.value import Taxonomy
+from indistinct.machine.arguments import REQUIRED
 from indistinct.machine.arrays import Counts, Floats, Mask, starts_of
 from indistinct.models.arithmetic import per_class, rows_above, whole_rows
 from indistinct.models.base import EQUAL, HIERARCHICAL, LEARNED, ORDERED, HistogramTest, ModelWords, SensitiveModel
@@ -59,7 +60,7 @@ class TCloseness(SensitiveModel):
             Number("from 0 to 1", low=0, high=1),
             start="0.2",
         ),
-    ]
+    ] = REQUIRED
     distance: Annotated[
         Distance,
         Parameter(

@@ -13,6 +13,7 @@ from indistinct.errors import InputError, UnseenValueError
 from indistinct.frequencies import _kernels
 from indistinct.frequencies.encode import group_rows, pack
 from indistinct.frequencies.pieces import Pieces
+from indistinct.frequencies.structure import Buckets
 from indistinct.frequencies.value import Classes, ClassLabels, FrequencySet, Key
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.machine.ordering import distinct_with_places
@@ -22,7 +23,6 @@ from indistinct.recoding.outputs import (
     MAIN,
     SENSITIVE,
     Assignment,
-    Buckets,
     Layout,
     OutputColumn,
     OutputTable,
@@ -316,23 +316,23 @@ def bucket_layout(
     `generalized` has, for each recoding of a slice, its classes and where each cell stands among its own cells.
     """
     schema = recoding.schema or Schema(quasi=recoding.names)
-    buckets = Buckets(
+    structure = Buckets(
         recoding.form, recoding.slices, tuple(name for part in recoding.generalized for name in part.names)
     )
     if recoding.form == "multiset":
         outputs = _multisets(assignment, recoding)
         slices = tuple((outputs.get(name, OutputColumn(name, name)),) for names in recoding.slices for name in names)
         roles = Schema(quasi=recoding.names, sensitive=schema.sensitive)
-        return Layout({MAIN: OutputTable(slices)}, roles, buckets=buckets)
+        return Layout({MAIN: OutputTable(slices)}, roles, structure=structure)
     if recoding.form == "tables":
         known, sensitive = (tuple(OutputColumn(name, name) for name in names) for names in recoding.slices)
         tables = {MAIN: OutputTable((known,), BUCKET), SENSITIVE: OutputTable((sensitive,), BUCKET, COUNT)}
         roles = Schema(quasi=[BUCKET], insensitive=recoding.names)
-        return Layout(tables, roles, in_source_order=False, buckets=buckets)
+        return Layout(tables, roles, in_source_order=False, structure=structure)
     sliced = tuple(_columns_of_slice(names, generalized) for names in recoding.slices)
     others = [output.name for outputs in sliced for output in outputs if output.of not in schema.sensitive]
     roles = Schema(quasi=[BUCKET], sensitive=schema.sensitive, insensitive=others)
-    return Layout({MAIN: OutputTable(sliced, BUCKET)}, roles, in_source_order=False, buckets=buckets)
+    return Layout({MAIN: OutputTable(sliced, BUCKET)}, roles, in_source_order=False, structure=structure)
 
 
 def _of_column(column: PublishedColumn, codes: Codes, *, by_cell: bool) -> list[OutputColumn]:

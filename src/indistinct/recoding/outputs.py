@@ -27,13 +27,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.errors import ParameterError
+from indistinct.frequencies.structure import CLASSES, Structure
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Key
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.machine.arrays import Codes
 from indistinct.schema import Schema
 from indistinct.tables.domain import Domain
 
-Form = Literal["sliced", "tables", "multiset"]
 RangeForm = Literal["labels", "columns"]
 RANGE_FORMS: tuple[RangeForm, ...] = get_args(RangeForm)
 MAIN = ""
@@ -114,30 +114,18 @@ class OutputTable:
         return tuple(output for outputs in self.slices for output in outputs)
 
 
-@dataclass(frozen=True, slots=True)
-class Buckets:
-    """How a release shows its buckets, as far as readers must know: no value of the table is in it.
-
-    `slices` are the attributes that stay together; `generalized` names those whose values were recoded before.
-    """
-
-    form: Form
-    slices: tuple[tuple[str, ...], ...]
-    generalized: tuple[str, ...] = ()
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
     """The tables of a release by name, and the roles of the columns of the first.
 
-    `in_source_order` says that columns stand where they stood in the original. `buckets` is there where links between
-    columns are broken.
+    `in_source_order` says that columns stand where they stood in the original. `structure` says whether links between
+    columns are broken inside buckets.
     """
 
     tables: Mapping[str, OutputTable]
     schema: Schema
     in_source_order: bool = True
-    buckets: Buckets | None = None
+    structure: Structure = CLASSES
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

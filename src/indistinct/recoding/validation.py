@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from indistinct.budget import parse_budget
 from indistinct.errors import InputError, ParameterError
 from indistinct.frequencies.encode import pack
+from indistinct.frequencies.structure import Form
 from indistinct.machine.arrays import Codes
 from indistinct.recoding.by_part import ByPart
 from indistinct.recoding.columns import levels_of
@@ -31,7 +32,6 @@ from indistinct.recoding.kinds import (
     Recoding,
     same_parts,
 )
-from indistinct.recoding.outputs import Form
 from indistinct.recoding.summary import ColumnSummary
 from indistinct.tables.domain import Domain, ascends
 from indistinct.tables.value import Reading, check_reading

@@ -24,6 +24,7 @@ from indistinct.document.blocks import (
 )
 from indistinct.evaluation.assess.profiles import limits_in_words
 from indistinct.figures import count_unit, number, percent
+from indistinct.frequencies.structure import unit_of
 from indistinct.job.as_command import (
     Flag,
     hierarchy_flags,
@@ -46,8 +47,6 @@ from indistinct.spelling import spell
 
 MOST_POLICY = 20_000
 """So many characters of a policy are shown; of more, its digest says which one it was."""
-ADDED = ("bucket", "count")
-"""The columns that a release in buckets has beside those of the original."""
 ROLES = {"quasi": "quasi-identifier"}
 """How roles are called where their own word is none."""
 STATED = {
@@ -82,7 +81,7 @@ def _key_figures(facts: Facts) -> tuple[tuple[str, Cell | None], ...]:
         found.append(("published rows", told.figure("rows")))
         found.append((groups_of(told), _groups_in_words(told)))
     # In buckets quasi-identifiers are published as they are: what a bucket hides is a value, and nobody's row.
-    if risk is not None and risk.at("form") is None and risk.at("prosecutor", "highest") is not None:
+    if risk is not None and facts.subject.structure.hides_rows and risk.at("prosecutor", "highest") is not None:
         found.append(("highest risk of re-identification", risk.figure("prosecutor", "highest", words=percent)))
     if cost is not None and cost.at("metrics", "loss") is not None:
         found.append(("detail lost", cost.figure("metrics", "loss", words=percent)))
@@ -240,7 +239,7 @@ def _list_assumed(facts: Facts) -> tuple[str, ...]:
     schema, told = facts.subject.schema, facts.json("certificate")
     known = ", ".join(schema.quasi)
     people = "person" if not schema.person else "person with several rows"
-    groups = "class" if told is None or groups_of(told) == "classes" else "bucket"
+    groups = unit_of(None if told is None else told.at("form"))
     found = [
         f"an attacker who knows that a {people} is in the table, and all of: {known} (prosecutor)",
         f"an attacker who knows the same, but not whether the person is in the table (journalist): no safer than the "
@@ -300,10 +299,10 @@ def columns(facts: Facts, *, internal: bool) -> Section:
     if internal and not any(each.get("before") for each in (found.content if found else {}).values()):
         blocks.append(Notice(facts.reasons.get("before", "The values of the original were not counted.")))
     unknown = [name for name in facts.subject.published.main.columns if name not in _roles(facts)]
-    if facts.subject.in_buckets:
+    added = facts.subject.structure.added_columns
+    if added:
         blocks.append(Paragraph("The column `bucket` was added: rows with the same number are in one bucket."))
-        unknown = [name for name in unknown if name not in ADDED]
-    unknown = [name for name in unknown if name not in facts.subject.pseudonyms]
+    unknown = [name for name in unknown if name not in (*added, *facts.subject.pseudonyms)]
     if unknown:
         blocks.append(Notice(f"Columns that were added or have no role: {', '.join(unknown)}", "warning"))
     return Section("columns", "Columns", tuple(blocks))
@@ -349,7 +348,7 @@ def flags_of(subject: Subject) -> FlagsOfRelease:
         *pseudonym_flags(declared),
     ]
     algorithm = _algorithm_flags(subject)
-    judging = [*both, *(algorithm if subject.in_buckets else [])]
+    judging = [*both, *(algorithm if subject.structure.told_by_algorithm else [])]
     dropped = () if recoding is None else suppression_flags(recoding.budget)
     drawn = subject.file_certificate.get("sample")
     making = [*both, *algorithm, *dropped, *([("--sample", repr(drawn))] if drawn else [])]

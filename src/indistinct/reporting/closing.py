@@ -113,8 +113,7 @@ def _limits(facts: Facts) -> Iterator[str]:
     yield "It may be learned that a person is in the table, or is not: no model here prevents that."
     yield "Releases about the same people may tell together what each hides alone, also releases by others."
     yield "Algorithms are public and recode no more than needed, which itself tells something (minimality)."
-    if facts.subject.in_buckets:
-        yield "In buckets, quasi-identifiers may be unmodified: who is in the table may be seen."
+    yield from facts.subject.structure.limits
     yield "An attack that fails here shows that this attack fails, not that none succeeds."
     yield "This is no differential privacy: the guarantee depends on what others know."
     if facts.reasons.get("why"):

@@ -157,7 +157,7 @@ def _find_untouched(assignment: Assignment, subject: Subject) -> dict[str, bool]
 
 def _transformation(subject: Subject, name: str, *, untouched: bool | None) -> str:
     """Return in words what was done to a column; `untouched` is None where nobody knows whether it was recoded."""
-    role, buckets = subject.schema.role(name), subject.published.buckets
+    role, unlinked = subject.schema.role(name), subject.structure.treatment(name)
     if name in subject.pseudonyms:
         return f"replaced by pseudonyms ({subject.pseudonyms[name]})"
     if name in subject.published.untransformed:
@@ -170,10 +170,8 @@ def _transformation(subject: Subject, name: str, *, untouched: bool | None) -> s
         return "dropped"
     if role is Role.PERSON:
         return "dropped; people were counted by it"
-    if buckets is not None:
-        if name in buckets.generalized:
-            return "generalized, and its links to other columns broken inside buckets"
-        return "values unmodified; links to other columns broken inside buckets"
+    if unlinked is not None:
+        return unlinked
     if role is not Role.QUASI:
         return AS_IT_IS if subject.published.original is not None or subject.transformations_known else UNKNOWN
     coarser = _words(subject.published.used_hierarchies.get(name))

@@ -196,7 +196,8 @@ def _risk(subject: Subject) -> tuple[Figures, dict[str, Any] | None]:
     Where people have several rows, classes say nothing of people: what columns show of rows is all that is left.
     """
     given = subject.published
-    roles = replace(given.schema, identifiers=(), person=()) if subject.in_buckets else given.roles
+    own = given.roles if subject.structure.whole_rows else given.schema
+    roles = replace(own, identifiers=(), person=())
     known = assess(Published(given.tables, roles))
     if subject.schema.person:
         return replace(known.figures, unit="people", members=0, own_values={}), None

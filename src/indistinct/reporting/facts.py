@@ -29,9 +29,6 @@ from indistinct.reporting.subject import Subject
 
 NO_ORIGINAL = "The original was not given, so this is not known: give it with original=… (--original)."
 NO_POPULATION = "No population was given: all population matches are assumed to be in the table itself (--population)."
-OF_BUCKETS = (
-    "The population was not used: buckets show quasi-identifiers unmodified, and population matches hide no row."
-)
 NO_WORKLOAD = "No workload was given: queries were not compared (workload=…, --workload)."
 NOT_LEARNED = "Nothing was learned from the release: no classifier was asked for (target=…, --learn)."
 NOT_VERIFIED = "The release was not verified here"
@@ -122,7 +119,7 @@ def gather(subject: Subject, *, internal: bool = True) -> Facts:
         promise = found.documents["certificate"].at("holds") if "certificate" in found.documents else None
         judged = verdict_of(replace(figures, promise=promise), subject.profile, attacks=attacks)
         found.add("verdict", judged.to_json())
-    found.add("columns", column_facts(subject, assignment=None if subject.in_buckets else assignment))
+    found.add("columns", column_facts(subject, assignment=None if subject.structure.unmeasured else assignment))
     if not internal:
         found.add("suppression", suppression_facts(subject, assignment=None, shares={}))
         return Facts(subject, found.documents, found.reasons, certificate, verdict=judged)
@@ -179,8 +176,8 @@ def _add_risk(found: _Gathering) -> Figures | None:
         found.reasons["before"] = NO_ORIGINAL
     if subject.published.population is None:
         found.reasons["population"] = NO_POPULATION
-    elif subject.in_buckets:
-        found.reasons["population"] = OF_BUCKETS
+    elif subject.structure.unused_population:
+        found.reasons["population"] = subject.structure.unused_population
     return known.figures
 
 
@@ -192,10 +189,10 @@ def _add_loss(found: _Gathering) -> tuple[Assignment | None, Measurements | None
     if given.release is not None:
         assignment, needs = assignment_of(given), None
     else:
-        assignment, needs = None, NO_ORIGINAL if given.raw is None and given.buckets is None else None
+        assignment, needs = None, NO_ORIGINAL if given.raw is None and not given.structure.unmeasured else None
         metrics = tuple(each for each in metrics if not each.compares_cells)
     measured = found.attempt("measure", lambda: measure(given, metrics or None, target=target), needs=needs)
-    if measured is not None and assignment is None and given.buckets is None:
+    if measured is not None and assignment is None and not given.structure.unmeasured:
         assignment = assignment_of(given)
     return assignment, measured
 

@@ -44,7 +44,7 @@ def require_original(subject: Subject) -> None:
         )
     whole = open_table(original).data
     _require_values(subject, whole)
-    if not subject.in_buckets:
+    if subject.structure.whole_rows:
         _require_labels(subject, whole)
 
 

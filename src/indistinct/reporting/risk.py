@@ -16,6 +16,7 @@ from indistinct.evaluation.assess.assessment import NO_POPULATION
 from indistinct.evaluation.assess.membership import Membership, draw_matching
 from indistinct.evaluation.attack.base import outcome_blocks
 from indistinct.figures import number, percent
+from indistinct.frequencies.structure import unit_of, units_of
 from indistinct.models.registry import parse_model_or_none
 from indistinct.release.certificate import groups_of
 from indistinct.reporting.facts import Facts
@@ -109,7 +110,7 @@ RISKS_DRAWN = {"highest": "highest risk of anybody", "average": "average risk"}
 def risk_bars(facts: Facts) -> list[Block]:
     """Draw the highest and the average risk, but in buckets, where quasi-identifiers are unmodified."""
     found = facts.json("assess")
-    if found is None or found.at("form") is not None or found.at("prosecutor", "highest") is None:
+    if found is None or not facts.subject.structure.hides_rows or found.at("prosecutor", "highest") is None:
         return []
     bars = [
         (name, found.at("before", "prosecutor", key), found.at("prosecutor", key)) for key, name in RISKS_DRAWN.items()
@@ -161,7 +162,7 @@ def _class_sizes(facts: Facts, found: JsonValues) -> list[Block]:
         sides["before"] = _sizes(found.at("before", "class_sizes", "histogram"))
     sides["after" if sides else "release"] = _sizes(found.at("class_sizes", "histogram"))
     told = facts.json("certificate")
-    groups = "classes" if found.at("form") is None else "buckets"
+    groups = units_of(found.at("form"))
     unit, k = str(found.at("unit")), _k(told)
     words = _describe_sizes(sides, k)
     drawn = {
@@ -202,7 +203,7 @@ def attributes(facts: Facts, *, internal: bool) -> Section:
         return Section("attributes", "Attribute disclosure", (Notice(facts.why_not("assess")),))
     if not found.at("sensitive"):
         return Section("attributes", "Attribute disclosure", (Notice("No column has the role sensitive."),))
-    group = "class" if found.at("form") is None else "bucket"
+    group = unit_of(found.at("form"))
     blocks: list[Block] = [Paragraph(ATTRIBUTES.format(group=group)), sensitive_grid(found)]
     if not internal:
         blocks.append(Paragraph("t, β and δ compare classes with the published table itself."))

@@ -14,6 +14,7 @@ from indistinct.engines.base import DatabaseTable
 from indistinct.errors import InputError
 from indistinct.evaluation.assess.profiles import Profile, parse_profile
 from indistinct.evaluation.attack.attack import require_time
+from indistinct.frequencies.structure import Structure
 from indistinct.job.policy.reading import read_policy
 from indistinct.job.policy.value import Policy, Statement
 from indistinct.job.policy.writing import policy_to_toml
@@ -124,9 +125,9 @@ class Subject:
         return {name: each.spec() for name, each in self.published.transformations.items()}
 
     @property
-    def in_buckets(self) -> bool:
-        """Whether links are broken inside buckets."""
-        return self.published.buckets is not None
+    def structure(self) -> Structure:
+        """Whether the release is in classes or in buckets, and what follows of that."""
+        return self.published.structure
 
     @property
     def data(self) -> pa.Table:
@@ -147,9 +148,9 @@ class Subject:
         """Return the notes of an assessment by some roles; it takes pseudonyms for identifiers that were left."""
         if not self.pseudonyms:
             return list(told)
-        tables, buckets = {MAIN: self.published.columns}, self.published.buckets
-        taken = appearance_of(roles, tables, buckets).warnings
-        known = appearance_of(self.schema, tables, buckets, pseudonyms=tuple(self.pseudonyms)).warnings
+        tables = {MAIN: self.published.columns}
+        taken = appearance_of(roles, tables, self.structure).warnings
+        known = appearance_of(self.schema, tables, self.structure, pseudonyms=tuple(self.pseudonyms)).warnings
         return [*known, *(note for note in told if note not in taken)]
 
     def schema_digest(self) -> str:

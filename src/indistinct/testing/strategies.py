@@ -147,7 +147,7 @@ def models() -> st.SearchStrategy[Model]:
 def algorithms() -> st.SearchStrategy[Algorithm]:
     """Return every registered algorithm of classes in every form."""
     every = [parse_algorithm(form) for some in ALGORITHM_EXAMPLES.values() for form in some]
-    return st.sampled_from([form for form in every if not form.traits.buckets])
+    return st.sampled_from([form for form in every if form.traits.unit == "class"])
 
 
 @st.composite

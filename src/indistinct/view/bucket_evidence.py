@@ -13,12 +13,13 @@ from indistinct.frequencies.count import Counted, Request
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.singled_out import vectors_alone
 from indistinct.frequencies.slices import Links, Slice, find_contained, together
+from indistinct.frequencies.structure import Buckets
 from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Key
 from indistinct.machine.arrays import Codes
 from indistinct.models.base import Model
 from indistinct.models.l_diverse_links import EXACT_ROWS
 from indistinct.models.link_probability import expected_rows
-from indistinct.recoding.outputs import MAIN, SENSITIVE, Buckets, written_multiset
+from indistinct.recoding.outputs import MAIN, SENSITIVE, written_multiset
 from indistinct.schema import BUCKET, COUNT, Schema
 from indistinct.tables.domain import Domain
 
@@ -147,7 +148,7 @@ def _unfolded(name: str, domain: Domain, frequencies: FrequencySet, index: int) 
 class BucketEvidence:
     """The slices of a release in the codes of its own domains, and the original's cells where these are at hand."""
 
-    buckets: Buckets
+    structure: Buckets
     schema: Schema
     slices: tuple[Slice, ...]
     known: Mapping[str, Domain]
@@ -159,7 +160,7 @@ class BucketEvidence:
     def full(self) -> "BucketEvidence":
         """Return the same release with everything counted."""
         return count_buckets(
-            self.count, self.buckets, self.schema, rows=int(self.sizes.sum()), reference=self.reference, light=False
+            self.count, self.structure, self.schema, rows=int(self.sizes.sum()), reference=self.reference, light=False
         )
 
     @cached_property
@@ -171,10 +172,10 @@ class BucketEvidence:
     def _tuples(self) -> tuple[Mapping[str, Codes] | None, Codes | None, bool]:
         if self.light:
             return None, None, False
-        if self.reference is None and self.buckets.form == "tables":  # it shows the tuples themselves
+        if self.reference is None and self.structure.form == "tables":  # it shows the tuples themselves
             shown = self.slices[0]
             return shown.codes, shown.counts, True
-        if self.reference is None or self.buckets.generalized:
+        if self.reference is None or self.structure.generalized:
             return None, None, False
         cells = self.reference.frequencies
         columns = {name: cells.vectors[:, index] for index, name in enumerate(cells.names)}
@@ -235,7 +236,7 @@ class BucketEvidence:
         """
         found: dict[Key, int] = {}
         for each in self.slices:
-            names = [name for name in each.names if name not in self.buckets.generalized]
+            names = [name for name in each.names if name not in self.structure.generalized]
             for name in names:
                 found[(name,)] = vectors_alone([each.codes[name]], each.counts, missing=self.known[name].missing)
             if len(names) > 1:
@@ -246,7 +247,7 @@ class BucketEvidence:
         """Return how many rows of slices are not those of the original, as far as values are not generalized."""
         changed = 0
         for each in self.slices:
-            names = [name for name in each.names if name not in self.buckets.generalized]
+            names = [name for name in each.names if name not in self.structure.generalized]
             if not names:
                 continue
             whole, weights = self._originals(names)
@@ -375,7 +376,7 @@ def require_in_original(evidence: BucketEvidence, original: Counted) -> None:
     """
     cells = original.frequencies
     for each in evidence.slices:
-        shown = [name for name in each.names if name not in evidence.buckets.generalized]
+        shown = [name for name in each.names if name not in evidence.structure.generalized]
         quasi = [name for name in shown if name in cells.names]
         if quasi:
             columns = [cells.vectors[:, cells.names.index(name)] for name in quasi]

@@ -1,7 +1,7 @@
 """KACA: clustering by attribute hierarchies (Li, Wong, Fu, Pei 2006 and 2008).
 
-Every class that does not satisfy the model yet joins the class that costs least to be united with, measured by how far
-their rows climb in the hierarchies.
+Every class that does not satisfy the model yet is merged with its nearest class, by the distance that the rows climb in
+the hierarchies.
 """
 
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class KACA(Algorithm):
     The nearest class is searched among all classes, so time grows with the square of the number of cells: use
     `top-down-kaca` or `two-level` for large tables.
 
-    Guarantees: every class satisfies the model, also one that gave rows away, and no row is suppressed.
+    Guarantees: every class satisfies the model, including one that gave rows away, and no row is suppressed.
 
     Raises
     ------
@@ -65,12 +65,12 @@ class KACA(Algorithm):
         object.__setattr__(self, "importance", importance_of(self.importance))
 
     def require_columns(self, schema: Schema) -> None:
-        """Raise where a column is important that is no quasi-identifier."""
+        """Raise `SchemaError` if a column with a weight is not a quasi-identifier."""
         self.importance.check(schema.quasi)
 
     @property
     def traits(self) -> AlgorithmTraits:  # type: ignore[override]
-        """Stubs split equal vectors, so recodings with them fit one table only."""
+        """With `stub`, rows with equal values may be split, so that recodings fit one table only."""
         whole = not self.stub
         return AlgorithmTraits(
             local=True, hierarchies=True, monotone=True, splits=self.stub, reusable=whole, tight=True

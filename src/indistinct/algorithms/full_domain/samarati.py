@@ -67,7 +67,7 @@ class Samarati(Algorithm):
                 best, high = found, middle
             else:
                 low = middle + 1
-        # The last height may never have been looked at, for example the top.
+        # The last height may never have been checked, for example the top.
         if best is None or sum(best) != low:
             best = self._choose(space, low)
         if best is None:

@@ -16,18 +16,24 @@ from indistinct.evaluation.analyze.columns import CategoryColumn, Floats, Intege
 from indistinct.evaluation.analyze.regression import interval_of
 from indistinct.evaluation.analyze.result import Interval
 from indistinct.evaluation.analyze.tables import Question, interval_of_share
-from indistinct.recoding.outputs import Buckets
+from indistinct.frequencies.structure import Structure
+from indistinct.recoding.outputs import MAIN
 from indistinct.schema import BUCKET, COUNT
 
 
-def rows_of_slice(tables: Mapping[str, pa.Table], buckets: Buckets, name: str) -> pa.Table:
-    """Return the rows, with their bucket, of the table and slice that has a column; counted rows are repeated."""
-    if buckets.form == "multiset":
+def rows_of_slice(tables: Mapping[str, pa.Table], structure: Structure, name: str) -> pa.Table:
+    """Return the rows, with their bucket, of the table and slice that has a column; counted rows are repeated.
+
+    Without slices, whole rows are published.
+    """
+    if structure.whole_rows:
+        return tables[MAIN]
+    if structure.multisets:
         raise ParameterError(
             "a release of multisets shows no rows of its quasi-identifiers",
             hint="query estimates counts and means from it",
         )
-    own = next((names for names in buckets.slices if name in names), None)
+    own = next((names for names in structure.slices if name in names), None)
     table = next((each for each in tables.values() if name in each.column_names), None)
     if table is None:
         raise ParameterError(
@@ -38,11 +44,6 @@ def rows_of_slice(tables: Mapping[str, pa.Table], buckets: Buckets, name: str) -
         times = np.asarray(table[COUNT].cast(pa.int64()), np.int64)
         kept = kept.take(pa.array(np.repeat(np.arange(table.num_rows), times)))
     return kept
-
-
-def in_one_slice(buckets: Buckets, names: tuple[str, ...]) -> bool:
-    """Return whether columns are in one slice, so that the release has their rows as the original does."""
-    return any(set(names) <= set(own) for own in buckets.slices)
 
 
 def expected_answer(

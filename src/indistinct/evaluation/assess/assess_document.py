@@ -21,6 +21,7 @@ from indistinct.document.blocks import (
     grid,
     listing,
 )
+from indistinct.document.translation import Own
 from indistinct.evaluation.verdict import verdict_blocks
 from indistinct.evaluation.verdict_line import STATES
 from indistinct.figures import number, percent, plural, short
@@ -235,7 +236,7 @@ def worst_grid(found: JsonValues, name: str) -> Grid:
     unit = str(found.at("unit"))
     rows: list[tuple[Cell, ...]] = []
     for index, each in enumerate(worst):
-        shown = ["missing" if value is None else str(value) for value in each["values"].values()]
+        shown = ["missing" if value is None else Own(value) for value in each["values"].values()]
         path = ("sensitive", name, "worst", index)
         figures = (found.figure(*path, "members"), found.figure(*path, "largest_share", words=percent))
         rows.append((*shown, *figures, found.figure(*path, "distinct")))

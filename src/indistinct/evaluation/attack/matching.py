@@ -71,7 +71,7 @@ class Groups:
 
 def groups_of(target: Target, sensitive: str | None = None) -> Groups:
     """Return the groups of a release, and in them the values of a sensitive column."""
-    read = _classes if target.published.buckets is None else _of_buckets
+    read = _classes if target.published.structure.buckets is None else _of_buckets
     return target.once(("groups", sensitive), lambda: read(target, sensitive))
 
 
@@ -139,7 +139,7 @@ def _of_buckets(target: Target, sensitive: str | None) -> Groups:
 
 def _translate_slice(target: Target, evidence: BucketEvidence, each: Slice) -> dict[str, Codes]:
     """Return the quasi-identifiers of a slice that are published unmodified, in the codes of people."""
-    generalized = set(evidence.buckets.generalized)
+    generalized = set(evidence.structure.generalized)
     domains = {column.name: column.domain for column in columns_known(target)}
     return {
         name: evidence.known[name].translate(domains[name], empty=True)[each.codes[name]]

@@ -114,8 +114,9 @@ def _measure(
     if published.sums:
         return _measure_by_part(published, metrics)
     unit = published.k if k is None else k
-    if published.buckets is not None:
-        return measure_buckets(published.tables.in_buckets(published.schema).links, k=unit)
+    links = published.tables.links(published.schema)
+    if links is not None:
+        return measure_buckets(links, k=unit)
     chosen = standard_metrics(k=unit, target=target) if metrics is None else _parse_metrics(metrics, k=unit)
     if published.release is not None:
         return _measure_release(assignment_of(published), chosen, given=metrics is not None)

@@ -82,7 +82,7 @@ def policy_from_document(document: Mapping[str, Any], *, base: Path) -> Policy:
     algorithm = parse_algorithm_of(tables["algorithm"])
     with at_place("[privacy] models"):
         models = tuple(part for model in privacy.get("models", ()) for part in parse_model(model).parts())
-        if not models and not algorithm.traits.buckets:
+        if not models and not algorithm.traits.own_guarantee:
             raise PolicyError("[privacy] models: name at least one model", hint='models = ["k-anonymity:k=5"]')
     with at_place("[privacy] suppression"):
         suppression = parse_budget(privacy.get("suppression", 0.0))

@@ -220,8 +220,7 @@ def with_pseudonyms(assignment: Assignment, names: Iterable[str]) -> Assignment:
     shown, layout = tuple(OutputColumn(name, name) for name in names), assignment.layout
     if not shown:
         return assignment
-    if layout.buckets is not None:
-        raise in_buckets()
+    layout.structure.require_classes(in_buckets())
     (outputs,) = layout.tables[MAIN].slices
     roles = replace(layout.schema, identifiers=tuple(output.name for output in shown))
     tables = {**layout.tables, MAIN: OutputTable(((*shown, *outputs),))}

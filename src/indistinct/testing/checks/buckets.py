@@ -15,9 +15,9 @@ import pyarrow as pa
 
 from indistinct.algorithms.base import Algorithm
 from indistinct.errors import InfeasibleError, InputError
+from indistinct.frequencies.structure import Buckets
 from indistinct.job.publishing import apply
 from indistinct.models import KAnonymity, LDiverseLinks
-from indistinct.recoding.outputs import Buckets
 from indistinct.release.release import Release
 from indistinct.schema import BUCKET, COUNT, Schema
 from indistinct.testing.bucket_reference import Shown, read_multisets, read_sliced
@@ -52,7 +52,7 @@ def check_bucket_columns(case: Case, *, publish: Publish = publish_case) -> None
     expect(release.table.column_names == wanted, f"published {release.table.column_names}, wanted {wanted}")
     named = sorted(name for names in buckets.slices for name in names)
     expect(named == sorted([*known, *sensitive]), "the slices do not name every attribute once")
-    apart = {"sensitive": [BUCKET, *sensitive, COUNT]} if buckets.form == "tables" else {}
+    apart = {"sensitive": [BUCKET, *sensitive, COUNT]} if buckets.two_tables else {}
     expect({what: table.column_names for what, table in release.others.items()} == apart, "an unexpected table")
 
 
@@ -69,7 +69,7 @@ def check_diversity(case: Case, *, publish: Publish = publish_case) -> None:
     """No tuple of the original is linked to a sensitive value with more than 1 / l, by the slow reference."""
     release, buckets = _publish_buckets(case, publish)
     originals = case.rows
-    if buckets.form == "multiset":
+    if buckets.multisets:
         originals = [{**row, **_as_text(case, row)} for row in originals]
     strongest = _read(case, release, buckets).strongest(originals)
     promise = case.algorithm.promise() or case.model
@@ -186,16 +186,17 @@ BUCKET_CHECKS: Mapping[str, Callable[..., None]] = MappingProxyType(
 
 def _publish_buckets(case: Case, publish: Publish) -> tuple[Release, Buckets]:
     release = publish(case)
-    if release.buckets is None:
+    buckets = release.structure.buckets
+    if buckets is None:
         raise AssertionError("an algorithm that declares buckets published none")
-    return release, release.buckets
+    return release, buckets
 
 
 def _read(case: Case, release: Release, buckets: Buckets) -> Shown:
     rows, sensitive = release.table.to_pylist(), list(case.schema.sensitive)
-    if buckets.form == "multiset":
+    if buckets.multisets:
         return read_multisets(rows, sensitive=sensitive)
-    apart = release.others["sensitive"].to_pylist() if buckets.form == "tables" else None
+    apart = release.others["sensitive"].to_pylist() if buckets.two_tables else None
     return read_sliced(rows, slices=buckets.slices, sensitive=sensitive, apart=apart)
 
 

@@ -166,7 +166,7 @@ def models_for(algorithm: Algorithm) -> tuple[str, ...]:
     All algorithms meet models that most searches treat alike: those that judge each class by the table alone, and are
     monotone. Of the others each algorithm meets every second one, and its neighbour in the registry those between.
     """
-    if algorithm.traits.buckets:
+    if algorithm.traits.unit == "bucket":
         return BUCKET_MODELS
     parsed = {spec: parse_model(spec) for some in MODEL_EXAMPLES.values() for spec in some}
     others = [spec for spec, model in parsed.items() if not _is_plain(model)]

@@ -366,7 +366,7 @@ def _picture(screen: Screen, name: str) -> None:
     """Draw the picture of a column as far as it is there."""
     drawn = _pictures_of(screen).get(name)
     if drawn:
-        parts.picture(drawn)
+        parts.picture(drawn, values=True)
     elif drawn == "":
         parts.say("Every value is there once: nothing to draw.", kind="hint")
 

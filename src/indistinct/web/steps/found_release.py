@@ -13,6 +13,7 @@ from indistinct.spelling import arguments_of, name_of
 from indistinct.web import parts
 from indistinct.web.algorithm_words import title_of_spelled
 from indistinct.web.blocks import draw_list
+from indistinct.web.language import Own
 
 Made = dict[str, Any]
 # What is checked beside the models that were asked for.
@@ -130,7 +131,10 @@ def _losses(made: Made) -> None:
     if gone:
         _warn_of_columns(gone)
     parts.table(
-        "What each column loses", ["column", lost], [(name, percent(loss)) for name, loss in ordered], right=(lost,)
+        "What each column loses",
+        ["column", lost],
+        [(Own(name), percent(loss)) for name, loss in ordered],
+        right=(lost,),
     )
 
 

@@ -22,6 +22,7 @@ from indistinct.web import parts
 from indistinct.web.deciding import models_for
 from indistinct.web.findings import find_against_profile, find_in_columns
 from indistinct.web.frame import Screen
+from indistinct.web.language import Own
 from indistinct.web.parameter_fields import build_draft, draw_fields, draw_value
 from indistinct.web.parameters import FieldError, default_texts, form_fields, write_text
 from indistinct.web.sessions import Session
@@ -367,7 +368,7 @@ def _over_time(screen: Screen) -> None:
                 parts.tag("legend", "Columns that are measured anew for every release")
                 for place, name in enumerate(kept):
                     screen.tick(
-                        name,
+                        Own(name),
                         name in policy.fresh,
                         lambda value, name=name: _set_fresh(screen, name, bool(value)),
                         name=f"fresh-{place}",

@@ -198,7 +198,7 @@ def solve(desk: Desk, policy: Policy, made: Mapping[str, Any]) -> Solutions | No
     what the same algorithm finds for another k.
     """
     algorithm = parse_algorithm(made["algorithm"] or "auto")
-    if algorithm.traits.buckets or policy.model is None:
+    if algorithm.traits.keeps_values or policy.model is None:
         return None
     desk.enter("reading")
     table = table_of(desk, policy)

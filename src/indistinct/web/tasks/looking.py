@@ -168,10 +168,17 @@ def look_at_project(desk: Desk, path: Path, policy: Path, *, most: int) -> tuple
         return _look_of(found, job, starter, taken.data, table), taken.lost
 
 
-def _look_of(found: Inspection, policy: Policy, starter: Policy, path: Path, table: Table) -> Look:
+def inspection_with_warnings(found: Inspection) -> dict[str, Any]:
+    """Return an inspection as JSON values, and for each column what of its values points at people."""
     inspection = found.to_json(values=True)
     for column, profile in zip(inspection["columns"], found.columns, strict=True):
         column["points_at"] = points_at_people(profile)
+    return inspection
+
+
+def _look_of(found: Inspection, policy: Policy, starter: Policy, path: Path, table: Table) -> Look:
+    inspection = inspection_with_warnings(found)
+    for column in inspection["columns"]:
         if is_nearly_unique(round(column["unique_share"] * found.rows), found.rows):
             column["coarser"] = suggest_coarser(table.data[column["name"]])
             column["whole"] = pa.types.is_integer(table.data[column["name"]].type)

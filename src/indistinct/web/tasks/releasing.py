@@ -75,9 +75,9 @@ def prepare(
     desk.enter("packing")
     stem = path.name.partition(".")[0]
     handed = {kind: each for kind, each in downloads.items() if kind in FOR_RECIPIENTS}
-    downloads[PACKAGE] = _zip_files(folder / f"{stem}.zip", handed.values())
+    downloads[PACKAGE] = zip_files(folder / f"{stem}.zip", handed.values())
     everything = [each for kind, each in downloads.items() if kind != PACKAGE]
-    downloads[ALL] = _zip_files(folder / f"{stem}-everything-private.zip", everything)
+    downloads[ALL] = zip_files(folder / f"{stem}-everything-private.zip", everything)
     desk.report(1.0)
     return {"verdict": verdict, "downloads": downloads, "notes": notes}
 
@@ -169,7 +169,7 @@ def _write_reports(
     return []
 
 
-def _zip_files(target: Path, files: Iterable[Path]) -> Path:
+def zip_files(target: Path, files: Iterable[Path]) -> Path:
     """Write an archive in which files have their names and nothing else: no folder, no time, no owner."""
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(files, key=lambda each: each.name):

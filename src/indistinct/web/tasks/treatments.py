@@ -69,7 +69,7 @@ def find_treatments(desk: Desk, policy: Policy, files: Files) -> Treatments:
     """Return coarser ways for the columns of a release that no generalization touched, with what they reach."""
     insensitive, kept = policy.schema.insensitive, (*policy.schema.insensitive, *policy.schema.sensitive)
     raw, found = table_of(desk, policy).data, sorted_rows(desk, policy, dict(files))
-    if found.buckets:
+    if not found.structure.whole_rows:
         return Treatments()
     rows = found.order[: found.published]
     owners = _owners(raw, policy)[rows]

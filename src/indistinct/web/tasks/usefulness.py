@@ -44,7 +44,7 @@ def answerable(desk: Desk, policy: Policy, files: Files) -> list[str]:
 def _answerable(desk: Desk, policy: Policy, files: Files) -> list[str]:
     given = published_files(desk, policy, files)
     said = []
-    if given.buckets is None:
+    if not given.structure.unmeasured:
         view = given.view("what can be answered")
         widths = [f"{name} {words}" for name in policy.schema.quasi if (words := width_in_words(view, name))]
         said.append(f"On average a row tells {', '.join(widths)}." if widths else "Every value is unmodified.")

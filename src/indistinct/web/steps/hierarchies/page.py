@@ -14,6 +14,7 @@ from indistinct.web import parts
 from indistinct.web.deciding import with_levels
 from indistinct.web.files import DOWNLOADS, key_of_downloads, safe_name, uploaded_path
 from indistinct.web.frame import Screen
+from indistinct.web.language import Own
 from indistinct.web.steps.hierarchies.declarations import (
     NONE,
     builder_of,
@@ -95,7 +96,7 @@ async def _draw_line(screen: Screen, index: int, name: str, *, use: str, about: 
     at, unfolded = f"column-{index}", screen.choices.get(COLUMN) == name
     with parts.tag("section", classes="line", aria_labelledby=at):
         with parts.tag("div", classes="line-head levels"):
-            box = parts.button(name, screen.on(lambda: _unfold(screen, "" if unfolded else name), at=at), name=at)
+            box = parts.button(Own(name), screen.on(lambda: _unfold(screen, "" if unfolded else name), at=at), name=at)
             box.classes("unfolds")
             box.props["aria-expanded"] = "true" if unfolded else "false"
             _draw_words(screen, name, use=use, about=about)
@@ -250,10 +251,10 @@ def _draw_preview(shown: Preview, fit: HierarchyFit, *, suggested: bool) -> None
     ]
     rows = [
         (
-            value or MISSING,
+            Own(value) if value else MISSING,
             why,
             number(count),
-            *("not covered" if label is None else label or MISSING for label in labels),
+            *("not covered" if label is None else Own(label) if label else MISSING for label in labels),
         )
         for why, value, count, labels in shown.values
     ]
