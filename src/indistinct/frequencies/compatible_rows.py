@@ -6,7 +6,7 @@ import numpy as np
 
 from indistinct.figures import plural
 from indistinct.frequencies.encode import group_rows
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Codes, Mask
 
 # Units times sets of starred columns up to which they are compared with each other.
 MOST_COMPARED = 10_000_000
@@ -21,7 +21,7 @@ def group_shown(values: Codes, columns: Sequence[int]) -> tuple[Codes, int]:
     return grouping.group_ids().astype(np.int32), len(grouping.first)
 
 
-def compatible_rows(values: Codes, stars: Codes, counts: Codes) -> Codes:
+def compatible_rows(values: Codes, stars: Mask, counts: Codes) -> Codes:
     """Return for each of some published rows how many fit it where a star matches everything, as sdcMicro counts.
 
     It promises nothing: who knows a row's true values may still find it alone. Rows with stars in the same columns are
@@ -38,7 +38,7 @@ def compatible_rows(values: Codes, stars: Codes, counts: Codes) -> Codes:
     return found
 
 
-def fewest_compatible(values: Codes, stars: Codes, counts: Codes) -> int | None:
+def fewest_compatible(values: Codes, stars: Mask, counts: Codes) -> int | None:
     """Return the fewest rows that fit any; None without stars, or where comparing them would take long."""
     if not stars.any() or len(values) * len(np.unique(stars, axis=0)) > MOST_COMPARED:
         return None
@@ -57,7 +57,7 @@ def say_fewest_compatible(least: int) -> str:
     )
 
 
-def compare_counts(values: Codes, stars: Codes, counts: Codes) -> tuple[str, ...]:
+def compare_counts(values: Codes, stars: Mask, counts: Codes) -> tuple[str, ...]:
     """Return a sentence with the count of sdcMicro, for comparison; none where there is no such count."""
     least = fewest_compatible(values, stars, counts)
     return () if least is None else (say_fewest_compatible(least),)

@@ -286,7 +286,7 @@ def sample_rows(keys: Codes, codes: Mapping[Key, Codes], limit: int) -> SampledR
     Who is in the sample depends neither on the order of rows nor on where they lie, so every engine draws the same one.
     Equal rows are in it together.
     """
-    words = np.zeros(len(keys), dtype=np.uint64)
+    words: Codes = np.zeros(len(keys), dtype=np.uint64)
     for column in [*keys.T, *codes.values()]:
         words = _mix(words ^ column.astype(np.uint64))
     chosen = np.flatnonzero(words <= np.uint64(limit))

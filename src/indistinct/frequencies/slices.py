@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from indistinct.frequencies.encode import WORD, group_rows, pack
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Codes, Mask
 
 KNOWN = ""
 """The name of a slice's column that joins several into one code: all that is known of a person there."""
@@ -78,7 +78,7 @@ def together(mine: Sequence[Codes], theirs: Sequence[Codes] | None, *, rows: int
     return ids[: len(mine[0])], np.where(lost, -1, ids[len(mine[0]) :])
 
 
-def find_contained(mine: Sequence[Codes], theirs: Sequence[Codes]) -> Codes:
+def find_contained(mine: Sequence[Codes], theirs: Sequence[Codes]) -> Mask:
     """Return which vectors of codes are among those of the other side, where negative codes are like no other."""
     kept = np.logical_and.reduce([other >= 0 for other in theirs])
     others = [other[kept] for other in theirs]

@@ -15,7 +15,7 @@ import numpy as np
 
 from indistinct.errors import ParameterError
 from indistinct.machine import _randomness_kernels
-from indistinct.machine.arrays import Codes, blocks, spread
+from indistinct.machine.arrays import Codes, Mask, blocks, spread
 
 # Rows that are drawn together, and random words beyond one a row: of many billions one is rejected.
 TOGETHER, SPARE = 1 << 20, 64
@@ -89,7 +89,7 @@ def count_drawn(share: float, size: int) -> int:
     return int(Fraction(str(share)) * size + Fraction(1, 2))
 
 
-def draw_next(size: int, *, left: int, wanted: int) -> Codes:
+def draw_next(size: int, *, left: int, wanted: int) -> Mask:
     """Return which of the next `size` rows are drawn, where `wanted` of `left` rows are; each set is equally likely.
 
     The operating system draws: a sample that can be drawn again protects nobody.
@@ -105,7 +105,7 @@ def draw_next(size: int, *, left: int, wanted: int) -> Codes:
 
 def random_order(size: int, seed: int | None, *, stream: int) -> Codes:
     """Return the numbers below `size` in a random order."""
-    order = np.arange(size, dtype=np.int32 if size < 1 << 31 else np.int64)
+    order: Codes = np.arange(size, dtype=np.int32 if size < 1 << 31 else np.int64)
     shuffle_runs(order, np.array([0, size]), seed, stream=stream)
     return order
 

@@ -21,7 +21,7 @@ from indistinct.exploration.scan.base import Finding, ScanCheck, ScannedFile, le
 from indistinct.exploration.scan.columns import codes_of
 from indistinct.exploration.scan.compared import plain, published_as_is
 from indistinct.frequencies.encode import group_rows
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Array, Codes, Floats
 from indistinct.release.verification.evidence import published_schema
 from indistinct.schema import Schema
 
@@ -88,7 +88,7 @@ def _find_kept_order(matched: _Matched) -> tuple[int, str] | None:
     return None
 
 
-def _never_reached(statistic: Callable[[Codes], float], cells: Codes, classes: Codes) -> bool:
+def _never_reached(statistic: Callable[[Array], float], cells: Codes | Floats, classes: Codes) -> bool:
     """Return whether no shuffle inside the classes reaches what the file has; the first that does ends it."""
     reached, chance = statistic(cells), np.random.default_rng(1)
     by_class = np.argsort(classes, kind="stable")
@@ -152,7 +152,7 @@ def _places(matched: _Matched) -> dict[int, list[int]]:
     return {int(kind): order[a:b].tolist() for kind, a, b in zip(shown, low, high, strict=True)}
 
 
-def _expected_places(matched: _Matched) -> Codes:
+def _expected_places(matched: _Matched) -> Floats:
     """Return where each published row is expected in the original, NaN where that is unknown.
 
     By class, that is the mean place of its kind. Else only rows count whose kind occurs once in both tables: a kind
