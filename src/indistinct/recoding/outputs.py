@@ -30,7 +30,7 @@ from indistinct.errors import ParameterError
 from indistinct.frequencies.structure import CLASSES, Structure
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Key
 from indistinct.hierarchy.value import Taxonomy
-from indistinct.machine.arrays import Codes, Floats, Mask
+from indistinct.machine.arrays import Array, Codes, Mask
 from indistinct.schema import Schema
 from indistinct.tables.domain import Domain
 
@@ -67,8 +67,8 @@ class PublishedColumn:
 
     column: str
     outputs: tuple[tuple[str, pa.Array], ...]
-    low: Codes | Floats
-    high: Codes | Floats
+    low: Array
+    high: Array
     leaves: Codes
     levels: Codes
     span: float
