@@ -13,7 +13,7 @@ from benchmarks import _least_loss_kernels as _kernels
 from indistinct.algorithms.base import Problem
 from indistinct.algorithms.cluster.refine_charges import cell_metric, charges_of
 from indistinct.algorithms.partition.layout import ranks_of
-from indistinct.machine.arrays import Codes, blocks, spread
+from indistinct.machine.arrays import Codes, Floats, blocks, spread
 
 # Steps of the exact search, classes that it lists, and rounds in which duties are raised: some seconds each.
 STEPS = 20_000_000
@@ -80,7 +80,7 @@ def optimum(problem: Problem, metric: str = "gcp", *, above: float, steps: int =
     return Optimum(loss, loss if taken >= 0 else duty.sum() * one)
 
 
-def _duties(members: Codes, slack: Codes, cells: int) -> Codes:
+def _duties(members: Codes, slack: Floats, cells: int) -> Floats:
     """Return what each cell must pay at least, so that the sum is large; `slack` becomes what classes have left."""
     duty, best, rng = np.zeros(cells), -np.inf, np.random.default_rng(0)
     price, kept = slack.copy(), duty

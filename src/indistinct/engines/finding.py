@@ -55,7 +55,7 @@ class CellFinder:
 
     def find_codes(self, codes: Sequence[Codes]) -> Codes:
         """Return the place of vectors, given their codes column by column."""
-        ranks = np.zeros(len(codes[0]), dtype=np.int64)
+        ranks: Codes = np.zeros(len(codes[0]), dtype=np.int64)
         for number, (columns, widths, known) in enumerate(self.steps):
             words = _pack_codes(ranks, codes[columns], widths)
             find = self._by_slots if is_large(BATCHES * len(words)) else _by_search

@@ -23,7 +23,7 @@ import pyarrow as pa
 from indistinct.engines.memory.publish import contents_of
 from indistinct.frequencies.count import nobody
 from indistinct.frequencies.encode import group_rows
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Codes, Mask
 from indistinct.machine.randomness import count_drawn, draw_next
 
 # Bits of the word of a person.
@@ -33,7 +33,7 @@ WORD_BYTES = 8
 class Draw(Protocol):
     """Says of the rows of a source, batch by batch, which are drawn."""
 
-    def select(self, batch: pa.Table) -> Codes:
+    def select(self, batch: pa.Table) -> Mask:
         """Return whether each row is drawn."""
 
 
@@ -60,7 +60,7 @@ class RowDraw:
         """Return the draw of a share of this number of rows."""
         return cls(rows, count_drawn(share, rows))
 
-    def select(self, batch: pa.Table) -> Codes:
+    def select(self, batch: pa.Table) -> Mask:
         """Return whether each of the next rows is drawn."""
         drawn = draw_next(len(batch), left=self.left, wanted=self.wanted)
         self.left, self.wanted = self.left - len(batch), self.wanted - int(drawn.sum())
@@ -83,7 +83,7 @@ class PeopleDraw:
         wanted = count_drawn(share, len(seen.words))
         return cls(people, int(seen.words[wanted - 1]) if wanted else None)
 
-    def select(self, batch: pa.Table) -> Codes:
+    def select(self, batch: pa.Table) -> Mask:
         """Return whether the person of each row is drawn."""
         if self.last is None:
             return np.zeros(len(batch), dtype=bool)

@@ -26,7 +26,7 @@ from indistinct.frequencies.lattice import Lattice, Node, RolledUp
 from indistinct.hierarchy.value import Hierarchy
 from indistinct.job.job import Job, count_for_search, problem_of
 from indistinct.machine.arguments import with_checked_arguments
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import AnyArray, Codes, Floats, Mask
 from indistinct.metrics.base import SHARES, Metric
 from indistinct.metrics.registry import parse_metric
 from indistinct.models import Model
@@ -57,12 +57,12 @@ class Exploration(Result):
     rows: int
     suppression: int
     levels: Codes
-    satisfied: Codes
-    minimal: Codes
+    satisfied: Mask
+    minimal: Mask
     suppressed_rows: Codes
     classes: Codes
     smallest_class: Codes
-    metrics: Mapping[str, Codes]
+    metrics: Mapping[str, Floats]
     goals: Mapping[str, str]
     unit: str = "rows"
 
@@ -193,7 +193,7 @@ class Exploration(Result):
         """Return the indices of nodes: satisfied first, then by the metric, the height and the levels."""
         return np.lexsort((np.arange(len(self)), self.levels.sum(axis=1), self._cost(metric), ~self.satisfied))
 
-    def _cost(self, metric: str | None) -> Codes:
+    def _cost(self, metric: str | None) -> Floats:
         name = self._name_of_metric(metric)
         return -self.metrics[name] if self.goals[name] == "max" else self.metrics[name]
 
@@ -420,7 +420,7 @@ def _require_size(lattice: Lattice, limit: int) -> None:
         )
 
 
-def minimal_of(satisfied: Codes) -> Codes:
+def minimal_of(satisfied: Mask) -> Mask:
     """Return which nodes are satisfied while no node below them is, as an array of the lattice's shape."""
     reached = satisfied.copy()  # the node itself or any node below it
     for axis in range(reached.ndim):
@@ -480,7 +480,7 @@ def _distinct(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
     return tuple(metrics)
 
 
-def _freeze(values: Codes) -> Codes:
+def _freeze(values: AnyArray) -> AnyArray:
     values.setflags(write=False)
     return values
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from indistinct.figures import plural
 from indistinct.frequencies.encode import group_rows
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Codes, Mask
 
 # Largest number of units times sets of starred columns for which all are compared with each other.
 MAX_UNIT_SETS = 10_000_000
@@ -21,7 +21,7 @@ def group_shown(values: Codes, columns: Sequence[int]) -> tuple[Codes, int]:
     return grouping.group_ids().astype(np.int32), len(grouping.first)
 
 
-def compatible_rows(values: Codes, stars: Codes, counts: Codes) -> Codes:
+def compatible_rows(values: Codes, stars: Mask, counts: Codes) -> Codes:
     """Return for each published row how many rows match it where `*` matches everything, as sdcMicro counts.
 
     This is no guarantee: an attacker who knows a row's true values may still find it unique. Rows with stars in the
@@ -38,7 +38,7 @@ def compatible_rows(values: Codes, stars: Codes, counts: Codes) -> Codes:
     return found
 
 
-def fewest_compatible(values: Codes, stars: Codes, counts: Codes) -> int | None:
+def fewest_compatible(values: Codes, stars: Mask, counts: Codes) -> int | None:
     """Return the smallest number of matching rows.
 
     None without stars, or where comparing all of them would take long.
@@ -60,7 +60,7 @@ def say_fewest_compatible(least: int) -> str:
     )
 
 
-def compare_counts(values: Codes, stars: Codes, counts: Codes) -> tuple[str, ...]:
+def compare_counts(values: Codes, stars: Mask, counts: Codes) -> tuple[str, ...]:
     """Return sdcMicro's count as a sentence for comparison; empty where there is no such count."""
     least = fewest_compatible(values, stars, counts)
     return () if least is None else (say_fewest_compatible(least),)

@@ -288,7 +288,7 @@ def sample_rows(keys: Codes, codes: Mapping[Key, Codes], limit: int) -> SampledR
     The sample depends neither on the order of rows nor on their partitions, so every engine draws the same one. Equal
     rows are in it together or not at all.
     """
-    words = np.zeros(len(keys), dtype=np.uint64)
+    words: Codes = np.zeros(len(keys), dtype=np.uint64)
     for column in [*keys.T, *codes.values()]:
         words = _mix(words ^ column.astype(np.uint64))
     chosen = np.flatnonzero(words <= np.uint64(limit))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Key
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Codes, Mask
 from indistinct.machine.ordering import distinct
 
 
@@ -40,7 +40,7 @@ class Pieces:
         """Return the number of classes."""
         return int(self.class_ids.max(initial=-1)) + 1
 
-    def take(self, pieces: Codes) -> "Pieces":
+    def take(self, pieces: Codes | Mask) -> "Pieces":
         """Return some of the pieces, in the order given."""
         joint = None if self.joint is None else self.joint[pieces]
         return Pieces(self.cells[pieces], joint, self.counts[pieces], self.class_ids[pieces])

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from indistinct.frequencies.encode import BITS_PER_WORD, group_rows, pack
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Codes, Mask
 
 KNOWN = ""
 """The column of a slice that joins several known columns into one code."""
@@ -78,7 +78,7 @@ def together(mine: Sequence[Codes], theirs: Sequence[Codes] | None, *, rows: int
     return ids[: len(mine[0])], np.where(lost, -1, ids[len(mine[0]) :])
 
 
-def find_contained(mine: Sequence[Codes], theirs: Sequence[Codes]) -> Codes:
+def find_contained(mine: Sequence[Codes], theirs: Sequence[Codes]) -> Mask:
     """Return which vectors of `mine` are among those of `theirs`, where vectors with negative codes match none."""
     kept = np.logical_and.reduce([other >= 0 for other in theirs])
     others = [other[kept] for other in theirs]

@@ -11,7 +11,7 @@ import numpy as np
 
 from indistinct.frequencies import _kernels
 from indistinct.hierarchy.value import Taxonomy
-from indistinct.machine.arrays import Codes, is_large, run_entries, starts_of
+from indistinct.machine.arrays import Codes, Mask, is_large, run_entries, starts_of
 
 Key = tuple[str, ...]
 PERSON = ""
@@ -54,7 +54,7 @@ class Histogram:
         )
         return replace(self, indptr=indptr, codes=codes, counts=counts)
 
-    def take(self, classes: Codes) -> "Histogram":
+    def take(self, classes: Codes | Mask) -> "Histogram":
         """Return the histogram of some of the classes, in the order given."""
         starts = self.indptr[classes]
         sizes = self.indptr[1:][classes] - starts
@@ -73,7 +73,7 @@ class ClassLabels:
     names: Key
     codes: Codes
 
-    def take(self, classes: Codes) -> "ClassLabels":
+    def take(self, classes: Codes | Mask) -> "ClassLabels":
         """Return the labels of some of the classes, in the order given."""
         return ClassLabels(self.names, self.codes[classes])
 
@@ -123,7 +123,7 @@ class Classes:
         # People have one code each, because they do not add up; rows all share one code.
         return np.diff(others.indptr) if len(others.reference) != 1 else _entry_sums(others)
 
-    def members_of(self, classes: Codes) -> int:
+    def members_of(self, classes: Codes | Mask) -> int:
         """Return the number of people, or of rows, in all classes of a mask together, each person once."""
         persons = self.histograms.get((PERSON,))
         if persons is None:
@@ -139,7 +139,7 @@ class Classes:
             {key: histogram.regroup(class_ids, size) for key, histogram in self.histograms.items()},
         )
 
-    def take(self, classes: Codes) -> "Classes":
+    def take(self, classes: Codes | Mask) -> "Classes":
         """Return some of the classes, in the order given."""
         return Classes(
             self.sizes[classes],

@@ -256,7 +256,7 @@ def _divide_down(places: Codes, divisor: int) -> Codes:
     return places // (divisor if places.dtype == object else min(divisor, _INTEGER_LIMIT))
 
 
-def _edges(cuts: Sequence[float], line: Codes, *, whole: bool) -> Codes:
+def _edges(cuts: Sequence[float], line: Codes, *, whole: bool) -> Floats:
     """Return cut points as numbers of the column: an integer is at least 17.5 if it is at least 18."""
     if not whole:
         return _round_ends(cuts, line.dtype)

@@ -17,7 +17,7 @@ import numpy as np
 from indistinct.errors import ParameterError
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet
 from indistinct.inspection import _unique_set_kernels as kernels
-from indistinct.machine.arrays import Codes, is_large, narrowest, run_starts, spread, starts_of
+from indistinct.machine.arrays import Array, Codes, is_large, narrowest, run_starts, spread, starts_of
 from indistinct.machine.stages import Progress as Progress
 
 Columns = tuple[int, ...]
@@ -212,7 +212,7 @@ class _Walk:
         )
         return alone[:found].copy()
 
-    def _count(self, bits: Codes) -> int:
+    def _count(self, bits: Array) -> int:
         if not self.own_several:
             return int(np.bitwise_count(bits).sum())
         return count_people(self.owners[np.unpackbits(bits, count=len(self.owners), bitorder="little").view(bool)])

@@ -30,7 +30,7 @@ from indistinct.frequencies.value import FrequencySet, Key
 from indistinct.hierarchy.value import Hierarchy
 from indistinct.job.job import Job
 from indistinct.job.parts import CutTable, count_whole, known_domain
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Array, Codes
 from indistinct.machine.memory import give_memory_back, needs_memory
 from indistinct.machine.randomness import Secret
 from indistinct.machine.stages import enter
@@ -134,7 +134,7 @@ class _KeptSums:
     state: Any
     writer: PartWriter | None = None
     rows: int = 0
-    totals: tuple[Codes, ...] = ()
+    totals: tuple[Array, ...] = ()
     counters: Counter[str] = field(default_factory=Counter)
 
     def add(self, part: PartSummary) -> None:

@@ -165,7 +165,9 @@ def _shown_values(
     policy: LinkedPolicy, tables: Mapping[str, pa.Table], owners: Mapping[str, Codes], people: int
 ) -> PersonValues:
     """Return the sensitive values that people show, of any table; missing is a value."""
-    persons, values, begun = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)], 0
+    persons: list[Codes] = [np.zeros(0, dtype=np.int64)]
+    values: list[Codes] = [np.zeros(0, dtype=np.int64)]
+    begun = 0
     for table in (policy.people, *policy.judged):
         for name in table.schema.sensitive:
             if name in tables[table.name].column_names:

@@ -22,7 +22,7 @@ from indistinct.linked.declared import LinkedTable
 from indistinct.linked.guarantee import ALL
 from indistinct.linked.opened import OpenEvents, OpenTables, window_days
 from indistinct.linked.people import day_ends
-from indistinct.machine.arrays import Codes, run_entries, starts_of
+from indistinct.machine.arrays import Codes, Mask, run_entries, starts_of
 from indistinct.recoding.columns import columns_of
 from indistinct.schema import Schema
 from indistinct.view.cover import Cover
@@ -300,7 +300,7 @@ def _shown_rows(table: _TableRows, people: Codes) -> tuple[Codes, Codes]:
     return np.repeat(np.arange(len(people)), counts), rows
 
 
-def _matches(published: _Published, table: _TableRows, shown: Codes, rows: Codes) -> Codes:
+def _matches(published: _Published, table: _TableRows, shown: Codes, rows: Codes) -> Mask:
     """Return which published rows cover which known rows."""
     match = np.ones((len(rows), len(shown)), dtype=bool)
     for cover, codes in table.covers:
@@ -321,7 +321,7 @@ def _matches(published: _Published, table: _TableRows, shown: Codes, rows: Codes
     return match & (low[None, :] <= days[:, None]) & (days[:, None] <= high[None, :])
 
 
-def _has_known_rows(match: Codes, owner: Codes, people: int, counted: Codes, *, exact: bool) -> Codes:
+def _has_known_rows(match: Mask, owner: Codes, people: int, counted: Codes, *, exact: bool) -> Codes:
     """Return which people can have a different published row for each known row that counts in their class.
 
     By Hall's theorem they can if, for every choice of known rows, as many published rows cover any of them. For tables
@@ -338,7 +338,7 @@ def _has_known_rows(match: Codes, owner: Codes, people: int, counted: Codes, *, 
     return fits
 
 
-def _has_exact_rows(match: Codes, owner: Codes, people: int, counted: Codes) -> Codes:
+def _has_exact_rows(match: Mask, owner: Codes, people: int, counted: Codes) -> Codes:
     """Return which people have exactly the known rows that count for their class."""
     fits = np.bincount(owner, minlength=people) == counted.sum(axis=0)
     for place in np.flatnonzero(fits).tolist():

@@ -15,7 +15,7 @@ from typing import Literal
 
 import numpy as np
 
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Codes, Mask
 
 Unit = Literal["days", "weeks", "months", "dates"]
 UNITS: tuple[Unit, ...] = ("days", "weeks", "months", "dates")
@@ -121,7 +121,7 @@ def label_offsets(
     return OffsetLabels(np.where(meet, whole.low, labels_low), np.where(meet, whole.high, labels_high))
 
 
-def _any_of_class(rows: Codes, classes: Codes) -> Codes:
+def _any_of_class(rows: Codes | Mask, classes: Codes) -> Codes:
     marked = np.zeros(int(classes.max(initial=0)) + 1, dtype=bool)
     marked[classes[rows]] = True
     return marked[classes]
@@ -144,7 +144,7 @@ def _first_cell_after(days: Codes, width: int, unit: Unit) -> Codes:
     return np.where(closed, end, np.where(days < 0, -OPEN, OPEN))
 
 
-def misfits(low: Codes, high: Codes, classes: Codes, limits: tuple[Codes, Codes], unit: Unit) -> Codes:
+def misfits(low: Codes, high: Codes, classes: Codes, limits: tuple[Codes, Codes], unit: Unit) -> Mask:
     """Return which published offsets are impossible for an anchor, a birth or a death that their class allows.
 
     An open end is possible for all of them.

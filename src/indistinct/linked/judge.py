@@ -14,7 +14,7 @@ import numpy as np
 from indistinct.errors import ParameterError
 from indistinct.linked.guarantee import ALL, MAX_ROWS_KNOWN, KnownRows, LinkedAnonymity
 from indistinct.linked.view import LinkedView, PersonValues, number_rows
-from indistinct.machine.arrays import Codes, run_entries, starts_of
+from indistinct.machine.arrays import Codes, Floats, run_entries, starts_of
 
 MAX_GROUP_ENTRIES = 400_000_000
 """Upper limit of the sub-multisets in one class; they are listed class by class."""
@@ -32,7 +32,7 @@ class LinkedJudgement:
     """
 
     smallest: Codes
-    share: Codes
+    share: Floats
     violations: int
     too_frequent: int
 
@@ -240,7 +240,7 @@ def _token_groups(
     starts = starts_of(np.bincount(tokens.person, minlength=people))
     base = int(tokens.cell.min(initial=0))
     width = int(tokens.cell.max(initial=0)) - base + 1
-    chosen = np.arange(len(tokens.person))[:, None]
+    chosen: Codes = np.arange(len(tokens.person))[:, None]
     keys = tokens.cell - base
     for _ in range(knowledge.rows):
         if not len(chosen):

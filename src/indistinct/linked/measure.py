@@ -14,7 +14,7 @@ from indistinct.linked.calendar import OPEN, units_of_days
 from indistinct.linked.declared import LinkedPolicy, LinkedTable
 from indistinct.linked.folder import blocks_of
 from indistinct.linked.opened import OpenEvents, OpenTables, window_days
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Floats
 from indistinct.recoding.columns import columns_of
 from indistinct.schema import Schema
 from indistinct.view.read_back import cover_of_rows
@@ -89,7 +89,7 @@ def _people_loss(opened: OpenTables, data: pa.Table) -> float | None:
 
 def _covered_shares(
     originals: pa.Table, data: pa.Table, names: Sequence[str], hierarchies: Mapping[str, Any]
-) -> list[Codes]:
+) -> list[Floats]:
     """Return, for each column and published row, the share of the column's other values that the label covers."""
     encoded = [originals[name].combine_chunks() for name in names]
     domains = [_domain(name, column) for name, column in zip(names, encoded, strict=True)]
@@ -115,7 +115,7 @@ def _events_loss(policy: LinkedPolicy, events: OpenEvents, table: LinkedTable, d
     return float((np.mean(losses, axis=0).sum() + events.rows - len(data)) / events.rows)
 
 
-def _time_loss(policy: LinkedPolicy, table: LinkedTable, data: pa.Table) -> Codes:
+def _time_loss(policy: LinkedPolicy, table: LinkedTable, data: pa.Table) -> Floats:
     ends = offsets_of(policy, table, data)
     if ends is None or policy.time is None:
         raise InputError(f"the times of table {table.name!r} are no offsets", hint="measure a release of this program")

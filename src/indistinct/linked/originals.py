@@ -129,8 +129,8 @@ def _expected_labels(
     word = coded[quasi[rows]] if len(names) else np.zeros(len(rows), dtype=np.int64)
     shown = arrays.view.events[events.name]
     shown_group, shown_word = arrays.view.classes[shown.person], own[shown.label] if len(known) else shown.label
-    slots = np.zeros(len(rows), dtype=np.int64)
-    shown_slot = np.zeros(len(shown.person), dtype=np.int64)
+    slots: Codes = np.zeros(len(rows), dtype=np.int64)
+    shown_slot: Codes = np.zeros(len(shown.person), dtype=np.int64)
     if time and isinstance(events.table, LinkedTable):
         slots, shown_slot = _time_slots(opened.policy, events, tables, group, rows, shown_group)
     # A label of a class consists of the class, the texts and the time interval; labels that no one shows are dropped.

@@ -149,7 +149,8 @@ def sorted_rows(ranks: Sequence[Codes], rows: int) -> Codes:
     >>> sorted_rows([np.array([1, 0, 1]), np.array([0, 5, 2])], 3).tolist()
     [1, 0, 2]
     """
-    word, size = np.zeros(rows, dtype=np.int64), 1
+    size = 1
+    word: Codes = np.zeros(rows, dtype=np.int64)
     for each in ranks:
         width = int(each.max(initial=0)) + 1
         if size * width >= MAX_WORD:

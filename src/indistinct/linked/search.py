@@ -26,7 +26,7 @@ from indistinct.linked.people import PeopleClasses, dates_of_labels, text_codes
 from indistinct.linked.runs import class_runs, rows_of_classes, rows_of_each_class
 from indistinct.linked.suppress import LabelRows, suppressed_rows
 from indistinct.linked.view import number_rows
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Codes, Floats
 from indistinct.models import AlphaK, KAnonymity, Model
 from indistinct.models.registry import all_of
 from indistinct.schema import Schema
@@ -371,7 +371,7 @@ def _solve(
     """Return what a node publishes: labels, one calendar, and what is suppressed; None where nothing helps."""
     unit: Unit = "days" if opened.policy.time is None else opened.policy.time.unit
     levels = iter(node)
-    labelled: dict[str, tuple[_Part, Codes, OffsetLabels | None, tuple[int, ...], Codes]] = {}
+    labelled: dict[str, tuple[_Part, Codes, OffsetLabels | None, tuple[int, ...], Floats]] = {}
     for part in parts:
         own = next(levels) if _is_counted(part.events) else ()
         offsets = _label_times(part, classes, own, unit)
@@ -410,9 +410,10 @@ def _label_times(part: _Part, classes: PeopleClasses, own: tuple[int, ...], unit
 
 def _label_rows(
     part: _Part, own: tuple[int, ...], offsets: OffsetLabels | None, opened: OpenTables, unit: Unit
-) -> tuple[Codes, Codes]:
+) -> tuple[Codes, Floats]:
     """Return the label of each row as a number, and the mean loss of its values."""
-    label, losses = np.zeros(len(part.rows), dtype=np.int64), []
+    losses: list[Floats] = []
+    label: Codes = np.zeros(len(part.rows), dtype=np.int64)
     if not _is_counted(part.events):
         return label, np.zeros(len(part.rows))
     size = 1
@@ -438,7 +439,7 @@ def _pack(label: Codes, size: int, number: Codes, more: int) -> tuple[Codes, int
     return label * more + number, size * more
 
 
-def _loss_of_offsets(offsets: OffsetLabels, opened: OpenTables, name: str, unit: Unit) -> Codes:
+def _loss_of_offsets(offsets: OffsetLabels, opened: OpenTables, name: str, unit: Unit) -> Floats:
     """Return the width of each label as a share of the window, less one unit."""
     first, last = window_days(opened.policy, name)
     span = int(units_of_days(np.array([last - first]), unit)[0]) or 1

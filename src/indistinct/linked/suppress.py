@@ -133,7 +133,8 @@ def _carriers(
     person: Codes, cell: Codes, tables: Mapping[str, LabelRows], own_values: Sequence[Codes]
 ) -> tuple[Codes, Codes, Codes]:
     """Return the distinct (cell, person, value) of all sensitive columns; values of different columns differ."""
-    parts, first, begun = [], 0, 0
+    parts: list[tuple[Codes, Codes, Codes]] = []
+    first, begun = 0, 0
     for values in own_values:
         parts.append((np.full(len(values), -1), np.arange(len(values)), values + begun))
         begun += int(values.max(initial=-1)) + 1

@@ -14,8 +14,11 @@ import pyarrow as pa
 
 from indistinct.errors import ParameterError
 
-Codes = np.ndarray[Any, np.dtype[Any]]
-"""Numbers in place of values: codes of a domain, ranks, class numbers, row numbers."""
+Array = np.ndarray[Any, np.dtype[Any]]
+"""An array of any kind, whose entries are moved or compared alike."""
+AnyArray = TypeVar("AnyArray", bound=Array)
+Codes = np.ndarray[Any, np.dtype[np.integer[Any]]]
+"""Whole numbers in place of values: codes of a domain, ranks, class numbers, row numbers."""
 Counts = np.ndarray[Any, np.dtype[np.integer[Any]]]
 """Numbers of rows, people or values."""
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
@@ -29,7 +32,7 @@ LARGE_BYTES = 1 << 20
 ENTRIES_PER_BLOCK = 1 << 14
 
 
-def empty_large(size: int, kind: Any) -> Codes:
+def empty_large(size: int, kind: Any) -> Array:
     """Return an uninitialized array of `size` cells.
 
     NumPy's and Arrow's own allocators request huge pages, which can take longer than filling the array.
@@ -45,7 +48,7 @@ def narrowest(size: int) -> type[np.unsignedinteger]:
     return next(kind for kind in (np.uint8, np.uint16, np.uint32) if size - 1 <= np.iinfo(kind).max)
 
 
-def starts_of(sizes: Codes | Sequence[int]) -> Codes:
+def starts_of(sizes: Codes | Mask | Sequence[int]) -> Codes:
     """Return where runs of these sizes begin, and the end as the last entry.
 
     >>> starts_of(np.array([2, 3])).tolist()
@@ -75,7 +78,7 @@ def row_numbers(rows: int) -> Codes:
     return numbers
 
 
-def repeat_values(values: Codes, counts: Codes) -> Codes:
+def repeat_values(values: Array, counts: Codes) -> Array:
     """Return each value repeated as often as its count.
 
     >>> repeat_values(np.array([7, 8]), np.array([2, 1])).tolist()
@@ -89,7 +92,7 @@ def repeat_values(values: Codes, counts: Codes) -> Codes:
     return out
 
 
-def run_starts(words: Codes) -> Codes:
+def run_starts(words: Array) -> Codes:
     """Return where each run of equal words begins, and the end as the last entry."""
     if not len(words):
         return np.zeros(1, dtype=np.int64)

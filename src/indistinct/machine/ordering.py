@@ -65,7 +65,7 @@ def order_numbers(values: Codes) -> tuple[Codes, Codes]:
     [[1, 0, 2], [0, 1, 3]]
     """
     if not is_large(len(values)):
-        order = np.argsort(values, kind="stable")
+        order: Codes = np.argsort(values, kind="stable")
         return order, run_starts(values[order])
     words, bits = _as_words(values)
     row_bits = (len(words) - 1).bit_length()

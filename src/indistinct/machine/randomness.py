@@ -15,7 +15,7 @@ import numpy as np
 
 from indistinct.errors import ParameterError
 from indistinct.machine import _randomness_kernels
-from indistinct.machine.arrays import Codes, blocks, spread
+from indistinct.machine.arrays import Codes, Mask, blocks, spread
 
 # ROWS_DRAWN_TOGETHER: rows drawn at a time. SPARE_WORDS: random words beyond one per row; of many billions one is
 # rejected.
@@ -93,7 +93,7 @@ def count_drawn(share: float, size: int) -> int:
     return int(Fraction(str(share)) * size + Fraction(1, 2))
 
 
-def draw_next(size: int, *, left: int, wanted: int) -> Codes:
+def draw_next(size: int, *, left: int, wanted: int) -> Mask:
     """Return which of the next `size` rows are drawn, where `wanted` of `left` rows are.
 
     All sets are equally likely.
@@ -111,7 +111,7 @@ def draw_next(size: int, *, left: int, wanted: int) -> Codes:
 
 def random_order(size: int, seed: int | None, *, stream: int) -> Codes:
     """Return the numbers below `size` in random order."""
-    order = np.arange(size, dtype=np.int32 if size < 1 << 31 else np.int64)
+    order: Codes = np.arange(size, dtype=np.int32 if size < 1 << 31 else np.int64)
     shuffle_runs(order, np.array([0, size]), seed, stream=stream)
     return order
 

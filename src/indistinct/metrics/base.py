@@ -9,7 +9,7 @@ from typing import ClassVar, Literal, Protocol, Self
 import numpy as np
 
 from indistinct.frequencies.value import PERSON
-from indistinct.machine.arrays import Codes, Floats
+from indistinct.machine.arrays import Array, Floats
 from indistinct.parameters import WithDocumentedParameters, check_parameters
 from indistinct.recoding.columns import Importance, importance_of
 from indistinct.recoding.outputs import Assignment, PublishedColumn
@@ -84,10 +84,10 @@ class AdditiveMetric(Protocol):
     def name(self) -> str:
         """Return the registered name."""
 
-    def totals(self, part: Assignment) -> Codes:
+    def totals(self, part: Assignment) -> Array:
         """Return the totals of a part of a table; the totals of all parts are summed."""
 
-    def of_totals(self, totals: Codes, *, rows: int) -> float:
+    def of_totals(self, totals: Array, *, rows: int) -> float:
         """Return the metric of a table with `rows` rows from the summed totals of all parts."""
 
 
@@ -121,11 +121,11 @@ class CellMetric(Metric):
         """Return the metric of a recoded table; a table without rows costs nothing."""
         return self.of_totals(self.totals(assignment), rows=assignment.rows)
 
-    def totals(self, part: Assignment) -> Codes:
+    def totals(self, part: Assignment) -> Floats:
         """Return the totals of a part of a table, one per column."""
         return self.column_totals(part)
 
-    def of_totals(self, totals: Codes, *, rows: int) -> float:
+    def of_totals(self, totals: Floats, *, rows: int) -> float:
         """Return the metric of a table with `rows` rows from the summed totals of all parts."""
         return float(self.combine(totals, rows=rows))
 

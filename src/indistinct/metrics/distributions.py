@@ -14,7 +14,7 @@ SMOOTHING_ROWS = 0.5
 """Rows that are added to each value on both sides before Kullback-Leibler is computed."""
 
 
-def total_variation(before: Floats, after: Floats) -> float:
+def total_variation(before: Codes | Floats, after: Codes | Floats) -> float:
     """Return half the sum of absolute differences, 0 to 1: the largest error of the share of any set of values.
 
     >>> total_variation(np.array([0.5, 0.5]), np.array([0.75, 0.25]))
@@ -23,7 +23,7 @@ def total_variation(before: Floats, after: Floats) -> float:
     return float(np.abs(before - after).sum() / 2)
 
 
-def hellinger(before: Floats, after: Floats) -> float:
+def hellinger(before: Codes | Floats, after: Codes | Floats) -> float:
     """Return the Hellinger distance, sqrt(Σ (sqrt(p) - sqrt(q))² / 2), 0 to 1.
 
     >>> hellinger(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
@@ -32,7 +32,9 @@ def hellinger(before: Floats, after: Floats) -> float:
     return float(np.sqrt(np.square(np.sqrt(before) - np.sqrt(after)).sum() / 2))
 
 
-def kullback_leibler(before: Floats, after: Floats, *, rows: int, smoothing: float = SMOOTHING_ROWS) -> float:
+def kullback_leibler(
+    before: Codes | Floats, after: Codes | Floats, *, rows: int, smoothing: float = SMOOTHING_ROWS
+) -> float:
     """Return the bits wasted by coding the original with the release's distribution; 0 or more.
 
     A value that the release never shows would make it infinite. So both distributions are smoothed in the same way: as
@@ -52,7 +54,7 @@ def kullback_leibler(before: Floats, after: Floats, *, rows: int, smoothing: flo
     return max(float((first[kept] * np.log2(first[kept] / second[kept])).sum()), 0.0)
 
 
-def wasserstein(before: Floats, after: Floats, *, positions: Floats) -> float:
+def wasserstein(before: Floats, after: Floats, *, positions: Codes | Floats) -> float:
     """Return the mean distance that rows must be moved to turn one distribution into the other, in the axis's unit.
 
     `positions` are the ascending positions of the values.
@@ -84,7 +86,7 @@ def cramers_v(joint: Codes) -> float:
     return min(math.sqrt(squared), 1.0)
 
 
-def correlation_of(moments: Floats) -> float | None:
+def correlation_of(moments: Codes | Floats) -> float | None:
     """Return the correlation of two numbers; None if one is constant.
 
     >>> correlation_of(np.array([[2.0, 1.0, 1.0], [1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]))
@@ -101,10 +103,10 @@ def correlation_of(moments: Floats) -> float | None:
     return float(np.clip((shares[1, 1] - x * y) / math.sqrt(spread), -1.0, 1.0))
 
 
-def middle_ranks(shares: Floats) -> Floats:
+def middle_ranks(shares: Codes | Floats) -> Floats:
     """Return the rank of each value as a share: the share of smaller values plus half of its ties.
 
     >>> middle_ranks(np.array([0.5, 0.5])).tolist()
     [0.25, 0.75]
     """
-    return np.cumsum(shares) - shares / 2
+    return np.asarray(np.cumsum(shares) - shares / 2, dtype=np.float64)

@@ -84,7 +84,7 @@ def _truths(workload: Workload, frequencies: FrequencySet, domains: tuple[Domain
     names = workload.columns
     labels = {domain.column: each_value(domain) for domain in domains if domain.column in names}
     places = {name: index for index, name in enumerate(frequencies.names)}
-    values = {name: frequencies.vectors[:, places[name]].astype(np.int64) for name in labels}
+    values: dict[str, Codes] = {name: frequencies.vectors[:, places[name]].astype(np.int64) for name in labels}
     return _counts(workload, labels, values, frequencies.counts)
 
 
@@ -92,7 +92,8 @@ def _estimates(workload: Workload, assignment: Assignment, domains: dict[str, Do
     """Return the counts of the workload as estimated from classes."""
     kept = assignment.class_ids >= 0
     owners, cells = assignment.class_ids[kept], assignment.cells[kept]
-    labels, values = {}, {}
+    labels: dict[str, ShownColumn] = {}
+    values: dict[str, Codes] = {}
     for index, column in enumerate(assignment.columns):
         if column.column in workload.columns:
             shown = assignment.values[:, index].astype(np.int64)

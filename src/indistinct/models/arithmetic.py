@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 
 from indistinct.frequencies.value import Histogram
-from indistinct.machine.arrays import Codes, Counts, Floats
+from indistinct.machine.arrays import Array, Codes, Counts, Floats
 
 _INT64_LIMIT = 2**63
 # Bounds are lowered by this much, relatively and in rows, so that rounding never makes one too high.
@@ -14,7 +14,7 @@ _ROUNDING = 1e-9
 _STEPS = 4
 
 
-def per_class(reduction: np.ufunc, values: Codes, *, indptr: Codes) -> Codes:
+def per_class(reduction: np.ufunc, values: Array, *, indptr: Codes) -> Array:
     """Reduce the entries of each class of a compressed sparse histogram; an empty class gives 0."""
     reduced = np.zeros(len(indptr) - 1, dtype=values.dtype)
     # reduceat gives an empty segment the value of the next entry, so empty ones are left out.
@@ -30,7 +30,7 @@ def exact_ratio(ratio: Fraction, *, total: int) -> tuple[int, int] | None:
     return (ratio.numerator, ratio.denominator) if fits else None
 
 
-def cross_multiplied(left: Codes, right: Codes, *, ratio: Fraction) -> tuple[Codes, Codes]:
+def cross_multiplied(left: Codes, right: Codes, *, ratio: Fraction) -> tuple[Array, Array]:
     """Return integers that compare as `left` and `ratio * right` do, without rounding."""
     top, bottom = ratio.numerator, ratio.denominator
     largest = max(int(left.max(initial=0)) * bottom, int(right.max(initial=0)) * top)

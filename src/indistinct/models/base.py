@@ -11,7 +11,7 @@ from indistinct.errors import Feasible, InfeasibleError, ParameterError, SchemaE
 from indistinct.frequencies.slices import Links
 from indistinct.frequencies.value import POPULATION, Classes, Histogram, Key
 from indistinct.machine.arguments import NamedArguments, call_of
-from indistinct.machine.arrays import Codes, Counts, Mask
+from indistinct.machine.arrays import Codes, Counts, Floats, Mask
 from indistinct.parameters import ColumnName, Parameter, WithDocumentedParameters, check_parameters
 from indistinct.schema import did_you_mean
 from indistinct.spelling import spell
@@ -37,7 +37,7 @@ class HistogramTest:
     least: int = 1
     ratio: tuple[int, int] = (0, 1)
     limit: float = 0.0
-    table: Codes = field(default_factory=lambda: np.zeros(0))
+    table: Codes | Floats | Mask = field(default_factory=lambda: np.zeros(0))
     nodes: Codes = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
 
 

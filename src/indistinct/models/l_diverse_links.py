@@ -11,7 +11,7 @@ from indistinct.errors import Feasible, InfeasibleError, SchemaError
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.slices import Links, Slice
 from indistinct.frequencies.value import Classes, Key
-from indistinct.machine.arrays import Codes, Counts, Mask
+from indistinct.machine.arrays import Codes, Counts, Floats, Mask
 from indistinct.models.arithmetic import per_class
 from indistinct.models.base import LEARNED, Judgement, Model, ModelWords
 from indistinct.models.link_probability import Bound, bound_of, link
@@ -156,7 +156,7 @@ def _entries(links: Links, index: int, known: Codes) -> Slice:
     return each.known_by(known, [name for name in each.names if name in links.sensitive])
 
 
-def _probabilities(links: Links, name: str, bound: Bound) -> tuple[Codes, Codes]:
+def _probabilities(links: Links, name: str, bound: Bound) -> tuple[Floats, Codes | Floats]:
     """Return the largest p(t, s) of every distinct tuple of the original, and how often the tuple occurs."""
     parts = [links.codes_without_sensitive(index) for index in range(len(links.slices))]
     weights = np.zeros(0) if links.weights is None else links.weights

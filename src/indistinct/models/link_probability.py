@@ -14,7 +14,7 @@ import numpy as np
 
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.slices import KNOWN, Slice
-from indistinct.machine.arrays import Codes, blocks, run_starts, spread, starts_of
+from indistinct.machine.arrays import Codes, Floats, blocks, run_starts, spread, starts_of
 from indistinct.models import _link_probability_kernels as kernels
 
 # Below this many tuples starting a thread costs more than it saves.
@@ -64,9 +64,9 @@ class LinkProbabilities:
     `expected` is Σ |B| f(t, B): how many rows equal the tuple on average, if slices are permuted.
     """
 
-    strongest: Codes
+    strongest: Floats
     matches: Codes
-    expected: Codes
+    expected: Floats
 
 
 def link(entries: Sequence[Slice], tuples: Codes, *, home: int, name: str | None = None) -> LinkProbabilities:

@@ -157,7 +157,8 @@ class SubsetGroups:
 
     def _prefix(self, columns: Columns) -> tuple[Codes, int]:
         """Return the group of each class by some columns, and the range of the group numbers."""
-        prefix, size = np.zeros(len(self.classes), dtype=np.int64), 1
+        size = 1
+        prefix: Codes = np.zeros(len(self.classes), dtype=np.int64)
         for column in columns:
             codes, radix = self._columns[column]
             if size * radix >= MAX_GROUP_NUMBER or size * radix > self._room:
@@ -191,7 +192,7 @@ class SubsetGroups:
         codes = np.zeros((len(self.classes), 0)) if self.classes.labels is None else self.classes.labels.codes
         sizes = [int(column.max(initial=0)) + 1 for column in codes.T]
         kind = np.uint16 if max(sizes, default=1) <= 1 << 16 else np.int32
-        ordered = [np.ascontiguousarray(column[self._order], dtype=kind) for column in codes.T]
+        ordered: list[Codes] = [np.ascontiguousarray(column[self._order], dtype=kind) for column in codes.T]
         return tuple(zip(ordered, sizes, strict=True))
 
     @cached_property

@@ -15,7 +15,7 @@ from indistinct.frequencies.encode import group_rows, pack
 from indistinct.frequencies.pieces import Pieces
 from indistinct.frequencies.structure import Buckets
 from indistinct.frequencies.value import Classes, ClassLabels, FrequencySet, Key
-from indistinct.machine.arrays import Codes, starts_of
+from indistinct.machine.arrays import Codes, Mask, starts_of
 from indistinct.machine.ordering import distinct_with_places
 from indistinct.recoding.by_part import ByPart
 from indistinct.recoding.kinds import ByBucket, ByCell, ByColumn, ByRegion, ByRow, Recoding
@@ -35,7 +35,7 @@ from indistinct.schema import BUCKET, COUNT, Schema
 from indistinct.tables.domain import Domain
 
 
-def assign(frequencies: FrequencySet, recoding: Recoding, *, without: Codes | None = None) -> Assignment:
+def assign(frequencies: FrequencySet, recoding: Recoding, *, without: Mask | None = None) -> Assignment:
     """Return where a recoding sends cells whose codes are those of the recoding's own domains.
 
     Raises `UnseenValueError` for a vector that the recoding does not speak of; no raw value is ever passed through.
@@ -98,8 +98,8 @@ def keys_of(recoding: Recoding) -> tuple[Key, ...]:
 class Gaps:
     """The cells that a recoding does not cover, and by column those in which a value is not covered."""
 
-    cells: Codes
-    columns: Mapping[str, Codes]
+    cells: Mask
+    columns: Mapping[str, Mask]
 
 
 def gaps_of(frequencies: FrequencySet, recoding: Recoding) -> Gaps:
@@ -122,7 +122,7 @@ def gaps_of(frequencies: FrequencySet, recoding: Recoding) -> Gaps:
     return Gaps(np.logical_or.reduce([nothing, *outside]), columns)
 
 
-def _by_column(frequencies: FrequencySet, recoding: ByColumn, without: Codes | None) -> Assignment:
+def _by_column(frequencies: FrequencySet, recoding: ByColumn, without: Mask | None) -> Assignment:
     codes = [group[frequencies.vectors[:, j]] for j, group in enumerate(recoding.groups)]
     if any(group.min() < 0 for group in recoding.groups):
         outside = np.logical_or.reduce([code < 0 for code in codes])
@@ -147,11 +147,11 @@ def _by_column(frequencies: FrequencySet, recoding: ByColumn, without: Codes | N
     return replace(assignment, hidden=values[class_ids[assignment.class_ids < 0]])
 
 
-def _suppress_cells(class_ids: Codes, without: Codes | None) -> Codes:
+def _suppress_cells(class_ids: Codes, without: Mask | None) -> Codes:
     return class_ids if without is None else np.where(without, np.int32(-1), class_ids)
 
 
-def _require_covered(outside: Codes, without: Codes | None, what: str) -> None:
+def _require_covered(outside: Mask, without: Mask | None, what: str) -> None:
     uncovered = outside if without is None else outside & ~without
     if uncovered.any():
         raise UnseenValueError(
@@ -160,14 +160,14 @@ def _require_covered(outside: Codes, without: Codes | None, what: str) -> None:
         )
 
 
-def _by_region(frequencies: FrequencySet, recoding: ByRegion, without: Codes | None) -> Assignment:
+def _by_region(frequencies: FrequencySet, recoding: ByRegion, without: Mask | None) -> Assignment:
     class_ids, outside = _locate_cells(frequencies, recoding)
     what = f"combination(s) of known quasi-identifier values {recoding.not_covered}"
     _require_covered(np.logical_or.reduce(outside), without, what)
     return _join_equal_classes(frequencies, recoding, recoding.values, _suppress_cells(class_ids, without))
 
 
-def _locate_cells(frequencies: FrequencySet, recoding: ByRegion) -> tuple[Codes, list[Codes]]:
+def _locate_cells(frequencies: FrequencySet, recoding: ByRegion) -> tuple[Codes, list[Mask]]:
     """Return the class of every cell and, by column, the cells whose value its published range does not cover."""
     ranks = np.empty(frequencies.vectors.shape, dtype=np.uint32, order="C")
     for j, column in enumerate(recoding.columns):
@@ -179,7 +179,7 @@ def _locate_cells(frequencies: FrequencySet, recoding: ByRegion) -> tuple[Codes,
     ]
 
 
-def _by_cell(frequencies: FrequencySet, recoding: ByCell, without: Codes | None) -> Assignment:
+def _by_cell(frequencies: FrequencySet, recoding: ByCell, without: Mask | None) -> Assignment:
     places = _find(frequencies.vectors, recoding)
     what = f"combination(s) of known quasi-identifier values {recoding.not_covered}"
     _require_covered(places < 0, without, what)
@@ -272,7 +272,7 @@ def _as_seen(column: PublishedColumn) -> Codes:
     return codes
 
 
-def _among(values: Codes, chosen: Codes, sizes: list[int]) -> Codes:
+def _among(values: Codes, chosen: Codes, sizes: list[int]) -> Mask:
     """Return which rows of `values` are among the rows of `chosen`."""
     if not len(chosen):
         return np.zeros(len(values), dtype=bool)

@@ -403,8 +403,8 @@ def _more(
     return replace(
         published,
         outputs=((name, pa.concat_arrays([values, labels.cast(values.type)])),),
-        low=np.append(published.low, line[low[places]]),
-        high=np.append(published.high, line[high[places]]),
+        low=np.concatenate([published.low, line[low[places]]]),
+        high=np.concatenate([published.high, line[high[places]]]),
         leaves=np.append(published.leaves, leaves),
         levels=levels,
         span=max(published.span, float(line.max() - line.min())),

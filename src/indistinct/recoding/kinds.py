@@ -16,7 +16,7 @@ from indistinct.budget import Budget, parse_budget
 from indistinct.frequencies.structure import Form
 from indistinct.hierarchy.builders import Suppression, declared_order
 from indistinct.hierarchy.value import Hierarchy
-from indistinct.machine.arrays import Codes, blocks, is_large, spread
+from indistinct.machine.arrays import Codes, Mask, blocks, is_large, spread
 from indistinct.recoding import _kernels
 from indistinct.recoding.outputs import RangeForm
 from indistinct.recoding.summary import ColumnSummary
@@ -87,7 +87,7 @@ class Cuts:
             moving = moving[self.axis[nodes[moving]] >= 0]
         return self.left[nodes].astype(np.int32)
 
-    def _goes_left(self, nodes: Codes, ranks: Codes) -> Codes:
+    def _goes_left(self, nodes: Codes, ranks: Codes) -> Mask:
         """Return whether each inner node sends its rank to the left."""
         cut = self.cut[nodes]
         goes_left = ranks <= cut

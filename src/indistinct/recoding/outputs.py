@@ -30,7 +30,7 @@ from indistinct.errors import ParameterError
 from indistinct.frequencies.structure import CLASSES, Structure
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Key
 from indistinct.hierarchy.value import Taxonomy
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Array, Codes, Mask
 from indistinct.schema import Schema
 from indistinct.tables.domain import Domain
 
@@ -67,8 +67,8 @@ class PublishedColumn:
 
     column: str
     outputs: tuple[tuple[str, pa.Array], ...]
-    low: Codes
-    high: Codes
+    low: Array
+    high: Array
     leaves: Codes
     levels: Codes
     span: float
@@ -202,7 +202,7 @@ class WrittenRange(NamedTuple):
     closed: bool = True
 
 
-def range_labels(texts: pa.Array, low: Codes, high: Codes, absent: Codes) -> pa.Array:
+def range_labels(texts: pa.Array, low: Codes, high: Codes, absent: Mask) -> pa.Array:
     """Return the label of each range `texts[low]` to `texts[high]`; if `low > high`, nothing is known."""
     empty = low > high
     first, last = np.where(empty, 0, low), np.where(empty, 0, high)
@@ -217,7 +217,7 @@ def range_labels(texts: pa.Array, low: Codes, high: Codes, absent: Codes) -> pa.
     return pc.if_else(pa.array(empty), pa.scalar(None, pa.string()), labels) if empty.any() else labels
 
 
-def text_range_labels(texts: pa.Array, low: Codes, high: Codes, absent: Codes) -> pa.Array:
+def text_range_labels(texts: pa.Array, low: Codes, high: Codes, absent: Mask) -> pa.Array:
     """Return the label of each range of texts without a declared order, as `range_labels` does for others.
 
     >>> none = np.zeros(2, bool)
@@ -234,7 +234,7 @@ def text_range_labels(texts: pa.Array, low: Codes, high: Codes, absent: Codes) -
     return pc.if_else(pa.array(empty), pa.scalar(None, pa.string()), labels)
 
 
-def region_labels(first: pa.Array, last: pa.Array, *, closed: bool, absent: Codes) -> pa.Array:
+def region_labels(first: pa.Array, last: pa.Array, *, closed: bool, absent: Mask) -> pa.Array:
     """Return the label of each range between two ends, null for one that is open; `closed` if upper ends belong to it.
 
     >>> region_labels(pa.array([None, "25"]), pa.array(["24", None]), closed=True, absent=np.zeros(2, bool)).to_pylist()
@@ -260,7 +260,7 @@ def set_labels(texts: Sequence[str | None], indptr: Codes, members: Codes) -> pa
     return pc.if_else(pa.array(np.diff(indptr) == 1), single, joined)
 
 
-def node_labels(taxonomy: Taxonomy, levels: Codes, codes: Codes, *, sizes: Codes, others: pa.Array) -> pa.Array:
+def node_labels(taxonomy: Taxonomy, levels: Codes | Mask, codes: Codes, *, sizes: Codes, others: pa.Array) -> pa.Array:
     """Return the label of each set of several values that is all of a node, the ancestor of a code; `others` else."""
     nodes = list(zip(levels.tolist(), taxonomy.ancestors[codes, levels].tolist(), strict=True))
     leaves = np.array([taxonomy.leaves[level][node] for level, node in nodes], dtype=np.int64)

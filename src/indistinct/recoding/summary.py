@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from indistinct.errors import ParameterError
 from indistinct.hierarchy.value import ROOT, Taxonomy
-from indistinct.machine.arrays import Codes, starts_of
+from indistinct.machine.arrays import Array, Codes, Floats, Mask, starts_of
 from indistinct.recoding.columns import INTERVALS, NumericForm, NumericForms, QuasiColumn, numeric_forms
 from indistinct.recoding.outputs import (
     PublishedColumn,
@@ -53,7 +53,7 @@ class Bounds:
 
     low: Codes
     high: Codes
-    absent: Codes
+    absent: Mask
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,11 +77,11 @@ class ColumnSummary:
     published: PublishedColumn
     low: Codes
     high: Codes
-    absent: Codes
+    absent: Mask
     members: tuple[Codes, Codes] | None = None
     regions: bool = False
 
-    def covers(self, codes: Codes, ranks: Codes, *, floor: int) -> Codes:
+    def covers(self, codes: Codes, ranks: Codes, *, floor: int) -> Mask:
         """Return whether published value `codes[i]` is true of a row with rank `ranks[i]`."""
         if self.members is not None:
             indptr, members = self.members
@@ -264,7 +264,8 @@ def summarize_sets(column: QuasiColumn, indptr: Codes, members: Codes) -> tuple[
     inner = np.arange(starts[-1]) - np.repeat(starts[:-1], sizes) + np.repeat(indptr[pick], sizes)
     kept = members[inner]
     low, high = kept[starts[:-1]], kept[starts[1:] - 1]
-    labels, levels = set_labels(column.domain.texts(), starts, column.by_rank[kept]), sizes > 1
+    levels: Codes | Mask = sizes > 1
+    labels = set_labels(column.domain.texts(), starts, column.by_rank[kept])
     if column.tree and column.taxonomy is not None:
         levels = meeting_levels(column.taxonomy.ancestors[column.by_rank], low, high)
         labels = node_labels(column.taxonomy, levels, column.by_rank[low], sizes=sizes, others=labels)
@@ -317,10 +318,10 @@ def meeting_levels(ancestors: Codes, low: Codes, high: Codes) -> Codes:
 def published_as(
     column: QuasiColumn,
     outputs: tuple[tuple[str, pa.Array], ...],
-    ends: tuple[Codes, Codes],
+    ends: tuple[Codes | Floats, Codes | Floats],
     *,
-    leaves: Codes,
-    levels: Codes,
+    leaves: Codes | Floats,
+    levels: Codes | Floats | Mask,
     ranged: bool = False,
 ) -> PublishedColumn:
     """Return the published values of a column with the measures of its whole domain."""
@@ -335,7 +336,7 @@ def _published_range(
     known = bounds.low <= bounds.high
     low, high = np.where(known, bounds.low, 0), np.where(known, bounds.high, 0)
     leaves = np.where(known, bounds.high - bounds.low + 1, 0) + bounds.absent
-    levels = leaves > 1
+    levels: Codes | Mask = leaves > 1
     if column.taxonomy is not None:
         levels = meeting_levels(column.taxonomy.ancestors, np.where(bounds.absent, 0, low), high)
     ends = (column.positions[low], column.positions[high])
@@ -344,7 +345,7 @@ def _published_range(
     return published_as(column, outputs, ends, leaves=leaves, levels=levels, ranged=True)
 
 
-def _differs(key: Codes) -> Codes:
+def _differs(key: Array) -> Codes:
     if key.dtype.kind == "f":
         return (key[1:] != key[:-1]) & ~(np.isnan(key[1:]) & np.isnan(key[:-1]))
     return key[1:] != key[:-1]

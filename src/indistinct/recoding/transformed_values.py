@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.hierarchy.labels_of_levels import are_labels
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Codes, Mask
 from indistinct.recoding.transformations import PRESENT, Transformation
 from indistinct.tables.domain import Kind, kind_of
 
@@ -24,7 +24,7 @@ LARGEST_EXPONENT = 400
 MONTHS = {"month": 1, "quarter": 3, "year": 12}
 
 
-def may_come_of(given: Transformation, values: pa.Array) -> Codes:
+def may_come_of(given: Transformation, values: pa.Array) -> Mask:
     """Return which of the distinct values of a published column a transformation may have made; none is missing.
 
     >>> may_come_of(Transformation(round=100, top=450), pa.array([300, 310, 450, 500])).tolist()
@@ -40,7 +40,7 @@ def may_come_of(given: Transformation, values: pa.Array) -> Codes:
     return _rounded_and_bounded(given, values)
 
 
-def _labels(given: Transformation, texts: Sequence[str], *, level: int) -> Codes:
+def _labels(given: Transformation, texts: Sequence[str], *, level: int) -> Mask:
     """Return which texts are labels of a level."""
     every = np.ones(len(texts), dtype=bool)
     if given.hierarchy is None:
@@ -49,12 +49,12 @@ def _labels(given: Transformation, texts: Sequence[str], *, level: int) -> Codes
     return every if known is None else known
 
 
-def _texts_equal(values: pa.Array, text: str) -> Codes:
+def _texts_equal(values: pa.Array, text: str) -> Mask:
     same: Codes = pc.equal(values.cast(pa.string()), text).to_numpy(zero_copy_only=False)
     return same.astype(bool)
 
 
-def _begin_a_period(values: pa.Array, period: str) -> Codes:
+def _begin_a_period(values: pa.Array, period: str) -> Mask:
     """Return which values are days, and the first ones of their periods."""
     if kind_of(values.type) is Kind.NUMBER:
         return np.zeros(len(values), dtype=bool)
@@ -76,7 +76,7 @@ def _moment(text: str) -> datetime | None:
         return None
 
 
-def _rounded_and_bounded(given: Transformation, values: pa.Array) -> Codes:
+def _rounded_and_bounded(given: Transformation, values: pa.Array) -> Mask:
     """Return which values are numbers between the bounds, and multiples of the step or a bound."""
     if kind_of(values.type) is Kind.DATE:
         return np.zeros(len(values), dtype=bool)
@@ -96,7 +96,7 @@ def _is_whole(given: Transformation) -> bool:
     return all(float(each).is_integer() for each in (given.round, given.top, given.bottom) if each is not None)
 
 
-def _whole_numbers(given: Transformation, numbers: Codes) -> Codes:
+def _whole_numbers(given: Transformation, numbers: Codes) -> Mask:
     bounds = [int(each) for each in (given.bottom, given.top) if each is not None]
     fits = _between(given, numbers)
     if given.round is not None:
@@ -104,7 +104,7 @@ def _whole_numbers(given: Transformation, numbers: Codes) -> Codes:
     return fits
 
 
-def _floats(given: Transformation, numbers: Codes) -> Codes:
+def _floats(given: Transformation, numbers: Codes) -> Mask:
     fits = np.isnan(numbers) | _between(given, numbers)
     if given.round is not None:
         step, wide = Fraction(str(given.round)), numbers.astype(np.float64)
@@ -117,7 +117,7 @@ def _floats(given: Transformation, numbers: Codes) -> Codes:
     return fits
 
 
-def _between(given: Transformation, numbers: Codes) -> Codes:
+def _between(given: Transformation, numbers: Codes) -> Mask:
     fits = np.ones(len(numbers), dtype=bool)
     if given.top is not None:
         fits &= numbers <= np.asarray(given.top, dtype=numbers.dtype)
@@ -126,7 +126,7 @@ def _between(given: Transformation, numbers: Codes) -> Codes:
     return fits
 
 
-def _one_by_one(given: Transformation, texts: Sequence[str]) -> Codes:
+def _one_by_one(given: Transformation, texts: Sequence[str]) -> Mask:
     """Return which texts spell such numbers: whole numbers and decimals exactly, others as floating-point numbers."""
     numbers = [_number(text) for text in texts]
     low, high, step = (None if each is None else Fraction(str(each)) for each in (given.bottom, given.top, given.round))

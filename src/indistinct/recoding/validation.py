@@ -17,7 +17,7 @@ from indistinct.budget import parse_budget
 from indistinct.errors import InputError, ParameterError
 from indistinct.frequencies.encode import pack
 from indistinct.frequencies.structure import Form
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Array, Codes
 from indistinct.recoding.by_part import ByPart
 from indistinct.recoding.columns import levels_of
 from indistinct.recoding.kinds import (
@@ -307,7 +307,7 @@ def _check_codes(name: str, codes: Codes, size: int, *, below: int, least: int =
         _require(inside, f"`{name}` must be numbers from {least} to {below - 1}")
 
 
-def _check_shape(name: str, part: Codes, shape: tuple[int, ...], *, kinds: str = "iu") -> None:
+def _check_shape(name: str, part: Array, shape: tuple[int, ...], *, kinds: str = "iu") -> None:
     """Raise unless an array has a shape and one of some kinds of numbers; 64 bits without a sign mix with no other."""
     _require(part.dtype.kind in kinds and part.dtype != np.uint64, f"`{name}` must be numbers of another type")
     _require(part.shape == shape, f"`{name}` must have the shape {shape}; got {part.shape}")

@@ -16,7 +16,7 @@ from indistinct.figures import Sentence, count_unit, literal, share_above
 from indistinct.frequencies.count import Counted, Request
 from indistinct.frequencies.value import Key
 from indistinct.hierarchy.value import Hierarchy
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Mask
 from indistinct.machine.ordering import distinct
 from indistinct.models.base import Model
 from indistinct.models.dropping import classes_to_drop
@@ -38,7 +38,7 @@ class Fit:
     counted: Counted
     recoding: Recoding
     assignment: Assignment
-    without: Codes | None = None
+    without: Mask | None = None
     uncovered: Mapping[str, int] = field(default_factory=dict)
     combinations: int = 0
     values: tuple[Any, ...] = ()

@@ -14,7 +14,7 @@ from indistinct.evaluation.measure.measure import column_losses
 from indistinct.figures import number
 from indistinct.frequencies.encode import Encoded, encode_column
 from indistinct.hierarchy import Hierarchy
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Codes, Floats
 from indistinct.recoding.outputs import ENDS, SENSITIVE, Assignment
 from indistinct.recoding.transformations import parse_transformation
 from indistinct.reporting.subject import Subject
@@ -265,7 +265,7 @@ class _Groups:
     edges: tuple[float, ...] = ()
 
 
-def _group_values(domain: Domain, shares: Codes, shown: ShownColumn) -> _Groups:
+def _group_values(domain: Domain, shares: Floats, shown: ShownColumn) -> _Groups:
     """Return the groups of a column: its values if they are few, the published labels, or bars."""
     texts = texts_of(domain)
     size, missing = len(texts), int(domain.missing)
@@ -354,7 +354,7 @@ def _bars_of_equal_width(domain: Domain, missing: int) -> _Groups:
     return _Groups(groups, (*([MISSING] * apart), *labels), tuple(edges.tolist()))
 
 
-def _edges_of_numbers(low: float, high: float) -> Codes:
+def _edges_of_numbers(low: float, high: float) -> Floats:
     """Return the ends of bars with round widths: 1, 2 or 5 times a power of ten.
 
     >>> _edges_of_numbers(3.0, 38.0).tolist()
@@ -369,7 +369,7 @@ def _edges_of_numbers(low: float, high: float) -> Codes:
 MONTHS = (1, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 12_000, 120_000)
 
 
-def _edges_of_dates(low: float, high: float) -> Codes:
+def _edges_of_dates(low: float, high: float) -> Floats:
     """Return the ends of days, weeks, months, quarters or years, in days since 1970.
 
     >>> [_day(each) for each in _edges_of_dates(19_000.0, 19_500.0)][:2]

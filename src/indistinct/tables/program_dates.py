@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.errors import InputError
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Codes, Floats
 
 SPSS, STATA, SAS = (".sav", ".zsav"), (".dta",), (".sas7bdat", ".xpt")
 SECONDS_PER_DAY = 86_400
@@ -174,14 +174,14 @@ def from_numbers(name: str, cells: Sequence[Any], form: ProgramFormat) -> pa.Arr
     return pa.array(micros, mask=absent).cast(pa.timestamp("us"))
 
 
-def _microseconds(numbers: Codes, per_day: int) -> Codes:
+def _microseconds(numbers: Floats, per_day: int) -> Codes:
     """Return numbers in units of 1 / `per_day` of a day as whole microseconds, without the rounding of floats."""
     unit = 10**6 * SECONDS_PER_DAY // per_day
     whole = np.floor(numbers)
     return whole.astype(np.int64) * unit + np.rint((numbers - whole) * unit).astype(np.int64)
 
 
-def _periods(name: str, numbers: Codes, absent: Codes, form: ProgramFormat) -> pa.Array:
+def _periods(name: str, numbers: Floats, absent: Codes, form: ProgramFormat) -> pa.Array:
     size, write = PERIODS[form.counts]
     whole = np.floor(numbers).astype(np.int64)
     years = 1960 + whole // size
@@ -191,7 +191,7 @@ def _periods(name: str, numbers: Codes, absent: Codes, form: ProgramFormat) -> p
     return pa.array(texts, pa.string()).take(encoded.indices)
 
 
-def _check_calendar(name: str, days: Codes, form: ProgramFormat) -> None:
+def _check_calendar(name: str, days: Floats, form: ProgramFormat) -> None:
     outside = int(((days < FIRST) | (days > LAST)).sum())
     if outside:
         raise InputError(

@@ -267,7 +267,7 @@ class BucketEvidence:
         if whole is None:
             whole = bool(set(names) & set(self.schema.sensitive))
         if joint is None or not whole:
-            index = np.arange(len(cells))
+            index: Codes = np.arange(len(cells))
             weights = cells.counts
         else:
             index, weights = joint.histogram.owners(), joint.histogram.counts

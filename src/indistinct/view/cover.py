@@ -11,7 +11,7 @@ import numpy as np
 
 from indistinct.errors import InputError
 from indistinct.frequencies.value import FrequencySet
-from indistinct.machine.arrays import Codes, run_entries, starts_of
+from indistinct.machine.arrays import Array, Codes, Floats, Mask, run_entries, starts_of
 
 WORD = 64
 # The most pairs of an original combination and a published class that are compared, in all and at a time.
@@ -80,7 +80,7 @@ class Cover:
         runs = np.searchsorted(running, sought, side="right") - 1
         return self.low[runs] + sought - running[runs]
 
-    def holds(self, codes: Codes, entries: Codes) -> Codes:
+    def holds(self, codes: Codes, entries: Codes) -> Mask:
         """Return whether each of some entries covers a code; none covers -1."""
         if bool((np.diff(self.indptr) == 1).all()):
             return (self.low[entries] <= codes) & (codes <= self.high[entries])
@@ -106,7 +106,7 @@ class Cover:
             np.bitwise_xor.at(bits, (ends, words), turned)
         return np.bitwise_xor.accumulate(bits, axis=0)[:size]
 
-    def sums(self, values: Codes) -> Codes:
+    def sums(self, values: Codes | Floats | Mask) -> Array:
         """Return the sum of a number of each code over what each entry covers, in the time that both take to read."""
         if (
             len(self.low) == len(self)
@@ -118,7 +118,7 @@ class Cover:
         by_run = np.concatenate([[0.0], np.cumsum(running[self.high + 1] - running[self.low])])
         return np.asarray(by_run[self.indptr[1:]] - by_run[self.indptr[:-1]])
 
-    def spread(self, weights: Codes, size: int) -> Codes:
+    def spread(self, weights: Floats, size: int) -> Codes:
         """Return what each of `size` codes gets if every entry gives its weight to each code that it covers.
 
         A code that nothing covers gets nothing at all, and none gets less, whatever rounding does to running sums.

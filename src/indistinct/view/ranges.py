@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Floats
 from indistinct.recoding.label_spans import Texts, written_span
 from indistinct.tables.domain import Kind
 from indistinct.view.value import Ranges
 
 
-def ranges_of(shown: Sequence[Texts], kind: Kind, line: Codes) -> Ranges:
+def ranges_of(shown: Sequence[Texts], kind: Kind, line: Floats) -> Ranges:
     """Return where published ranges lie; open ends are those of the line, and so are both of a star."""
     whole = bool((line == np.floor(line)).all())
     low, high = np.full(len(shown), np.nan), np.full(len(shown), np.nan)

@@ -15,7 +15,7 @@ from indistinct.errors import InputError, OriginalError, SchemaError
 from indistinct.frequencies.count import Counted, histogram_of, join_columns
 from indistinct.frequencies.encode import Encoded, Grouping, encode_column, group_rows
 from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Key
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Array, Codes
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.label_spans import Texts, parse_value, rows_of_outputs
 from indistinct.recoding.outputs import ENDS, Assignment, PublishedColumn
@@ -266,7 +266,7 @@ def measure_column(column: QuasiColumn, read: ReadColumn) -> PublishedColumn:
     return published_as(column, read.outputs, (low, high), leaves=leaves, levels=levels, ranged=ranged)
 
 
-def _of_spans(column: QuasiColumn, spans: Sequence[Span]) -> tuple[Codes, ...]:
+def _of_spans(column: QuasiColumn, spans: Sequence[Span]) -> tuple[Array, ...]:
     low, high = (np.array([span[end] for span in spans], dtype=np.int32) for end in (0, 1))
     absent = np.array([span.absent for span in spans], dtype=bool)
     summary, codes = summarize_ranges(column, Bounds(low, high, absent))
@@ -279,7 +279,7 @@ def _of_spans(column: QuasiColumn, spans: Sequence[Span]) -> tuple[Codes, ...]:
     return starts, ends, shown.leaves[codes], np.maximum(shown.levels[codes], wide)
 
 
-def _of_nodes(column: QuasiColumn, nodes: Sequence[Node]) -> tuple[Codes, ...]:
+def _of_nodes(column: QuasiColumn, nodes: Sequence[Node]) -> tuple[Array, ...]:
     level, node = (np.array([each[part] for each in nodes], dtype=np.int32) for part in (0, 1))
     shown = node_summary(column, level, node).published
     return shown.low, shown.high, shown.leaves, shown.levels
@@ -289,7 +289,7 @@ def _of_sets(column: QuasiColumn, sets: Sequence[Members]) -> tuple[Codes, ...]:
     places = [column.positions[list(members.codes)] for members in sets]
     low, high = (np.array([end(part) for part in places]) for end in (np.min, np.max))
     leaves = np.array([len(members.codes) for members in sets], dtype=np.int64)
-    levels = (leaves > 1).astype(np.int32)
+    levels: Codes = (leaves > 1).astype(np.int32)
     if column.taxonomy is not None:
         ranks = [column.ranks[list(members.codes)] for members in sets]
         first, last = (np.array([end(part) for part in ranks], dtype=np.int32) for end in (np.min, np.max))

@@ -8,7 +8,7 @@ import numpy as np
 
 from indistinct.frequencies.encode import Encoded, group_rows
 from indistinct.frequencies.slices import Slice
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Codes, Floats, Mask
 from indistinct.tables.domain import Domain, Kind
 from indistinct.view.cover import Cover, cover_of_each
 
@@ -39,7 +39,7 @@ class ShownColumn:
     cover: Cover
     texts: tuple[str | None, ...] = ()
     order: tuple[str, ...] = ()
-    unknown: Codes | None = None
+    unknown: Mask | None = None
     ranges: Ranges | None = None
     hull: tuple[Codes, Codes] | None = None
     means: Codes | None = None
@@ -64,12 +64,12 @@ class ShownColumn:
         return Kind.TEXT if self.domain.declared else self.domain.kind
 
     @cached_property
-    def positions(self) -> Codes | None:
+    def positions(self) -> Floats | None:
         """Where the values of the domain lie on a line, None for names."""
         return None if self.kind is Kind.TEXT else np.asarray(self.domain.positions(), dtype=np.float64)
 
     @cached_property
-    def beyond_domain(self) -> Codes:
+    def beyond_domain(self) -> Mask:
         """Whether each published value also covers values outside the domain."""
         return np.zeros(len(self), dtype=bool) if self.unknown is None else self.unknown
 
@@ -92,7 +92,7 @@ class ShownColumn:
         return least, largest
 
     @cached_property
-    def absent(self) -> Codes:
+    def absent(self) -> Mask:
         """Whether each published value may be a missing one."""
         if not self.missing:
             return np.zeros(len(self), dtype=bool)

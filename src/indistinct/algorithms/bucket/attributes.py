@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from indistinct.errors import ParameterError
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Floats
 from indistinct.schema import did_you_mean
 
 Columns = tuple[tuple[str, ...], ...]
@@ -15,7 +15,7 @@ _TOLERANCE = 1e-12
 
 
 def partition_attributes(
-    names: Sequence[str], correlation: Codes, *, sensitive: Sequence[str], columns: int, alpha: int | None
+    names: Sequence[str], correlation: Floats, *, sensitive: Sequence[str], columns: int, alpha: int | None
 ) -> Columns:
     """Group attributes into columns of dependent attributes: links inside a column are kept, all others are hidden.
 
@@ -99,7 +99,7 @@ def _check_alpha(alpha: int, attributes: int, *, sensitive: int, columns: int) -
         )
 
 
-def _around_sensitive(correlation: Codes, sensitive: Sequence[int], *, alpha: int) -> list[list[int]]:
+def _around_sensitive(correlation: Floats, sensitive: Sequence[int], *, alpha: int) -> list[list[int]]:
     free = [index for index in range(len(correlation)) if index not in sensitive]
     found = []
     for own in sensitive:
@@ -110,7 +110,7 @@ def _around_sensitive(correlation: Codes, sensitive: Sequence[int], *, alpha: in
     return found
 
 
-def cluster_medoids(distances: Codes, count: int) -> tuple[tuple[int, ...], ...]:
+def cluster_medoids(distances: Floats, count: int) -> tuple[tuple[int, ...], ...]:
     """Return `count` clusters of items given their symmetric matrix of distances, each as ascending indices.
 
     Partitioning around medoids (PAM) of Kaufman and Rousseeuw (1987): greedy BUILD, then the best SWAP while one helps.
@@ -128,7 +128,7 @@ def cluster_medoids(distances: Codes, count: int) -> tuple[tuple[int, ...], ...]
     return tuple(sorted(tuple(np.flatnonzero(nearest == index).tolist()) for index in range(count)))
 
 
-def _build_medoids(matrix: Codes, count: int) -> list[int]:
+def _build_medoids(matrix: Floats, count: int) -> list[int]:
     """Choose medoids one by one, each the item that lowers the cost most."""
     medoids: list[int] = []
     reach = np.full(len(matrix), np.inf)
@@ -140,7 +140,7 @@ def _build_medoids(matrix: Codes, count: int) -> list[int]:
     return sorted(medoids)
 
 
-def _swap_medoids(matrix: Codes, medoids: list[int]) -> list[int]:
+def _swap_medoids(matrix: Floats, medoids: list[int]) -> list[int]:
     """Exchange a medoid for another item, the best exchange first, until none lowers the cost."""
     cost = matrix[medoids].min(axis=0).sum()
     while True:
@@ -152,7 +152,7 @@ def _swap_medoids(matrix: Codes, medoids: list[int]) -> list[int]:
         medoids = sorted([*medoids[:index], *medoids[index + 1 :], item])
 
 
-def _exchange_costs(matrix: Codes, medoids: list[int]) -> Codes:
+def _exchange_costs(matrix: Floats, medoids: list[int]) -> Floats:
     """Return the cost after each exchange, a row for each medoid and a column for each item that takes its place."""
     chosen = matrix[medoids]
     owner, reach = chosen.argmin(axis=0), chosen.min(axis=0)
@@ -166,5 +166,5 @@ def _exchange_costs(matrix: Codes, medoids: list[int]) -> Codes:
     return costs
 
 
-def _first_least(costs: Codes) -> int:
+def _first_least(costs: Floats) -> int:
     return int(np.argmax(costs <= costs.min() + _TOLERANCE))

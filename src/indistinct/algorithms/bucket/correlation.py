@@ -9,7 +9,7 @@ import numpy as np
 
 from indistinct.algorithms.base import Progress
 from indistinct.frequencies.encode import distinct_codes
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Codes, Floats
 
 # Rounding keeps equal correlations equal however values are numbered and sums are ordered; ties are decided by name.
 _DECIMALS_OF_PHI = 12
@@ -48,7 +48,7 @@ def phi_squared(first: Codes, second: Codes, *, weights: Codes) -> float:
     return float(correlations([first, second], weights=weights)[0, 1])
 
 
-def correlations(columns: Sequence[Codes], *, weights: Codes, progress: Progress | None = None) -> Codes:
+def correlations(columns: Sequence[Codes], *, weights: Codes, progress: Progress | None = None) -> Floats:
     """Return the symmetric matrix of φ² of every pair of attributes, with ones on the diagonal."""
     present = weights > 0
     # Where each row counts once, no weights are needed.
@@ -65,13 +65,13 @@ def correlations(columns: Sequence[Codes], *, weights: Codes, progress: Progress
     return matrix
 
 
-def _count_codes(column: Codes, multiplicities: Codes | None) -> tuple[Codes, Codes]:
+def _count_codes(column: Codes, multiplicities: Floats | None) -> tuple[Codes, Floats]:
     """Return the rows of a column as codes without gaps, and how often each code occurs."""
     values, codes = distinct_codes(column)
     return codes, _count(codes, multiplicities, len(values))
 
 
-def _phi_squared(first: tuple[Codes, Codes], second: tuple[Codes, Codes], multiplicities: Codes | None) -> float:
+def _phi_squared(first: tuple[Codes, Floats], second: tuple[Codes, Floats], multiplicities: Floats | None) -> float:
     (codes, counts), (other_codes, other_counts) = first, second
     rows, columns = len(counts), len(other_counts)
     if min(rows, columns) < 2:
@@ -90,11 +90,11 @@ def _phi_squared(first: tuple[Codes, Codes], second: tuple[Codes, Codes], multip
     return min(max(value, 0.0), 1.0)
 
 
-def _count(codes: Codes, multiplicities: Codes | None, size: int) -> Codes:
+def _count(codes: Codes, multiplicities: Floats | None, size: int) -> Floats:
     return np.bincount(codes, weights=multiplicities, minlength=size).astype(np.float64, copy=False)
 
 
-def _finite(places: Codes) -> Codes:
+def _finite(places: Floats) -> Floats:
     finite = places[np.isfinite(places)]
     places = np.clip(places, finite.min(), finite.max()) if len(finite) else np.sign(places)
     huge = len(places) > 0 and np.abs(places).max() > 1e300

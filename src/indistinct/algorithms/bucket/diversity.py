@@ -14,7 +14,7 @@ import numpy as np
 
 from indistinct.frequencies.encode import distinct_codes
 from indistinct.frequencies.value import FrequencySet, Histogram
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Codes, Floats
 from indistinct.recoding.assign import project
 
 # A sum of many products of shares may exceed 1 / l by this much through rounding.
@@ -83,7 +83,7 @@ class Bucket:
     number: int
     cells: Codes
     matching: Codes
-    weight: Codes
+    weight: Floats
     shares: tuple[Codes, ...]
 
 
@@ -127,7 +127,7 @@ class DiversityCheck:
                 self.matches[cell].add(each.number)
         return made
 
-    def probabilities(self, cells: Codes, buckets: Sequence[Bucket]) -> list[Codes]:
+    def probabilities(self, cells: Codes, buckets: Sequence[Bucket]) -> list[Floats]:
         """Return p(t, s) of some cells (ascending) over some buckets.
 
         Per sensitive attribute an array cells × values.
@@ -151,7 +151,7 @@ class DiversityCheck:
                 part[places] += weight[:, None] * shares[inside]
         return [part / total[:, None] for part in mass]
 
-    def within(self, probabilities: Sequence[Codes]) -> bool:
+    def within(self, probabilities: Sequence[Floats]) -> bool:
         """Return whether no probability exceeds 1 / l."""
         return all(bool((self.l * part.max(axis=1) <= 1 + PROBABILITY_TOLERANCE).all()) for part in probabilities)
 

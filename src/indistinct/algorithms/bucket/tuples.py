@@ -18,7 +18,7 @@ from indistinct.algorithms.bucket import _kernels
 from indistinct.algorithms.bucket.diversity import DiversityCheck, TupleLinks
 from indistinct.errors import InfeasibleError
 from indistinct.frequencies.encode import distinct_codes, group_rows
-from indistinct.machine.arrays import Codes, starts_of
+from indistinct.machine.arrays import Codes, Floats, starts_of
 from indistinct.models.base import Model
 from indistinct.recoding.columns import QuasiColumn
 
@@ -29,7 +29,7 @@ class Lines(NamedTuple):
     ranks: Codes
     places: Codes
     offsets: Codes
-    spans: Codes
+    spans: Floats
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from indistinct.frequencies.pieces import Pieces, join_pieces
 from indistinct.frequencies.value import Classes
 from indistinct.hierarchy.builders import Suppression
 from indistinct.hierarchy.explicit import check_rooted
-from indistinct.machine.arrays import Codes, starts_of
+from indistinct.machine.arrays import Codes, Floats, starts_of
 from indistinct.machine.ordering import distinct_with_places
 from indistinct.parameters import Parameter, check_parameters
 from indistinct.recoding.columns import INTERVALS, NO_IMPORTANCE, Importance, NumericForms, QuasiColumn, importance_of
@@ -138,7 +138,7 @@ class MDAV(Algorithm):
 class Points:
     """The cells of a problem as points: numbers, category codes, rows per cell, and the distance between points."""
 
-    numbers: Codes
+    numbers: Floats
     codes: Codes
     sizes: Codes
     space: Space
@@ -174,7 +174,8 @@ class Points:
         Without numbers a block is halved in the order of its vectors. Cells stay whole, and a block of fewer than 6k
         rows is not cut.
         """
-        made, waiting = [], [np.arange(len(counts))]
+        made: list[Codes] = []
+        waiting: list[Codes] = [np.arange(len(counts))]
         while waiting:
             block = waiting.pop()
             cut = self._cut_block(block, counts[block]) if counts[block].sum() > max(MAX_BLOCK_ROWS, 6 * k) else None
@@ -289,7 +290,7 @@ def _classes(problem: Problem, pieces: Pieces, *, split: bool) -> Classes:
     return problem.frequencies.classes.regroup(class_ids, pieces.size)
 
 
-def _numbers(column: QuasiColumn) -> Codes:
+def _numbers(column: QuasiColumn) -> Floats:
     """Return the number of every code of a column, NaN for missing."""
     numbers = column.positions.astype(np.float64).copy()
     if column.domain.missing:
@@ -297,7 +298,7 @@ def _numbers(column: QuasiColumn) -> Codes:
     return numbers
 
 
-def _deviation(numbers: Codes, counts: Codes) -> float:
+def _deviation(numbers: Floats, counts: Codes) -> float:
     """Return the standard deviation of the known numbers, weighted by their rows."""
     known = ~np.isnan(numbers)
     rows = counts[known].sum()

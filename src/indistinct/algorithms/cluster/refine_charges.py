@@ -8,7 +8,7 @@ import numpy as np
 from indistinct.algorithms.cluster._refine_kernels import LINE, PAIRS, SET, TREE, Charges
 from indistinct.algorithms.partition._by_loss_kernels import BITS
 from indistinct.errors import ParameterError
-from indistinct.machine.arrays import Codes, starts_of
+from indistinct.machine.arrays import Codes, Floats, starts_of
 from indistinct.metrics.base import CellMetric
 from indistinct.metrics.registry import parse_metric
 from indistinct.recoding.columns import QuasiColumn
@@ -43,7 +43,7 @@ def charges_of(columns: Sequence[QuasiColumn], metric: CellMetric) -> Charges:
     return Charges(kind, narrow, floor, offset, stride, table, np.concatenate(nodes))
 
 
-def _column_charges(column: QuasiColumn, metric: CellMetric) -> tuple[int, int, Codes, Codes]:
+def _column_charges(column: QuasiColumn, metric: CellMetric) -> tuple[int, int, Floats, Codes]:
     """Return (kind, stride, table of charges, nodes of each rank) of a column."""
     size = len(column.domain)
     if not column.tree and not column.ranged:
@@ -78,7 +78,7 @@ def _probe(column: QuasiColumn, low: Codes, high: Codes) -> PublishedColumn:
     """Return what classes that cover each range of ranks would publish."""
     ancestors = _ancestors(column)
     levels = meeting_levels(ancestors, low, high)
-    leaves = high - low + 1
+    leaves: Codes = high - low + 1
     if column.tree and column.taxonomy is not None:
         leaves = _leaves(column, ancestors[low, levels], levels)
     return _published_column(column, low, high, levels=levels, leaves=leaves)

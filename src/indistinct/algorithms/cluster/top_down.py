@@ -21,7 +21,7 @@ from indistinct.algorithms.cluster.top_down_parts import (
 from indistinct.algorithms.cluster.tree_space import ClusterSpace, recoding_of
 from indistinct.frequencies.pieces import Pieces
 from indistinct.frequencies.value import Key
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Codes, Mask
 from indistinct.models.base import Model
 from indistinct.parameters import Parameter
 from indistinct.recoding.kinds import Recoding
@@ -112,7 +112,7 @@ class Leaving:
             taken[inside] = self._repair_remainder(parts, children, part, broken)
         return taken
 
-    def _repair_remainder(self, parts: ClusterParts, children: Children, part: int, broken: Codes) -> Codes:
+    def _repair_remainder(self, parts: ClusterParts, children: Children, part: int, broken: Mask) -> Codes:
         """Return how many rows of each piece leave, so that the part's remainder satisfies the model or is all rows."""
         inside = slice(int(parts.starts[part]), int(parts.starts[part + 1]))
         start, stop = int(children.bounds[part]), int(children.bounds[part + 1])
@@ -126,7 +126,7 @@ class Leaving:
         gone = table.leave(broken[start:stop], children.values[start:stop])
         return from_the_front(counts, cell, gone.ravel())
 
-    def broken(self, kinds: Codes, rows: Codes) -> Codes:
+    def broken(self, kinds: Codes, rows: Codes) -> Mask:
         """Return which classes break the model; a class is given by its rows of each joint code."""
         which, place = np.nonzero(rows)
         self.space.problem.counters["checks"] += len(rows)
@@ -140,9 +140,9 @@ class Leaving:
         return {} if joint is None else dict(joint.codes)
 
     @cached_property
-    def watched(self) -> dict[Key, Codes]:
+    def watched(self) -> dict[Key, Mask]:
         """For each key, which codes the model protects."""
-        found: dict[Key, Codes] = {}
+        found: dict[Key, Mask] = {}
         histograms = self.space.problem.frequencies.classes.histograms
         for part in self.model.parts():
             for key in part.keys:
@@ -168,7 +168,7 @@ class _Table:
     held: Codes
     first: Codes
 
-    def leave(self, broken: Codes, values: Codes) -> Codes:
+    def leave(self, broken: Mask, values: Codes) -> Codes:
         """Return how many rows leave, by child and kind."""
         left = self.held.copy()
         left[broken] = 0

@@ -8,7 +8,7 @@ import numpy as np
 from indistinct.algorithms.cluster import _top_down_kernels as _kernels
 from indistinct.algorithms.cluster.tree_space import ClusterSpace
 from indistinct.frequencies.pieces import Pieces, join_pieces
-from indistinct.machine.arrays import Codes, starts_of
+from indistinct.machine.arrays import Codes, Mask, starts_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,7 +32,7 @@ class ClusterParts:
         ordered = pieces.take(np.argsort(pieces.class_ids, kind="stable"))
         return cls(ordered, np.searchsorted(ordered.class_ids, np.arange(len(tried) + 1)), tried)
 
-    def where(self, chosen: Codes) -> "ClusterParts":
+    def where(self, chosen: Mask) -> "ClusterParts":
         """Return the chosen parts."""
         pieces = self.pieces.take(chosen[self.pieces.class_ids])
         renumbered = replace(pieces, class_ids=(np.cumsum(chosen) - 1)[pieces.class_ids])

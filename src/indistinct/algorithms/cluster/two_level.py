@@ -23,7 +23,7 @@ from indistinct.algorithms.cluster.refine_charges import at_level, cell_metric
 from indistinct.algorithms.cluster.tree_space import ClusterSpace, recoding_of
 from indistinct.algorithms.parameters import BETA, METRIC, SCHEME, STUB
 from indistinct.frequencies.encode import group_rows
-from indistinct.machine.arrays import Codes, starts_of
+from indistinct.machine.arrays import Codes, Floats, starts_of
 from indistinct.metrics.base import CellMetric
 from indistinct.metrics.loss import Distortion, Scheme
 from indistinct.metrics.weighted import weigh_metric
@@ -31,7 +31,7 @@ from indistinct.parameters import Parameter, check_parameters
 from indistinct.recoding.kinds import Recoding
 
 Rule = Literal["cheapest", "literal"]
-LevelCosts = tuple[Codes, ...]
+LevelCosts = tuple[Codes | Floats, ...]
 # A lattice has a lift for every combination of levels; of more than this number, the cheapest are tried.
 LIFT_LIMIT = 1 << 14
 # LIFTS_PER_REPORT: lifts between two reports of progress. MAX_CELL_LIFTS: cells × lifts after which the remaining lifts

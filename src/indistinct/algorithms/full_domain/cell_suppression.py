@@ -30,6 +30,7 @@ from indistinct.figures import share_above
 from indistinct.frequencies.compatible_rows import compare_counts
 from indistinct.frequencies.lattice import Node
 from indistinct.frequencies.value import Key
+from indistinct.machine.arrays import Codes, Mask
 from indistinct.models.base import Model
 from indistinct.parameters import Parameter, check_parameters
 from indistinct.recoding.columns import NO_IMPORTANCE, Importance, importance_of
@@ -182,9 +183,9 @@ class Outliers:
             space, tuple(np.full(n, level, dtype=np.int32) for n, level in zip(lengths, levels, strict=True))
         )
         self.values = self.cut.values
-        self.stars = np.zeros(self.values.shape, dtype=bool)
+        self.stars: Mask = np.zeros(self.values.shape, dtype=bool)
         self.kept = ~self.cut.broken
-        self.remaining = np.flatnonzero(self.cut.broken)
+        self.remaining: Codes = np.flatnonzero(self.cut.broken)
         self.rest = self.cut.classes.take(self.remaining)
 
     def place(self) -> None:

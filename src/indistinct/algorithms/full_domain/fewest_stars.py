@@ -29,7 +29,7 @@ from indistinct.errors import MissingExtraError
 from indistinct.frequencies.compatible_rows import compare_counts, group_shown
 from indistinct.frequencies.pieces import Pieces
 from indistinct.frequencies.value import Classes
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Codes, Floats, Mask
 from indistinct.machine.stages import enter
 from indistinct.models.base import Model
 from indistinct.recoding.columns import Importance
@@ -61,7 +61,7 @@ class StarSolution:
 
     cells: Codes
     counts: Codes
-    stars: Codes
+    stars: Mask
     dropped: Codes
 
 
@@ -118,7 +118,7 @@ class StarTable:
 class Patterns:
     """Patterns: pattern `p` stars the columns `stars[p]` and matches the cells `cells[starts[p]:starts[p + 1]]`."""
 
-    stars: Codes
+    stars: Mask
     starts: Codes
     cells: Codes
 
@@ -277,7 +277,7 @@ def lend_rows(table: StarTable) -> StarSolution | None:
         order, ends = np.argsort(ids, kind="stable"), np.cumsum(np.bincount(ids, minlength=groups))
         some = np.bincount(ids, weights=small[used], minlength=groups) > 0
         for group in np.flatnonzero(some).tolist():
-            cells = used[order[ends[group - 1] if group else 0 : ends[group]]]
+            cells: Codes = used[order[ends[group - 1] if group else 0 : ends[group]]]
             queue.append((0.0, len(members), index))
             members.append(cells)
     heapq.heapify(queue)
@@ -303,7 +303,7 @@ def lend_rows(table: StarTable) -> StarSolution | None:
 
 
 def _pieces_of(
-    table: StarTable, pieces: list[tuple[Codes, Codes, int]], masks: list[tuple[int, ...]], left: Codes
+    table: StarTable, pieces: list[tuple[Codes, Codes, int]], masks: list[tuple[int, ...]], left: Mask
 ) -> StarSolution | None:
     """Return a solution: these pieces show patterns, other rows their values, and `left` rows are removed."""
     if int(table.counts[left].sum()) > table.budget or not pieces:
@@ -332,7 +332,7 @@ def _join_equal_pieces(found: StarSolution) -> StarSolution:
     return StarSolution(found.cells[first], counts, found.stars[first], found.dropped[first])
 
 
-def _join_rest(table: StarTable, stars: Codes, left: Codes) -> Codes:
+def _join_rest(table: StarTable, stars: Mask, left: Codes) -> Mask:
     """Return stars with which the remaining cells join the class where that adds the least cost."""
     ids = group_published(table.values, stars)[0]
     rest, home = np.flatnonzero(left), ~left
@@ -390,7 +390,7 @@ def _solve_program(
     pairs, cells, count = len(owners), len(table.values), len(patterns)
     total = pairs + cells + count
     rows = np.arange(pairs)
-    matrix: list[tuple[Codes, Codes, Codes]] = [
+    matrix: list[tuple[Codes, Codes, Codes | Floats]] = [
         # Every row shows a pattern or is removed.
         (patterns.cells, rows, np.ones(pairs)),
         (np.arange(cells), pairs + np.arange(cells), np.ones(cells)),

@@ -14,7 +14,7 @@ from indistinct.figures import share_above
 from indistinct.frequencies.lattice import Cells, Lattice, Node, RolledUp, down_set
 from indistinct.frequencies.value import Classes, ClassLabels
 from indistinct.hierarchy.explicit import check_rooted
-from indistinct.machine.arrays import Codes, starts_of
+from indistinct.machine.arrays import Codes, Mask, starts_of
 from indistinct.machine.stages import enter
 from indistinct.models.dropping import classes_to_drop
 from indistinct.recoding.columns import QuasiColumn
@@ -83,7 +83,7 @@ class FullDomain(TreeProblem):
         self.problem.counters["scans"] += 1
         return self.cells.roll_up(self.cells.base, levels)
 
-    def outside(self, rolled: RolledUp, *, enough: int | None = None) -> Codes:
+    def outside(self, rolled: RolledUp, *, enough: int | None = None) -> Mask:
         """Return which classes of a node must be suppressed so that the rest satisfies the model.
 
         With `enough`, the answer may stop early: once more than `enough` rows must go, a mask of at least that many
@@ -102,7 +102,7 @@ class FullDomain(TreeProblem):
         return dropped
 
     @cached_property
-    def _dropped(self) -> dict[Node, Codes]:
+    def _dropped(self) -> dict[Node, Mask]:
         """The suppressed classes of the last node checked, because a search asks again for the node that it returns.
 
         Classes of a node are in the order of their first cells, whichever node they were rolled up from.

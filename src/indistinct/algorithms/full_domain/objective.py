@@ -12,7 +12,7 @@ import numpy as np
 
 from indistinct.algorithms.full_domain.nodes import FullDomain, recoded_column
 from indistinct.frequencies.lattice import RolledUp
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Codes, Floats, Mask
 from indistinct.metrics.base import CellMetric, Metric
 from indistinct.metrics.information import ClassificationMetric, NonUniformEntropy, SizeMetric, majorities
 from indistinct.metrics.weighted import weigh_metric
@@ -30,12 +30,12 @@ class Objective(ABC):
         """Return 1 or -1, the factor that makes smaller scores better."""
         return -1.0 if self.metric.goal == "max" else 1.0
 
-    def floors(self, nodes: Codes, least: Codes) -> Codes:
+    def floors(self, nodes: Codes, least: Codes) -> Floats:
         """Return lower bounds for nodes of which at least `least` rows must be suppressed."""
         return np.full(len(nodes), -np.inf)
 
     @abstractmethod
-    def score(self, rolled: RolledUp, broken: Codes) -> float:
+    def score(self, rolled: RolledUp, broken: Mask) -> float:
         """Return the score of a node whose broken classes are suppressed."""
 
     def floor_above(self, rolled: RolledUp) -> float:
@@ -50,7 +50,7 @@ class CellObjective(Objective):
     metric: CellMetric
 
     @cached_property
-    def charges(self) -> list[list[Codes]]:
+    def charges(self) -> list[list[Floats]]:
         """The charge of each node of each level, by column."""
         return [
             [
@@ -61,30 +61,30 @@ class CellObjective(Objective):
         ]
 
     @cached_property
-    def dropped(self) -> Codes:
+    def dropped(self) -> Floats:
         """The charge of a suppressed cell, by column."""
         recoded = [recoded_column(column, 0)[0] for column in self.space.columns]
         return np.array([self.metric.dropped(self.space.problem.published(j, each)) for j, each in enumerate(recoded)])
 
     @cached_property
-    def totals(self) -> list[Codes]:
+    def totals(self) -> list[Floats]:
         """For each column, the sum of charges over all rows at each level."""
         counts = self.space.problem.frequencies.counts
-        found = []
+        found: list[Floats] = []
         for j, (taxonomy, charges) in enumerate(zip(self.space.taxonomies, self.charges, strict=True)):
             rows = np.bincount(self.space.problem.frequencies.vectors[:, j], counts, len(taxonomy.ancestors))
             found.append(np.array([rows @ c[taxonomy.ancestors[:, level]] for level, c in enumerate(charges)]))
         return found
 
     @cached_property
-    def slack(self) -> list[Codes]:
+    def slack(self) -> list[Floats]:
         """For each column and level, the least amount by which a suppressed cell costs more than a published one."""
         return [
             np.array([dropped - c.max() for c in charges])
             for dropped, charges in zip(self.dropped, self.charges, strict=True)
         ]
 
-    def floors(self, nodes: Codes, least: Codes) -> Codes:
+    def floors(self, nodes: Codes, least: Codes) -> Floats:
         """Every row pays its generalization.
 
         Each row that must be suppressed also pays the difference to a suppressed row.
@@ -94,7 +94,7 @@ class CellObjective(Objective):
         rows = self.space.problem.frequencies.rows
         return self.sign * self.metric.combine(totals + least[:, None] * np.maximum(extra, 0), rows=rows)
 
-    def score(self, rolled: RolledUp, broken: Codes) -> float:
+    def score(self, rolled: RolledUp, broken: Mask) -> float:
         """Charge kept rows by their published values and the others as suppressed."""
         sizes = np.where(broken, 0, rolled.classes.sizes)
         rows = self.space.problem.frequencies.rows
@@ -113,7 +113,7 @@ class SizeObjective(Objective):
 
     metric: SizeMetric
 
-    def score(self, rolled: RolledUp, broken: Codes) -> float:
+    def score(self, rolled: RolledUp, broken: Mask) -> float:
         """Return the metric of the kept classes."""
         sizes = rolled.classes.members[~broken & (rolled.classes.sizes > 0)]
         return self.metric.of_sizes(sizes, rows=int(sizes.sum()) + rolled.classes.members_of(broken))
@@ -134,9 +134,9 @@ class EntropyObjective(Objective):
     """Non-uniform entropy: the bits lost in each column, and all remaining bits of suppressed rows."""
 
     @cached_property
-    def bits(self) -> list[Codes]:
+    def bits(self) -> list[Floats]:
         """For each column, the bits that each level loses over all rows."""
-        found = []
+        found: list[Floats] = []
         for j, taxonomy in enumerate(self.space.taxonomies):
             vectors, counts = self.space.problem.frequencies.vectors, self.space.problem.frequencies.counts
             rows = np.bincount(vectors[:, j], counts, len(taxonomy.ancestors))
@@ -144,11 +144,11 @@ class EntropyObjective(Objective):
             found.append(np.array([_bits(total) - _bits(rows) for total in whole]) + 0.0)
         return found
 
-    def floors(self, nodes: Codes, least: Codes) -> Codes:
+    def floors(self, nodes: Codes, least: Codes) -> Floats:
         """Suppression only loses more bits."""
         return np.sum([bits[nodes[:, j]] for j, bits in enumerate(self.bits)], axis=0)
 
-    def score(self, rolled: RolledUp, broken: Codes) -> float:
+    def score(self, rolled: RolledUp, broken: Mask) -> float:
         """Return the bits that the node loses, and those of the generalized values of suppressed rows."""
         total = sum(float(bits[level]) for bits, level in zip(self.bits, rolled.levels, strict=True))
         sizes = rolled.classes.sizes[broken]
@@ -166,7 +166,7 @@ class ClassificationObjective(Objective):
 
     metric: ClassificationMetric
 
-    def score(self, rolled: RolledUp, broken: Codes) -> float:
+    def score(self, rolled: RolledUp, broken: Mask) -> float:
         """Return the share of penalized rows."""
         rows, histogram = self.space.problem.frequencies.rows, rolled.classes.histograms[(self.metric.target,)]
         return (rows - int(majorities(histogram)[~broken].sum())) / rows
@@ -180,7 +180,7 @@ class ClassificationObjective(Objective):
 class AnyObjective(Objective):
     """A metric without known bounds: every node is recoded and measured."""
 
-    def score(self, rolled: RolledUp, broken: Codes) -> float:
+    def score(self, rolled: RolledUp, broken: Mask) -> float:
         """Return the metric of the node's recoding."""
         recoding = self.space.recoding_without(rolled, np.flatnonzero(broken))
         return self.sign * self.metric.value(self.space.problem.assigned(recoding))

@@ -30,7 +30,7 @@ from indistinct.algorithms.parameters import METRIC, TIME_LIMIT
 from indistinct.errors import InfeasibleError, ParameterError
 from indistinct.frequencies.lattice import Node, RolledUp, down_set, up_set
 from indistinct.frequencies.value import Key
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Codes, Floats
 from indistinct.machine.randomness import Secret
 from indistinct.metrics.base import Metric
 from indistinct.metrics.registry import metric_of
@@ -240,7 +240,7 @@ class LatticeSearch:
                 return node
         return None
 
-    def _beats(self, scores: Codes | float, ranks: Codes) -> Codes:
+    def _beats(self, scores: Floats | float, ranks: Codes) -> Codes:
         """Return which scores are better than the best, or equal but for rounding and earlier in the order of nodes."""
         if self.best is None:
             return np.ones(np.shape(scores), dtype=bool)
@@ -251,7 +251,7 @@ class LatticeSearch:
     def _margin(self) -> float:
         return SCORE_TOLERANCE * max(abs(self.score), 1.0) if np.isfinite(self.score) else 0.0
 
-    def _floors(self, places: Codes) -> Codes:
+    def _floors(self, places: Codes) -> Floats:
         """Return lower bounds of nodes, given what is known about their suppression."""
         found = np.empty(len(places))
         for start in range(0, len(places), 1 << 17):

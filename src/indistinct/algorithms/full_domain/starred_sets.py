@@ -16,7 +16,7 @@ import numpy as np
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.full_domain.subtrees import SubtreeCut
 from indistinct.frequencies.value import Classes, ClassLabels
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Codes, Mask
 from indistinct.models.base import All, Model
 from indistinct.models.registry import subset_models
 from indistinct.models.subset_anonymity import SubsetAnonymity
@@ -29,7 +29,7 @@ MASKS_PER_SIZE, MAX_CLASS_SETS, MIN_CLASSES_PER_SET = 1000, 60_000_000, 2_000
 # This many are tried in any case.
 MIN_SETS_TRIED = 8
 
-Mask = tuple[int, ...]
+StarMask = tuple[int, ...]
 
 
 class Starring(Protocol):
@@ -38,7 +38,7 @@ class Starring(Protocol):
     space: FullDomain
     cut: SubtreeCut
     values: Codes
-    stars: Codes
+    stars: Mask
     remaining: Codes
     rest: Classes
 
@@ -100,7 +100,7 @@ class _PublishedGroups:
                 sets.append(np.full(len(mine), sum(1 << column for column in columns), dtype=np.uint64))
         return np.concatenate([np.zeros(0, dtype=np.int64), *owners]), np.concatenate([np.zeros(0, np.uint64), *sets])
 
-    def place_with(self, masks: list[Mask]) -> None:
+    def place_with(self, masks: list[StarMask]) -> None:
         """Place outliers by sets of columns, first by the set that could place most rows for its cost.
 
         An outlier needs a star in every set of columns in which its group is small, which bounds the rows that a mask
@@ -132,14 +132,14 @@ class _PublishedGroups:
         out.remaining, out.rest = everybody[~placed], rest.take(np.flatnonzero(~placed))
 
     @staticmethod
-    def _fitting(mask: Mask, owners: Codes, sets: Codes, size: int) -> Codes:
+    def _fitting(mask: StarMask, owners: Codes, sets: Codes, size: int) -> Codes:
         """Return which outliers have a star in each set of columns in which their group is small."""
         bits = np.uint64(sum(1 << column for column in mask))
         fits = np.ones(size, dtype=bool)
         fits[owners[(sets & bits) == 0]] = False
         return fits
 
-    def _joining(self, classes: Codes, mask: Mask) -> Codes:
+    def _joining(self, classes: Codes, mask: StarMask) -> Mask:
         """Return which of some classes satisfy the model when all of them show `*` in these columns."""
         out = self.outliers
         known = np.flatnonzero(self.witnesses)

@@ -19,7 +19,7 @@ from indistinct.algorithms.cluster.refine_search import LocalSearch
 from indistinct.frequencies.compatible_rows import group_shown
 from indistinct.frequencies.value import Classes, FrequencySet
 from indistinct.hierarchy.builders import Suppression
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Codes, Mask
 from indistinct.metrics.loss import Distortion
 from indistinct.models.base import Model
 from indistinct.recoding.columns import Importance, QuasiColumn
@@ -34,7 +34,7 @@ MAX_RESTARTS, MAX_UNITS_RESTARTED = 7, 40_000
 MAX_REPAIR_ROUNDS, MAX_UNITS_REPAIRED = 40, 2_000_000
 
 
-Mask = tuple[int, ...]
+StarMask = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,7 +62,7 @@ class Units:
 class Placement:
     """The suppressed columns of every unit, and which units could be placed; the others are removed."""
 
-    stars: Codes
+    stars: Mask
     placed: Codes
 
     def cost(self, units: Units) -> tuple[int, float]:
@@ -91,7 +91,8 @@ def place_greedily(units: Units, *, order: int, counters: Counter[str]) -> Place
 
     Of equally costly sets, the one that places most rows comes first; with `order` above 0 that number permutes them.
     """
-    stars, remaining = np.zeros(units.values.shape, dtype=bool), np.arange(len(units))
+    stars = np.zeros(units.values.shape, dtype=bool)
+    remaining: Codes = np.arange(len(units))
     telling = sorted(units.free, key=lambda j: (-len(np.unique(units.values[:, j])), j))
     for masks in _masks_by_cost(telling, units.weights):
         if units.classes.sizes[remaining].sum() < units.model.smallest:
@@ -104,7 +105,7 @@ def place_greedily(units: Units, *, order: int, counters: Counter[str]) -> Place
     return Placement(stars, placed)
 
 
-def _masks_by_cost(telling: list[int], weights: tuple[float, ...]) -> Iterator[list[Mask]]:
+def _masks_by_cost(telling: list[int], weights: tuple[float, ...]) -> Iterator[list[StarMask]]:
     """Yield lists of equally costly sets of columns in ascending cost; `telling` gives the order of columns."""
     if len({weights[j] for j in telling}) <= 1:
         for size in range(1, len(telling) + 1):
@@ -114,7 +115,7 @@ def _masks_by_cost(telling: list[int], weights: tuple[float, ...]) -> Iterator[l
         mask for size in range(1, len(telling) + 1) for mask in islice(combinations(telling, size), MASKS_PER_SIZE)
     ]
 
-    def cost(mask: Mask) -> float:
+    def cost(mask: StarMask) -> float:
         return round(sum(weights[j] for j in mask), 9)
 
     for _, masks in groupby(sorted(every, key=cost), key=cost):
@@ -122,7 +123,7 @@ def _masks_by_cost(telling: list[int], weights: tuple[float, ...]) -> Iterator[l
 
 
 def _place_with(
-    units: Units, masks: list[Mask], stars: Codes, remaining: Codes, *, largest_first: bool, counters: Counter[str]
+    units: Units, masks: list[StarMask], stars: Mask, remaining: Codes, *, largest_first: bool, counters: Counter[str]
 ) -> Codes:
     """Set the stars of units that these sets of columns place; return the units that are left.
 
@@ -145,7 +146,7 @@ def _place_with(
     return remaining
 
 
-def _try_mask(rest: Units, mask: Mask) -> tuple[Codes, int]:
+def _try_mask(rest: Units, mask: StarMask) -> tuple[Mask, int]:
     """Return which units are in groups that satisfy the model with these stars, and their rows."""
     class_ids, groups = group_shown(rest.values, [j for j in range(rest.values.shape[1]) if j not in mask])
     settled = ~rest.model.violations(rest.classes.regroup(class_ids, groups))[class_ids]
@@ -172,7 +173,7 @@ def repair(units: Units, placement: Placement, *, counters: Counter[str]) -> Pla
     return found if holds and found.cost(units) < placement.cost(units) else placement
 
 
-def group_published(values: Codes, stars: Codes) -> tuple[Codes, int]:
+def group_published(values: Codes, stars: Mask) -> tuple[Codes, int]:
     """Return (class of every unit, number of classes): units that publish the same are one class."""
     return group_shown(np.where(stars, 0, values + 1), range(values.shape[1]))
 
@@ -189,7 +190,7 @@ def _differing(units: Units, class_ids: Codes) -> Codes:
     return found
 
 
-def _local_search(units: Units, stars: Codes, counters: Counter[str]) -> LocalSearch:
+def _local_search(units: Units, stars: Mask, counters: Counter[str]) -> LocalSearch:
     """Return a local search over units, in which each column is a tree of its values below `*`."""
     columns, vectors = [], np.empty(units.values.shape, dtype=np.int32)
     for j in range(units.values.shape[1]):

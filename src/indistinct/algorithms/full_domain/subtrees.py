@@ -13,7 +13,7 @@ from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.frequencies import _kernels
 from indistinct.frequencies.encode import pack
 from indistinct.frequencies.value import Classes, ClassLabels
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Codes, Mask
 from indistinct.models.dropping import classes_to_drop
 from indistinct.recoding.kinds import ByColumn, RecodedColumn
 from indistinct.recoding.summary import floor_of, node_summary
@@ -70,7 +70,7 @@ class SubtreeCut:
         return np.stack([group[vectors[:, j]] for j, group in enumerate(self.groups)], axis=1)
 
     @cached_property
-    def broken(self) -> Codes:
+    def broken(self) -> Mask:
         """Which classes are suppressed so that the rest satisfies the model."""
         return classes_to_drop(self.space.problem.model, self.classes)
 

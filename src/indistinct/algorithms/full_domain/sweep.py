@@ -11,7 +11,7 @@ from indistinct.algorithms.full_domain import _kernels
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.full_domain.objective import CellObjective, EntropyObjective, Objective, SizeObjective
 from indistinct.frequencies.lattice import Node
-from indistinct.machine.arrays import Codes, spread
+from indistinct.machine.arrays import Codes, Floats, spread
 
 # A survey stores three numbers per node and one more for each column.
 MAX_NUMBERS_IN_SWEEP = 5_000_000
@@ -27,7 +27,7 @@ def can_sweep(space: FullDomain, objective: Objective) -> bool:
     )
 
 
-def survey_lattice(space: FullDomain, objective: Objective) -> tuple[Codes, Codes]:
+def survey_lattice(space: FullDomain, objective: Objective) -> tuple[Codes, Floats]:
     """Return (suppressed rows, scores) of all nodes, in lexicographic order."""
     walk = _LatticeWalk(space, objective)
     first = min(2, len(space.lattice.heights))
@@ -68,7 +68,7 @@ class _LatticeWalk:
             self.charges, self.starts, self.found,
         )  # fmt: skip
 
-    def survey(self) -> tuple[Codes, Codes]:
+    def survey(self) -> tuple[Codes, Floats]:
         """Return the result: suppressed rows and scores of all nodes."""
         rows = self.space.problem.frequencies.rows
         outside, inside, squares, totals = (*self.found[:, :3].T, self.found[:, 3:])
@@ -77,7 +77,7 @@ class _LatticeWalk:
             charged = totals + outside[:, None] * objective.dropped
             scores = objective.sign * objective.metric.combine(charged, rows=rows)
         elif isinstance(objective, EntropyObjective):
-            scores = objective.floors(self.space.lattice.nodes(), np.zeros(0)) + totals.sum(axis=1)
+            scores = objective.floors(self.space.lattice.nodes(), np.zeros(0, dtype=np.int64)) + totals.sum(axis=1)
         elif isinstance(objective, SizeObjective):
             scores = objective.metric.of_counts(inside, squares, released=rows - outside, rows=rows)
         else:

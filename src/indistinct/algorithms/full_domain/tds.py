@@ -11,7 +11,7 @@ from indistinct.algorithms.full_domain.subtrees import SubtreeCut, group_equal
 from indistinct.errors import ParameterError
 from indistinct.frequencies.encode import distinct_codes
 from indistinct.frequencies.value import Key
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Codes, Mask
 from indistinct.metrics.information import igpl, information_gain, information_gain_per_loss, privacy_loss
 from indistinct.metrics.loss import step_costs
 from indistinct.parameters import Parameter, check_parameters
@@ -181,7 +181,7 @@ class Specialization:
             for child, part in zip(present, parts, strict=True)
         ]
 
-    def _gain(self, column: int, level: int, parts: Codes, *, moving: Codes) -> float:
+    def _gain(self, column: int, level: int, parts: Codes, *, moving: Mask) -> float:
         """Return the gain of distinguishing parts of a column's values: information, or the decrease of distortion.
 
         `parts` is -1 for values in no part. The values of `moving` go down from `level`.

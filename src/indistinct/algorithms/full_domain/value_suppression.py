@@ -59,7 +59,7 @@ class ValueSuppression(Algorithm):
         space = FullDomain(problem)
         space.require_roots()
         cut = SubtreeCut(space, tuple(np.zeros(len(c.domain), dtype=np.int32) for c in space.columns))
-        rows = [
+        rows: list[Codes] = [
             np.bincount(problem.frequencies.vectors[:, j], problem.frequencies.counts, len(c.domain))
             for j, c in enumerate(space.columns)
         ]

@@ -13,7 +13,7 @@ import numpy as np
 
 from indistinct.algorithms.partition.layout import KernelLayout, Partition
 from indistinct.frequencies.value import Classes
-from indistinct.machine.arrays import Codes, is_large, spread, starts_of, workers
+from indistinct.machine.arrays import Codes, Mask, is_large, spread, starts_of, workers
 from indistinct.models.base import Model
 from indistinct.recoding.kinds import Cuts
 
@@ -35,7 +35,7 @@ class DepthParts:
     def __len__(self) -> int:
         return len(self.offsets)
 
-    def select(self, mask: Codes) -> "DepthParts":
+    def select(self, mask: Codes | Mask) -> "DepthParts":
         """Return the parts that a mask selects."""
         if mask.all():
             return self
@@ -184,7 +184,7 @@ class _Tree:
         self.sizes: list[Codes] = []
         self.nodes, self.sets = 1, 0
 
-    def grow(self, cut: Codes, axis: Codes, division: Division, leaves: Codes, starts: Codes) -> None:
+    def grow(self, cut: Mask, axis: Codes, division: Division, leaves: Codes, starts: Codes) -> None:
         """Add the parts of one depth: which are divided, along which column and where, and the offsets of leaves."""
         own, ends, left = np.full(len(cut), -1, np.int16), np.zeros(len(cut), np.int64), np.empty(len(cut), np.int64)
         own[cut], left[~cut] = axis, leaves

@@ -25,7 +25,7 @@ from indistinct.algorithms.partition._cut_order_kernels import (
 )
 from indistinct.algorithms.partition.by_depth import DepthParts, Division, spread_parts
 from indistinct.algorithms.partition.layout import KernelLayout
-from indistinct.machine.arrays import Codes, starts_of
+from indistinct.machine.arrays import Codes, Floats, starts_of
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.summary import TreeForm, floor_of
 
@@ -66,7 +66,7 @@ class Costs:
         return cls(np.concatenate([layout.fields, more], axis=1), charges, layout.trees)
 
 
-def _charges(column: QuasiColumn, kind: int, span: float) -> Codes:
+def _charges(column: QuasiColumn, kind: int, span: float) -> Floats:
     """Return charges of a column.
 
     Positions on a line of length `span`, costs of 1, 2, 3 … values, or ancestors by rank.

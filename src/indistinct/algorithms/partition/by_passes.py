@@ -28,7 +28,7 @@ from indistinct.frequencies.passes import (
     Within,
 )
 from indistinct.frequencies.value import Classes, Histogram, Key
-from indistinct.machine.arrays import Codes, starts_of
+from indistinct.machine.arrays import Codes, Mask, starts_of
 from indistinct.models.base import Model
 from indistinct.recoding.summary import meeting_levels
 
@@ -74,7 +74,7 @@ class Judge:
             histograms[key] = replace(self.whole.histograms[key], indptr=indptr, codes=codes, counts=tally.counts)
         return Classes(segmented.sizes, histograms)
 
-    def violations(self, classes: Classes, class_ids: Codes, size: int) -> Codes:
+    def violations(self, classes: Classes, class_ids: Codes, size: int) -> Mask:
         """Return which unions of classes break the model."""
         return self.model.violations(classes.regroup(class_ids.astype(np.int32), size))
 

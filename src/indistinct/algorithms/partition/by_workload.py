@@ -19,7 +19,7 @@ from indistinct.algorithms.partition._by_workload_kernels import LINE, NODE, SET
 from indistinct.algorithms.partition.by_depth import DepthParts, Division, partition_by_depth, spread_parts
 from indistinct.algorithms.partition.layout import KernelLayout, Partition
 from indistinct.frequencies.value import Classes
-from indistinct.machine.arrays import Codes, starts_of
+from indistinct.machine.arrays import Codes, Mask, starts_of
 from indistinct.metrics.queries.boxes import Boxes
 from indistinct.models.base import Model
 from indistinct.recoding.columns import QuasiColumn
@@ -320,7 +320,7 @@ def _candidates(
     ), table
 
 
-def _atoms(left: Codes) -> tuple[Codes, Codes]:
+def _atoms(left: Mask) -> tuple[Codes, Mask]:
     """Return the atom of every rank, and for every candidate which atoms are on its left."""
     if not len(left):
         return np.zeros(left.shape[1], dtype=np.int64), np.zeros((0, 1), dtype=bool)
@@ -328,7 +328,7 @@ def _atoms(left: Codes) -> tuple[Codes, Codes]:
     return np.asarray(inverse).ravel(), distinct
 
 
-def _borders(accepted: Codes, weights: Codes) -> Codes:
+def _borders(accepted: Codes | Mask, weights: Codes) -> Mask:
     """Return the prefixes of ranks that end where a query begins or stops accepting ranks."""
     changes = accepted[:, 1:] != accepted[:, :-1]
     ends = np.flatnonzero(changes.any(axis=0))
@@ -339,7 +339,7 @@ def _borders(accepted: Codes, weights: Codes) -> Codes:
     return np.arange(accepted.shape[1]) <= ends[:, None]
 
 
-def _sets(column: QuasiColumn, kind: int, accepted: Codes, weights: Codes) -> Codes:
+def _sets(column: QuasiColumn, kind: int, accepted: Codes | Mask, weights: Codes) -> Mask:
     """Return the sets that queries ask for, the nodes of a tree, and single values, as candidates."""
     size = len(column.domain)
     asks = ~accepted.all(axis=1) & accepted.any(axis=1)

@@ -15,7 +15,7 @@ from indistinct.algorithms.partition import _single_dimensional_kernels as _kern
 from indistinct.algorithms.partition.optimal_cuts import least_squares
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.value import Classes, FrequencySet
-from indistinct.machine.arrays import Codes, starts_of
+from indistinct.machine.arrays import Codes, Mask, starts_of
 from indistinct.models.base import Model
 from indistinct.recoding.columns import QuasiColumn
 
@@ -27,11 +27,11 @@ MAX_COLUMNS_IN_ALL_SETS = 8
 class CutGrid:
     """Cuts of some columns, each as a mask over ranks (True: a cut after this rank); `cost` is their discernibility."""
 
-    cuts: tuple[Codes, ...]
+    cuts: tuple[Mask, ...]
     cost: int
 
 
-def find_greedy_cuts(ranks: Codes, problem: Problem) -> list[Codes]:
+def find_greedy_cuts(ranks: Codes, problem: Problem) -> list[Mask]:
     """Return the cuts of each column as a mask over ranks.
 
     They cost no more than the answer for any single one of up to eight columns. With more than eight columns, they cost
@@ -69,7 +69,7 @@ def _grid_of(ranks: Codes, problem: Problem, some: tuple[int, ...], fewer: dict[
     return extended if extended.cost <= start.cost else start
 
 
-def _search(ranks: Codes, problem: Problem, start: Sequence[Codes] | None) -> list[Codes]:
+def _search(ranks: Codes, problem: Problem, start: Sequence[Mask] | None) -> list[Mask]:
     """Return greedy cuts; for a single column and a model of class sizes, the best cuts."""
     if not problem.model.traits.sizes_only:
         return greedy_by_rounds(ranks, problem, start=start)
@@ -80,7 +80,7 @@ def _search(ranks: Codes, problem: Problem, start: Sequence[Codes] | None) -> li
     return greedy_by_size(ranks, problem, start=start)
 
 
-def segment_cuts(ranks: Codes, problem: Problem) -> Codes | None:
+def segment_cuts(ranks: Codes, problem: Problem) -> Mask | None:
     """Return the best cuts of one column for a model that looks at class sizes alone; None if there are none."""
     order = np.argsort(ranks[:, 0])
     running = starts_of(problem.frequencies.counts[order])
@@ -90,7 +90,7 @@ def segment_cuts(ranks: Codes, problem: Problem) -> Codes | None:
     return cuts_of_segments(ranks[order, 0], last, size=len(problem.columns[0].domain))
 
 
-def cuts_of_segments(ranks: Codes, last: Codes, *, size: int) -> Codes:
+def cuts_of_segments(ranks: Codes, last: Codes, *, size: int) -> Mask:
     """Return the cuts between segments of ascending ranks; `last` is where the segment before each end begins."""
     cuts, stop = np.zeros(size, dtype=bool), len(ranks)
     while last[stop] > 0:
@@ -120,7 +120,7 @@ def _least_cost(problem: Problem) -> int:
     return max(int((sizes * np.maximum(sizes, k)).sum()), least_squares(int(sizes.sum()), k))
 
 
-def _price_cuts(ranks: Codes, problem: Problem, cuts: list[Codes]) -> CutGrid:
+def _price_cuts(ranks: Codes, problem: Problem, cuts: list[Mask]) -> CutGrid:
     """Return cuts with their discernibility as published: intervals of a tree with the same label are one."""
     pairs = list(zip(problem.columns, cuts, strict=True))
     labels = [_labels(column, cut, ranks[:, j]) for j, (column, cut) in enumerate(pairs)]
@@ -129,7 +129,7 @@ def _price_cuts(ranks: Codes, problem: Problem, cuts: list[Codes]) -> CutGrid:
     return CutGrid(tuple(cuts), int(sizes @ sizes))
 
 
-def _labels(column: QuasiColumn, cut: Codes, ranks: Codes) -> Codes:
+def _labels(column: QuasiColumn, cut: Mask, ranks: Codes) -> Codes:
     """Return a number for the published label of each cell in a column."""
     intervals = starts_of(cut)[:-1][ranks]
     if not column.tree or column.taxonomy is None:
@@ -147,7 +147,7 @@ def _labels(column: QuasiColumn, cut: Codes, ranks: Codes) -> Codes:
     return np.asarray(np.unique(nodes, return_inverse=True)[1][intervals])
 
 
-def _with_free_cuts(ranks: Codes, cuts: list[Codes]) -> list[Codes]:
+def _with_free_cuts(ranks: Codes, cuts: list[Mask]) -> list[Mask]:
     """Add the cuts that divide no class: they change no class, and narrow the published ranges."""
     intervals = [starts_of(cut)[:-1] for cut in cuts]
     ids = group_rows(
@@ -157,7 +157,7 @@ def _with_free_cuts(ranks: Codes, cuts: list[Codes]) -> list[Codes]:
     return [cut | free_cuts(ranks[:, j], ids, size=len(cut)) for j, cut in enumerate(cuts)]
 
 
-def free_cuts(ranks: Codes, class_ids: Codes, *, size: int) -> Codes:
+def free_cuts(ranks: Codes, class_ids: Codes, *, size: int) -> Mask:
     """Return the cuts of a column that divide no class; cells with a negative class are ignored."""
     kept = class_ids >= 0
     ranks, class_ids = ranks[kept], class_ids[kept]
@@ -172,7 +172,7 @@ def free_cuts(ranks: Codes, class_ids: Codes, *, size: int) -> Codes:
     return np.asarray(free)
 
 
-def greedy_by_size(ranks: Codes, problem: Problem, *, start: Sequence[Codes] | None = None) -> list[Codes]:
+def greedy_by_size(ranks: Codes, problem: Problem, *, start: Sequence[Mask] | None = None) -> list[Mask]:
     """Return the cuts of `greedy_by_rounds` for a model that looks at class sizes alone, by a kernel.
 
     A cut changes the gains only where it crosses a class, and what breaks a class is known from its first and last k
@@ -198,7 +198,7 @@ def greedy_by_size(ranks: Codes, problem: Problem, *, start: Sequence[Codes] | N
     return np.split(chosen | free, bases[1:-1])
 
 
-def greedy_by_rounds(ranks: Codes, problem: Problem, *, start: Sequence[Codes] | None = None) -> list[Codes]:
+def greedy_by_rounds(ranks: Codes, problem: Problem, *, start: Sequence[Mask] | None = None) -> list[Mask]:
     """Return each column's cuts as a mask over ranks (True: a cut after this rank).
 
     Every cut is weighed in every round, so time is quadratic in the number of values. The cuts of `start`, which are
@@ -245,7 +245,7 @@ def _gains(ranks: Codes, class_ids: Codes, counts: Codes, size: int) -> Codes:
 
 
 def _first_allowable(
-    ranks: Codes, class_ids: Codes, gains: list[Codes], open_: list[Codes], problem: Problem
+    ranks: Codes, class_ids: Codes, gains: Sequence[Codes], open_: Sequence[Mask], problem: Problem
 ) -> tuple[int, int] | None:
     """Return the allowable cut with the largest gain; cuts that are not allowable are closed permanently."""
     candidates = [(-gain[r], j, r) for j, gain in enumerate(gains) for r in np.flatnonzero(gain > 0).tolist()]
@@ -257,7 +257,7 @@ def _first_allowable(
     return None
 
 
-def _allowable(right: Codes, class_ids: Codes, classes: Classes, model: Model) -> bool:
+def _allowable(right: Mask, class_ids: Codes, classes: Classes, model: Model) -> bool:
     pairs = 2 * class_ids + right
     size = 2 * (int(class_ids.max()) + 1)
     sizes = np.bincount(pairs, weights=classes.sizes, minlength=size)

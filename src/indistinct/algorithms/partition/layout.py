@@ -11,7 +11,7 @@ import numpy as np
 
 from indistinct.errors import HierarchyError
 from indistinct.frequencies.encode import BITS_PER_WORD
-from indistinct.machine.arrays import Codes, spread, starts_of
+from indistinct.machine.arrays import Array, Codes, spread, starts_of
 from indistinct.recoding.columns import NO_IMPORTANCE, Importance, QuasiColumn
 from indistinct.recoding.kinds import Cuts, RecodedColumn
 from indistinct.recoding.summary import (
@@ -243,7 +243,7 @@ def _summarize_members(column: QuasiColumn, ranks: Codes, pieces: _Members) -> t
     return summary, codes[places]
 
 
-def _masks(ranks: Codes, size: int, pieces: _Members) -> Codes:
+def _masks(ranks: Codes, size: int, pieces: _Members) -> Array:
     """Return a word for each class with a bit for every rank that occurs in it."""
     kind = np.uint32 if size <= 32 else np.uint64
     bits = np.left_shift(1, np.arange(size), dtype=kind, casting="unsafe")[ranks]

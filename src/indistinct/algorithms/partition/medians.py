@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from indistinct.frequencies.value import PERSON, Classes, Histogram
-from indistinct.machine.arrays import Codes, starts_of
+from indistinct.machine.arrays import Codes, Mask, starts_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,7 +27,7 @@ class Parts:
         """Return the part of every item."""
         return np.repeat(np.arange(len(self)), np.diff(self.starts))
 
-    def select(self, mask: Codes) -> "Parts":
+    def select(self, mask: Mask) -> "Parts":
         """Return the chosen parts."""
         sizes = np.diff(self.starts)
         return Parts(self.items[np.repeat(mask, sizes)], starts_of(sizes[mask]), self.nodes[mask], self.offsets[mask])
@@ -44,7 +44,7 @@ class Middle:
     before: Codes
     gap_after: Codes
     gap_ahead: Codes
-    divides: Codes
+    divides: Mask
 
 
 def middle_of(values: Codes, classes: Classes, parts: Parts) -> Middle:

@@ -19,7 +19,7 @@ from indistinct.algorithms.explanation import Proof
 from indistinct.algorithms.partition import _optimal_cuts_kernels as _kernels
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.value import Classes
-from indistinct.machine.arrays import Codes, starts_of
+from indistinct.machine.arrays import Codes, Mask, starts_of
 from indistinct.machine.stages import enter
 from indistinct.models.base import Model
 from indistinct.models.k_anonymity import KAnonymity
@@ -173,7 +173,7 @@ def weigh_node_by_model(space: CutSpace, cells: RankedCells, status: Codes) -> W
     return Weighed(status, merged, _cost(classes.sizes, broken, table), bound, full, effects)
 
 
-def _effects(space: CutSpace, cells: RankedCells, status: Codes, head: Codes, rows: Codes, broken: Codes) -> Codes:
+def _effects(space: CutSpace, cells: RankedCells, status: Codes, head: Codes, rows: Codes, broken: Mask) -> Codes:
     """Return the effects of each cut of the tail on the classes of the head that satisfy the model."""
     effects, table = np.zeros((space.cuts, EFFECTS), dtype=np.int64), space.rows
     effects[:, SMALLEST] = table
@@ -183,10 +183,10 @@ def _effects(space: CutSpace, cells: RankedCells, status: Codes, head: Codes, ro
                 (2 * head + (cells.ranks[:, column] > cut - base)).astype(np.int32), 2 * len(rows)
             )
             sizes = sides.sizes.reshape(-1, 2)
-            divided = np.flatnonzero((sizes > 0).all(axis=1) & ~broken)
+            divided: Codes = np.flatnonzero((sizes > 0).all(axis=1) & ~broken)
             if not len(divided):
                 continue
-            fails = space.model.violations(sides.take((2 * divided[:, None] + [0, 1]).ravel())).reshape(-1, 2)
+            fails = space.model.violations(sides.take((2 * divided[:, None] + np.arange(2)).ravel())).reshape(-1, 2)
             parts = sizes[divided]
             after = np.where(fails, parts * table, parts**2).sum()
             lost = int(parts[fails].sum())
@@ -194,12 +194,12 @@ def _effects(space: CutSpace, cells: RankedCells, status: Codes, head: Codes, ro
     return effects
 
 
-def _cost(sizes: Codes, broken: Codes, table: int) -> int:
+def _cost(sizes: Codes, broken: Mask, table: int) -> int:
     """Return the discernibility of classes whose broken ones are suppressed."""
     return int(np.where(broken, sizes * table, sizes**2).sum())
 
 
-def _bound(space: CutSpace, rows: Codes, broken: Codes, sizes: Codes, owners: Codes) -> int:
+def _bound(space: CutSpace, rows: Codes, broken: Mask, sizes: Codes, owners: Codes) -> int:
     """Return the least cost of cuts between the head and the whole tail."""
     # Counts of rows alone, so that a table in which every row occurs twice is searched in the same way.
     k, table = fewest_rows(space.model), space.rows

@@ -17,7 +17,7 @@ from indistinct.algorithms.partition.keyed_columns import KeyedColumn
 from indistinct.frequencies.passes import LAST_KEY, MISSING_KEY, key_matrix
 from indistinct.frequencies.value import Classes, FrequencySet, Key
 from indistinct.hierarchy.value import Hierarchy
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Array, Codes
 from indistinct.metrics.registry import SUMMED_BY_PART
 from indistinct.models.dropping import classes_to_drop
 from indistinct.recoding.assign import assign
@@ -58,7 +58,7 @@ class PartSummary:
     """
 
     rows: int
-    totals: tuple[Codes, ...]
+    totals: tuple[Array, ...]
     counters: Counter[str]
     digest: bytes = b""
     cuts: StoredPart | None = None
@@ -194,7 +194,7 @@ def _classes(plan: PartPlan, owners: Codes, size: int, rows: pa.Table) -> Classe
     return Classes(np.bincount(own, minlength=size), histograms)
 
 
-def _metric_totals(plan: PartPlan, assignment: Assignment, owners: Codes, *, rows: int) -> tuple[Codes, ...]:
+def _metric_totals(plan: PartPlan, assignment: Assignment, owners: Codes, *, rows: int) -> tuple[Array, ...]:
     """Return the totals of additive metrics over a part with `rows` rows, given the class of each published row.
 
     Widths are shares of the extent of the whole table.

@@ -21,7 +21,7 @@ from indistinct.errors import ParameterError
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.value import Classes
 from indistinct.machine.arguments import with_checked_arguments
-from indistinct.machine.arrays import Codes, starts_of
+from indistinct.machine.arrays import Codes, Mask, starts_of
 from indistinct.models.base import Model
 from indistinct.parameters import Parameter, check_parameters
 from indistinct.recoding.columns import INTERVALS, NumericForms, QuasiColumn
@@ -157,7 +157,7 @@ class SingleDimensional(Algorithm):
         extent: Extent = "region" if dropped.any() else self.extent
         return _recoding(problem, ranks, cuts, Style(extent, self.numeric, "set"), dropped[class_ids])
 
-    def _enumerate(self, problem: Problem, ranks: Codes, greedy: list[Codes], budget: int) -> tuple[list[Codes], Proof]:
+    def _enumerate(self, problem: Problem, ranks: Codes, greedy: list[Mask], budget: int) -> tuple[list[Mask], Proof]:
         """Return the best cuts of several columns; only cuts between occurring values are considered."""
         values, dense = zip(*(np.unique(own, return_inverse=True) for own in ranks.T), strict=True)
         space = CutSpace.of(np.stack(dense, axis=1), problem.frequencies.classes, problem.model, budget=budget)
@@ -169,7 +169,7 @@ class SingleDimensional(Algorithm):
             cuts[j][values[j][:-1][own]] = True
         return cuts, proof
 
-    def _explain(self, problem: Problem, classes: Classes, dropped: Codes, proof: Proof, greedy: Codes | None) -> None:
+    def _explain(self, problem: Problem, classes: Classes, dropped: Mask, proof: Proof, greedy: Codes | None) -> None:
         """Report how good the answer is, and what the greedy one costs."""
         problem.counters.update(nodes=proof.nodes, proven=int(proof.proven))
         problem.counters["bound"], problem.counters["gap"] = proof.bound, proof.gap  # type: ignore[assignment]
@@ -181,14 +181,14 @@ class SingleDimensional(Algorithm):
         problem.explain(Explanation("discernibility", "min", name, proof.best, tuple(attempts), {}, proof=proof))
 
 
-def _class_ids(ranks: Codes, cuts: list[Codes]) -> Codes:
+def _class_ids(ranks: Codes, cuts: list[Mask]) -> Codes:
     """Return the class of every cell between cuts."""
     intervals = [starts_of(cut)[:-1] for cut in cuts]
     columns = [own[ranks[:, j]].astype(np.uint32) for j, own in enumerate(intervals)]
     return group_rows(columns, [int(own[-1]) + 1 for own in intervals]).group_ids()
 
 
-def _best_segments(problem: Problem, ranks: Codes) -> tuple[list[Codes], Proof]:
+def _best_segments(problem: Problem, ranks: Codes) -> tuple[list[Mask], Proof]:
     """Return the cuts of one column with the smallest sum of squared class sizes, by dynamic programming."""
     cuts = segment_cuts(ranks, problem) if problem.model.traits.sizes_only else None
     if cuts is None:
@@ -236,9 +236,7 @@ def _segments_fit(classes: Classes, running: Codes, stop: int, model: Model) -> 
     return fits
 
 
-def _recoding(
-    problem: Problem, ranks: Codes, cuts: list[Codes], style: Style, dropped: Codes | None = None
-) -> Recoding:
+def _recoding(problem: Problem, ranks: Codes, cuts: list[Mask], style: Style, dropped: Mask | None = None) -> Recoding:
     """Return the recoding that publishes, for each column, the interval between two cuts.
 
     `dropped` cells are suppressed.

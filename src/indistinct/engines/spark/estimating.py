@@ -56,7 +56,7 @@ def _word(text: str) -> int:
 
 def join_words(columns: Sequence[Codes]) -> Codes:
     """Return a word for every row, given those of its values."""
-    joined = np.zeros(len(columns[0]), dtype=np.uint64)
+    joined: Codes = np.zeros(len(columns[0]), dtype=np.uint64)
     for place, words in enumerate(columns):
         joined = mix_words(joined ^ words, place)
     return joined

@@ -19,7 +19,7 @@ from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.value import PERSON, Classes, ClassLabels, FrequencySet, Histogram, Key
 from indistinct.hierarchy.builders import declared_order
 from indistinct.hierarchy.value import ROOT, Hierarchy
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Mask
 from indistinct.models.base import All, Model
 from indistinct.models.of_people import OfPeople
 from indistinct.recoding.kinds import Recoding
@@ -99,7 +99,7 @@ class AssessedTable:
         return replace(self.evidence, columns=self.columns).labels
 
     @property
-    def stars(self) -> Codes:
+    def stars(self) -> Mask:
         """Return where a class shows a star: classes × quasi-identifiers."""
         counted, found = self.evidence.counted, []
         for names in self.columns.values():

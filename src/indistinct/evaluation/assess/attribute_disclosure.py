@@ -13,7 +13,7 @@ import numpy as np
 
 from indistinct.as_json import AsJson, to_plain
 from indistinct.frequencies.value import PERSON, Classes, Key
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Codes, Floats, Mask
 from indistinct.models import (
     BasicBetaLikeness,
     DeltaDisclosure,
@@ -151,7 +151,7 @@ class Shares(SensitiveModel):
 
     name: ClassVar[str] = "shares"
 
-    def violations(self, classes: Classes) -> Codes:
+    def violations(self, classes: Classes) -> Mask:
         """Return that no class breaks a promise."""
         return np.zeros(len(classes), dtype=bool)
 
@@ -161,7 +161,7 @@ class Shares(SensitiveModel):
 
 
 def _worst(
-    most: Codes, sizes: Codes, values: Codes, name_class: Callable[[int], Mapping[str, str | None]]
+    most: Floats, sizes: Codes, values: Codes, name_class: Callable[[int], Mapping[str, str | None]]
 ) -> tuple[WorstClass, ...]:
     """Return the classes with the largest shares, the larger class first among equals."""
     order = np.lexsort((-sizes, -most))[:WORST].tolist()

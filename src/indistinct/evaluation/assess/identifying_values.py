@@ -62,7 +62,7 @@ def _distinct_values(table: AssessedTable) -> Iterator[tuple[str, pa.Array, Code
     for each in table.evidence.slices:
         for name in each.names:
             domain = table.evidence.domains[name]
-            counts = np.bincount(each.codes[name], weights=each.counts, minlength=len(domain)).astype(np.int64)
+            counts: Codes = np.bincount(each.codes[name], weights=each.counts, minlength=len(domain)).astype(np.int64)
             yield name, domain.values, counts[int(domain.missing) :]
     source = table.whole_rows
     if source is not None:
@@ -78,7 +78,8 @@ def _distinct_values(table: AssessedTable) -> Iterator[tuple[str, pa.Array, Code
 
 def _counted_values(table: AssessedTable, names: Sequence[str]) -> dict[str, tuple[pa.Array, Codes]]:
     """Return the distinct values of columns that were counted already, where they are few enough to look at all."""
-    counted, found = table.evidence.counted, {}
+    counted = table.evidence.counted
+    found: dict[str, tuple[pa.Array, Codes]] = {}
     cells, histograms = counted.frequencies, counted.frequencies.classes.histograms
     for name in names:
         if name in cells.names:

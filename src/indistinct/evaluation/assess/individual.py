@@ -13,7 +13,7 @@ import numpy as np
 from indistinct.as_json import AsJson
 from indistinct.errors import InputError, ParameterError
 from indistinct.frequencies.value import PERSON, Classes, Key
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Codes, Floats
 from indistinct.tables.domain import Domain, Kind
 
 # Below this share of people outside the sample the risk of a pair is summed as a series.
@@ -61,7 +61,7 @@ def individual_risk(classes: Classes, weights: Codes) -> IndividualRisk:
     return IndividualRisk(risks, present, float(highest.sum()))
 
 
-def risks_of_counts(counts: Codes, weights: Codes) -> Codes:
+def risks_of_counts(counts: Codes, weights: Codes | Floats) -> Codes:
     """Return the individual risk for each number of people in the sample and the sum of their weights.
 
     With p = f/F and q = 1 - p the risk is p/q × ln(1/p) of a single person, p/q - (p/q)² × ln(1/p) of a pair and
@@ -83,11 +83,11 @@ def risks_of_counts(counts: Codes, weights: Codes) -> Codes:
     return np.where(counts == 1, _single(p, q), np.where(counts == 2, _pair(p, q), p / (f - q)))
 
 
-def _single(p: Codes, q: Codes) -> Codes:
+def _single(p: Floats, q: Floats) -> Floats:
     return p * np.where(q > 0, _logarithm(p, q) / np.where(q > 0, q, 1.0), 1.0)
 
 
-def _pair(p: Codes, q: Codes) -> Codes:
+def _pair(p: Floats, q: Floats) -> Floats:
     """Return p - p² g with g = (ln(1/p) - q) / q², which loses no digits where p is near 1.
 
     g is the sum of q^j / (j + 2) over all j from 0.
@@ -99,7 +99,7 @@ def _pair(p: Codes, q: Codes) -> Codes:
     return p - p * p * np.where(q < SMALL, series, (_logarithm(p, q) - q) / plain**2)
 
 
-def _logarithm(p: Codes, q: Codes) -> Codes:
+def _logarithm(p: Floats, q: Floats) -> Codes:
     """Return ln(1/p), from whichever of p and 1 - p is smaller and so has more digits."""
     return np.where(q < 0.5, -np.log1p(-np.minimum(q, 0.5)), -np.log(p))
 
@@ -156,7 +156,7 @@ def sums_of_weights(classes: Classes, domain: Domain) -> Codes:
     if histogram.pairs is None:
         values, times = histogram.codes, histogram.counts
     else:
-        values, times = histogram.pairs[1][histogram.codes], np.ones(len(histogram.codes))
+        values, times = histogram.pairs[1][histogram.codes], np.ones(len(histogram.codes), dtype=np.int64)
         _require_one_each(histogram.pairs[0], domain.column)
     weights = _weights(domain)
     for what, wrong in (("missing", np.isnan(weights)), ("negative", weights < 0)):

@@ -22,7 +22,7 @@ from indistinct.frequencies.encode import group_rows, pack
 from indistinct.frequencies.slices import KNOWN, Slice
 from indistinct.frequencies.structure import Unit
 from indistinct.machine.arguments import with_checked_arguments
-from indistinct.machine.arrays import Codes, run_starts, starts_of
+from indistinct.machine.arrays import Codes, Floats, run_starts, starts_of
 from indistinct.machine.ordering import distinct, distinct_with_places, sort_words
 from indistinct.recoding.columns import columns_of
 from indistinct.release.opening import require_original
@@ -333,7 +333,7 @@ def _estimate(index: _Index, tuples: Codes, matching: Codes, *, total: float, dr
     )
 
 
-def _histogram(matching: Codes, weights: Codes | None = None) -> Histogram:
+def _histogram(matching: Codes, weights: Floats | None = None) -> Histogram:
     """Return the number of tuples in each group, or the sum of their weights."""
     groups = np.searchsorted([last for last, _ in GROUPS], matching)
     counts = np.bincount(groups, weights=weights, minlength=len(GROUPS)).tolist()

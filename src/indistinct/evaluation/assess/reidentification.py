@@ -14,7 +14,7 @@ import numpy as np
 from indistinct.as_json import AsJson
 from indistinct.evaluation.assess.individual import risks_of_counts
 from indistinct.frequencies.value import PERSON, Classes
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Codes, Floats, Mask
 
 SIZES = (1, 2, 3, 4, 5, 10, 11, 20)
 """The class sizes up to which the share of members is given."""
@@ -123,7 +123,7 @@ def uniques(classes: Classes) -> int:
     return classes.members_of(classes.members == 1)
 
 
-def share_of_members(classes: Classes, chosen: Codes) -> float:
+def share_of_members(classes: Classes, chosen: Mask) -> float:
     """Return the share of members in one of the classes that a mask chooses."""
     if (PERSON,) not in classes.histograms:
         return int(np.dot(classes.sizes, chosen)) / max(classes.rows, 1)
@@ -131,7 +131,7 @@ def share_of_members(classes: Classes, chosen: Codes) -> float:
     return classes.members_of(chosen) / everybody if everybody else 0.0
 
 
-def mean_over_members(classes: Classes, risks: Codes) -> float:
+def mean_over_members(classes: Classes, risks: Codes | Floats) -> float:
     """Return the mean risk of a member; a person in several classes has the highest risk of these."""
     persons = classes.histograms.get((PERSON,))
     if persons is None:

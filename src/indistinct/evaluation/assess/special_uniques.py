@@ -14,7 +14,7 @@ import numpy as np
 from indistinct.errors import ParameterError
 from indistinct.frequencies.value import FrequencySet
 from indistinct.inspection.unique_sets import Progress, owners_of, unique_sets
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Codes, Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -29,11 +29,11 @@ class SpecialUniques:
 
     names: tuple[str, ...]
     size: int
-    scores: Codes
+    scores: Floats
     uniques: Codes
     smallest: Codes
-    disclosure: Codes
-    levels: tuple[Codes, ...]
+    disclosure: Floats
+    levels: tuple[Floats, ...]
 
     @property
     def special(self) -> int:
@@ -135,7 +135,7 @@ def dis_risk(*, uniques: int, pairs: int, fraction: float) -> float:
     return found / (found + 2 * pairs * (1 - fraction)) if found else 0.0
 
 
-def dis_suda(scores: Codes, *, columns: int, uniques: int, pairs: int, fraction: float) -> Codes:
+def dis_suda(scores: Floats, *, columns: int, uniques: int, pairs: int, fraction: float) -> Floats:
     """Return the DIS-SUDA score of every cell: the risk of the file, spread by SUDA scores.
 
     With s the score, DIS the risk of the file, U its `uniques` and Q = 1 + (8 - `columns`) / 20, a cell has

@@ -16,7 +16,7 @@ from indistinct.evaluation.attack.crowd import Crowd, control_crowd, domain_of, 
 from indistinct.evaluation.attack.matching import Belief, belief, groups_of, matches_of, prior_belief
 from indistinct.figures import percent
 from indistinct.hierarchy.value import Taxonomy
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Codes, Floats, Mask
 from indistinct.models.arithmetic import per_class
 from indistinct.parameters import Number, Parameter, Whole
 from indistinct.spelling import arguments_of
@@ -58,7 +58,7 @@ class AttributeAttack(Attack):
         return arguments_of(self).get("sensitive") or None
 
     @abstractmethod
-    def learns(self, known: Belief, own: Codes, column: SensitiveColumn) -> Codes:
+    def learns(self, known: Belief, own: Codes, column: SensitiveColumn) -> Mask:
         """Return of which rows the attacker learns enough, given each row's own value."""
 
     @abstractmethod
@@ -105,10 +105,11 @@ class AttributeAttack(Attack):
 
     def _attack_columns(
         self, target: Target, crowd: Crowd, names: tuple[str, ...]
-    ) -> tuple[Codes, dict[str, Codes], dict[str, Codes]]:
+    ) -> tuple[Mask, dict[str, Mask], dict[str, Mask]]:
         """Return who is covered, of whom each column is learnt, and of whom it was clear before."""
         attacked = np.zeros(len(crowd), dtype=bool)
-        learnt, before = {}, {}
+        learnt: dict[str, Mask] = {}
+        before: dict[str, Mask] = {}
         for index, name in enumerate(names):
             groups, column = groups_of(target, name), self._column(target, name)
             if name not in crowd.values:
@@ -148,7 +149,7 @@ class BackgroundKnowledge(AttributeAttack):
     share: Annotated[float, CONFIDENCE] = 1.0
     sensitive: Annotated[str, ATTACKED_COLUMN] = ""
 
-    def learns(self, known: Belief, own: Codes, column: SensitiveColumn) -> Codes:
+    def learns(self, known: Belief, own: Codes, column: SensitiveColumn) -> Mask:
         """Return where the own value has the share, once the most frequent other values are ruled out."""
         return own_share_without(known, own, self.excluded) >= self.share - TOLERANCE
 
@@ -198,7 +199,7 @@ class Homogeneity(AttributeAttack):
     share: Annotated[float, CONFIDENCE] = 1.0
     sensitive: Annotated[str, ATTACKED_COLUMN] = ""
 
-    def learns(self, known: Belief, own: Codes, column: SensitiveColumn) -> Codes:
+    def learns(self, known: Belief, own: Codes, column: SensitiveColumn) -> Mask:
         """Return where the own value has the share."""
         return known.own_shares(own) >= self.share - TOLERANCE
 
@@ -233,7 +234,7 @@ class Skewness(AttributeAttack):
     ] = 0.3
     sensitive: Annotated[str, ATTACKED_COLUMN] = ""
 
-    def learns(self, known: Belief, own: Codes, column: SensitiveColumn) -> Codes:
+    def learns(self, known: Belief, own: Codes, column: SensitiveColumn) -> Mask:
         """Return where the own value is so much more likely than before."""
         return (own >= 0) & (known.own_shares(own) - known.prior[own] >= self.gain - TOLERANCE)
 
@@ -287,11 +288,12 @@ class Similarity(AttributeAttack):
         column = self._column(target, name)
         return column.domain.ordered if column.taxonomy is None else column.taxonomy.height > 1
 
-    def learns(self, known: Belief, own: Codes, column: SensitiveColumn) -> Codes:
+    def learns(self, known: Belief, own: Codes, column: SensitiveColumn) -> Mask:
         """Return where all possible values, the own one among them, are alike."""
         if column.taxonomy is not None:
             level = min(self.level, column.taxonomy.height - 1)
-            line, most = column.taxonomy.ancestors[:, level].astype(np.float64), 0.0
+            most = 0.0
+            line: Codes | Floats = column.taxonomy.ancestors[:, level].astype(np.float64)
         else:
             line = column.domain.positions()
             most = self.width * float(line.max(initial=0) - line.min(initial=0))

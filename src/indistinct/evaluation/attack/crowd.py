@@ -16,7 +16,7 @@ from indistinct.evaluation.attack.base import Tally, Target
 from indistinct.frequencies.encode import Encoded, encode_column, group_rows
 from indistinct.frequencies.slices import together
 from indistinct.hierarchy.builders import declared_order
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Codes, Mask
 from indistinct.machine.memory import needed_for, rows_words
 from indistinct.machine.ordering import distinct
 from indistinct.recoding.columns import QuasiColumn, columns_of
@@ -57,7 +57,7 @@ class Crowd:
             values={name: codes[rows] for name, codes in self.values.items()},
         )
 
-    def tally(self, attacked: Codes, succeeded: Codes) -> Tally:
+    def tally(self, attacked: Codes | Mask, succeeded: Codes | Mask) -> Tally:
         """Return how many people were attacked by some row, and how many with success by some row."""
         return Tally(len(distinct(self.persons[attacked])), len(distinct(self.persons[attacked & succeeded])))
 

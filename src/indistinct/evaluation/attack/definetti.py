@@ -21,7 +21,7 @@ from indistinct.frequencies.count import Request
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.slices import Slice
 from indistinct.frequencies.structure import Units
-from indistinct.machine.arrays import Codes, run_entries, starts_of
+from indistinct.machine.arrays import Codes, Floats, run_entries, starts_of
 from indistinct.parameters import Number, Parameter, Whole
 from indistinct.release.sources import Source, count_source
 from indistinct.tables.domain import Domain
@@ -176,12 +176,12 @@ class Dealt:
             distinct[entries],
         )
 
-    def equal(self) -> Codes:
+    def equal(self) -> Floats:
         """Return the chance of each pair inside its bucket, before anything is learned."""
         share = self.counts[self.entries]
         return share / np.add.reduceat(share, self.starts[:-1])[self.people]
 
-    def fit_chances(self, chances: Codes) -> Codes:
+    def fit_chances(self, chances: Floats) -> Floats:
         """Return chances that add up to one for everybody and, in a bucket, to the number of each value."""
         for _ in range(FITTING):
             mass = np.bincount(self.entries, weights=chances * self.weights[self.people], minlength=len(self.counts))
@@ -189,7 +189,7 @@ class Dealt:
             chances /= np.maximum(np.add.reduceat(chances, self.starts[:-1]), 1e-300)[self.people]
         return chances
 
-    def expected_hits(self, chances: Codes, right: Codes) -> float:
+    def expected_hits(self, chances: Floats, right: Floats) -> float:
         """Return how many people are guessed right: the likeliest value of each, or any of the likeliest."""
         best = chances >= np.maximum.reduceat(chances, self.starts[:-1])[self.people] * (1 - 1e-9)
         hits, ties = (
@@ -207,7 +207,7 @@ class Dealt:
         return float(self.totals.max() / self.totals.sum())
 
 
-def learn(dealt: Dealt, *, rounds: int, prior: float, progress: Progress | None = None) -> Codes:
+def learn(dealt: Dealt, *, rounds: int, prior: float, progress: Progress | None = None) -> Floats:
     """Return the chance of each pair after naive Bayes and the dealing out of values have settled."""
     chances, width = dealt.equal(), len(dealt.totals)
     for number in range(rounds):
@@ -223,7 +223,7 @@ def learn(dealt: Dealt, *, rounds: int, prior: float, progress: Progress | None 
     return chances
 
 
-def conditionals(dealt: Dealt, chances: Codes, *, prior: float) -> list[Codes]:
+def conditionals(dealt: Dealt, chances: Floats, *, prior: float) -> list[Codes]:
     """Return for each quasi-identifier the logarithm of P(value | sensitive value), values × sensitive values."""
     weights, width, rules = chances * dealt.weights[dealt.people], len(dealt.totals), []
     for feature, size in zip(dealt.features, dealt.sizes, strict=True):
@@ -252,7 +252,7 @@ def _guess_control(
     return Tally(table.num_rows, float((np.concatenate(guesses) == truth).sum()) if guesses else 0.0)
 
 
-def _right(dealt: Dealt, shown: Slice, target: Target, *, column: str, known: Mapping[str, Domain]) -> Codes:
+def _right(dealt: Dealt, shown: Slice, target: Target, *, column: str, known: Mapping[str, Domain]) -> Floats:
     """Return the share of the people of each pair who have its value, as far as the original tells it.
 
     The original does not know buckets. Where people with equal quasi-identifiers are in several, each may be any of

@@ -13,7 +13,7 @@ from indistinct.evaluation.attack.base import Outcome, Progress, Tally, Target, 
 from indistinct.evaluation.attack.crowd import not_contained
 from indistinct.frequencies.count import Request
 from indistinct.frequencies.value import FrequencySet
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Codes, Floats, Mask
 from indistinct.machine.ordering import distinct, distinct_with_places
 from indistinct.recoding.columns import QuasiColumn, columns_of
 from indistinct.release.sources import count_source
@@ -42,7 +42,7 @@ class ShownClasses:
         """Return the node that each published value of a column is, None where it is none."""
         return [node_of(meaning) for meaning in self.classes.meanings[j]]
 
-    def coarse(self, j: int) -> Codes:
+    def coarse(self, j: int) -> Mask:
         """Return the classes that show several values of a column."""
         return (self.covers[j].lengths > 1)[self.classes.values[:, j]]
 
@@ -121,7 +121,7 @@ class Claims:
     levels: Codes
     parts: Codes
     rows: Codes
-    chance: Codes
+    chance: Floats
 
     @classmethod
     def none(cls, column: int) -> "Claims":
@@ -131,8 +131,8 @@ class Claims:
 
     def those(self, chosen: Codes) -> "Claims":
         """Return some of the claims."""
-        parts = (self.classes, self.levels, self.parts, self.rows, self.chance)
-        return Claims(self.column, *(part[chosen] for part in parts))
+        places = (self.classes[chosen], self.levels[chosen], self.parts[chosen])
+        return Claims(self.column, *places, self.rows[chosen], self.chance[chosen])
 
 
 def true_rows(shown: ShownClasses, claims: Claims, found: Codes) -> Codes:
@@ -208,7 +208,7 @@ class Judged:
         )
 
 
-def rows_by_chance(sizes: Codes, chances: Codes, rows: Codes) -> Codes:
+def rows_by_chance(sizes: Codes, chances: Floats, rows: Codes) -> Codes:
     """Return how many of the claimed rows are right on average if each row of a class lies there with some chance.
 
     >>> rows_by_chance(np.array([2]), np.array([0.5]), np.array([1])).tolist()

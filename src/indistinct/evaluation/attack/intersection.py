@@ -24,7 +24,7 @@ from indistinct.evaluation.attack.crowd import (
 from indistinct.evaluation.attack.matching import Belief, Groups, belief, groups_of, match
 from indistinct.figures import percent
 from indistinct.frequencies.encode import group_rows
-from indistinct.machine.arrays import Codes, run_entries
+from indistinct.machine.arrays import Codes, Mask, run_entries
 from indistinct.parameters import Parameter, Whole
 from indistinct.recoding.columns import columns_of
 
@@ -87,8 +87,8 @@ class Intersection(Attack):
 class _FoundOut:
     """Which rows are covered by both releases, and which of them are found out."""
 
-    attacked: Codes
-    found: Codes
+    attacked: Mask
+    found: Mask
 
 
 def _earlier(target: Target) -> Target:
@@ -118,7 +118,7 @@ def _in_both(target: Target) -> Crowd:
 
 def _find_out(
     target: Target, earlier: Target, crowd: Crowd, *, among: Crowd, k: int
-) -> tuple[_FoundOut, Codes, dict[str, object]]:
+) -> tuple[_FoundOut, Mask, dict[str, object]]:
     """Return who of a crowd is found out by both releases together, who by one alone, and figures.
 
     Candidates are counted `among` those who are in both releases, also for people who are in none.

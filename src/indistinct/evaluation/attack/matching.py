@@ -26,7 +26,7 @@ from indistinct.frequencies.count import Request
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.slices import Slice, together
 from indistinct.frequencies.structure import Unit
-from indistinct.machine.arrays import Codes, run_entries, starts_of
+from indistinct.machine.arrays import Codes, Floats, Mask, run_entries, starts_of
 from indistinct.machine.ordering import distinct, distinct_with_places
 from indistinct.release.sources import count_source
 from indistinct.view.bucket_evidence import BucketEvidence, require_in_original
@@ -120,7 +120,9 @@ def _of_buckets(target: Target, sensitive: str | None) -> Groups:
     every = [each for each in evidence.slices if sensitive in each.names]
     home = every[0] if every else None
     if home is None:  # nothing but buckets
-        owners, sizes, bucket = np.zeros(0, dtype=np.int64), evidence.sizes, np.arange(len(evidence.sizes))
+        owners: Codes = np.zeros(0, dtype=np.int64)
+        bucket: Codes = np.arange(len(evidence.sizes))
+        sizes = evidence.sizes
     else:
         own = [home.units, *_translate_slice(target, evidence, home).values()]
         grouping = group_rows([code + 1 for code in own], [int(code.max(initial=0)) + 2 for code in own])
@@ -189,7 +191,7 @@ class Matches:
     vector_of_row: Codes
     indptr: Codes
     groups: Codes
-    weights: Codes
+    weights: Floats
 
     @property
     def number(self) -> Codes:
@@ -197,7 +199,7 @@ class Matches:
         return np.diff(self.indptr)
 
     @property
-    def covered(self) -> Codes:
+    def covered(self) -> Mask:
         """Return which rows some group may hold."""
         return self.number[self.vector_of_row] > 0
 
@@ -340,7 +342,7 @@ def _density(joined: _Joined) -> float:
     return len(joined.entries) / max(len(distinct(joined.entries)), 1)
 
 
-def _lookup(part: _Joined, size: int, *, values: int) -> Callable[[Codes, Codes], Codes]:
+def _lookup(part: _Joined, size: int, *, values: int) -> Callable[[Codes, Codes], Mask]:
     """Return a test whether a group covers a value; no group covers -1."""
     if part.cover is not None:
         return part.cover.holds

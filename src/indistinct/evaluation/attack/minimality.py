@@ -21,7 +21,7 @@ from indistinct.evaluation.attack.base import Attack, Outcome, Tally, Target
 from indistinct.evaluation.attack.finer import settle, shown_classes
 from indistinct.frequencies.count import Request
 from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Key
-from indistinct.machine.arrays import Codes, starts_of
+from indistinct.machine.arrays import Codes, Floats, starts_of
 from indistinct.models.base import Model
 from indistinct.parameters import Parameter, Whole
 from indistinct.recoding.assign import assign
@@ -112,7 +112,7 @@ class Minimality(Attack):
         chances, kept = posterior(known, target, worlds=self.worlds)
         return self._outcome(known, chances, kept)
 
-    def _outcome(self, known: "Known", chances: Codes, kept: int) -> Outcome:
+    def _outcome(self, known: "Known", chances: Floats, kept: int) -> Outcome:
         share, truth, rows = known.shares(), known.truth(), known.cells.counts
         guess = chances.argmax(axis=1)
         every = np.arange(len(rows))
@@ -180,7 +180,7 @@ class Known:
         words = histogram.owners() * width + histogram.codes
         return np.bincount(words, weights=histogram.counts, minlength=len(self.cells) * width).reshape(-1, width)
 
-    def shares(self) -> Codes:
+    def shares(self) -> Floats:
         """Return the share of each value in the class of each cell: what the release shows."""
         truth, size = self.truth(), int(self.class_ids.max(initial=-1)) + 1
         sums = np.stack([np.bincount(self.class_ids, weights=column, minlength=size) for column in truth.T], axis=1)
@@ -188,7 +188,8 @@ class Known:
 
     def _margins(self) -> list[tuple[Codes, tuple[int, ...], tuple[int, ...]]]:
         """Return for each class its cells, their numbers of rows, and how often each value occurs in it."""
-        truth, margins = self.truth().astype(np.int64), []
+        truth = self.truth().astype(np.int64)
+        margins: list[tuple[Codes, tuple[int, ...], tuple[int, ...]]] = []
         for class_id in range(int(self.class_ids.max(initial=-1)) + 1):
             own = np.flatnonzero(self.class_ids == class_id)
             margins.append((own, tuple(self.cells.counts[own].tolist()), tuple(truth[own].sum(axis=0).tolist())))
@@ -284,7 +285,7 @@ def known_table(target: Target, key: Key) -> Known:
     return Known(counted.frequencies, shown.columns, found, key, counted.known)
 
 
-def posterior(known: Known, target: Target, *, worlds: int) -> tuple[Codes, int]:
+def posterior(known: Known, target: Target, *, worlds: int) -> tuple[Floats, int]:
     """Return everybody's chances of each value over the worlds that give the release, and how many worlds do."""
     release = _search_world(known, known.truth().astype(np.int64), target)
     if release is None or not _same_classes(release, known.class_ids):

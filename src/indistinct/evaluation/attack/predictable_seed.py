@@ -12,7 +12,7 @@ from indistinct.evaluation.attack.base import Attack, Outcome, Tally, Target, sh
 from indistinct.evaluation.attack.crowd import is_sampled, table_of
 from indistinct.evaluation.attack.row_order import RowOrder, row_orders
 from indistinct.figures import number, percent
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Codes, Mask
 from indistinct.machine.randomness import Secret, mix_words
 from indistinct.parameters import Parameter, Whole
 
@@ -157,8 +157,8 @@ class _BlocksOfRows:
     order: RowOrder
     kinds: Codes
     block_of_kind: Codes
-    chooses: Codes
-    judges: Codes
+    chooses: Mask
+    judges: Mask
     chances: Codes
 
     @classmethod

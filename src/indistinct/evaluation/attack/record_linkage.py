@@ -22,7 +22,7 @@ from indistinct.evaluation.attack.crowd import domain_of as values_of
 from indistinct.evaluation.attack.matching import Groups, Matches, groups_of, match, matches_of
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.slices import find_contained
-from indistinct.machine.arrays import Codes, run_entries
+from indistinct.machine.arrays import Codes, Floats, Mask, run_entries
 from indistinct.machine.ordering import distinct, distinct_with_places
 from indistinct.models.arithmetic import per_class
 from indistinct.parameters import Number, Parameter
@@ -89,9 +89,7 @@ class RecordLinkage(Attack):
         defence = "raise k or name more columns as quasi-identifiers, so that labels cover more people: k-anonymity:k=…"
         return Outcome(self.name, tally, 1 / max(everybody, 1), sentence, control, defence, details)
 
-    def _control(
-        self, target: Target, groups: Groups, register: Register, single: Codes, inside: Codes
-    ) -> Tally | None:
+    def _control(self, target: Target, groups: Groups, register: Register, single: Codes, inside: Mask) -> Tally | None:
         """Return how often a person is linked who is not in the release."""
         control = control_crowd(target)
         if control is not None:
@@ -160,7 +158,7 @@ def _rows_of(register: Register, entries: Codes) -> Codes:
     return np.flatnonzero(wanted[register.originals])
 
 
-def _reaches(matches: Matches, truth: Matches, register: Register, size: int) -> Codes:
+def _reaches(matches: Matches, truth: Matches, register: Register, size: int) -> Mask:
     """Return for which entries of a register the right record is among the candidates."""
     person, group = _pairs(truth, register.originals, _rows_of(register, register.entries))
     right = distinct(person.astype(np.int64) * size + group)
@@ -173,7 +171,7 @@ def _reaches(matches: Matches, truth: Matches, register: Register, size: int) ->
 
 def _right(
     target: Target, groups: Groups, matches: Matches, truth: Matches, register: Register, *, rows: Codes
-) -> Codes:
+) -> Mask:
     """Return which entries with one candidate are right: it covers their values, and shows what they have."""
     right = np.zeros(len(register.entries), dtype=bool)
     if target.schema.person:
@@ -219,7 +217,7 @@ def _of_bucket(target: Target, groups: Groups, rows: int) -> tuple[Codes, Codes]
     return groups.shown.codes[groups.shown.indptr[:-1]], original_crowd(target).values[target.schema.sensitive[0]]
 
 
-def _most(numbers: Codes, values: Codes) -> Codes:
+def _most(numbers: Codes, values: Codes) -> Floats:
     """Return the largest value of each number."""
     _, places = distinct_with_places(numbers)
     most = np.zeros(int(places.max(initial=-1)) + 1)

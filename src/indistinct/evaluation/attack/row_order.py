@@ -16,7 +16,7 @@ from indistinct.evaluation.attack.base import NEEDED, Attack, Outcome, Tally, Ta
 from indistinct.evaluation.attack.crowd import encode_values, original_crowd, table_of, translate_column
 from indistinct.evaluation.attack.matching import groups_of, matches_of
 from indistinct.frequencies.encode import group_rows
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Codes, Floats
 from indistinct.machine.ordering import distinct
 
 # A column explains the order where equal values stand together, unless nearly all are of their own.
@@ -36,7 +36,7 @@ class RowOrder:
     originals: Codes
     slice: int = 0
 
-    def positions(self) -> Codes:
+    def positions(self) -> Floats:
         """Return where in the original a published row is expected: the mean of the rows that look alike, or NaN."""
         (known,) = np.nonzero(self.originals >= 0)
         size = int(max(self.kinds.max(initial=-1), self.originals.max(initial=-1))) + 1
@@ -254,7 +254,7 @@ def _compare_order(order: RowOrder) -> _Compared:
     return _Compared(right, compared.product, compared.squares, compared.variance)
 
 
-def _ranks(blocks: Codes, expected: Codes, starts: Codes, sizes: Codes) -> Codes:
+def _ranks(blocks: Codes, expected: Floats, starts: Codes, sizes: Codes) -> Floats:
     """Return the rank of every row's expected position inside its block; equal positions share the mean."""
     order = np.lexsort((expected, blocks))
     same = np.append(True, (np.diff(expected[order]) != 0) | (np.diff(blocks[order]) != 0))

@@ -18,7 +18,7 @@ from indistinct.drawing.charts import Chart, altair, draw
 from indistinct.figures import plural, short
 from indistinct.frequencies.encode import Encoded, group_rows
 from indistinct.frequencies.slices import Slice
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Codes, Floats, Mask
 from indistinct.machine.stages import Progress
 from indistinct.metrics.distributions import (
     correlation_of,
@@ -170,7 +170,7 @@ def compare_distributions(
     return Distributions(columns, tuple(pairs), before.rows, shown.rows)
 
 
-def marginal(shown: View, name: str, size: int) -> Codes:
+def marginal(shown: View, name: str, size: int) -> Floats:
     """Return the share of each of a column's `size` values, labels spread evenly over what they cover."""
     home, cover = shown.home(name), shown.columns[name].cover
     rows, lengths = np.bincount(home.codes[name], weights=home.counts, minlength=len(cover)), cover.lengths
@@ -178,7 +178,7 @@ def marginal(shown: View, name: str, size: int) -> Codes:
     return cover.spread(each, size) / shown.rows
 
 
-def _column(domain: Domain, before: Codes, after: Codes, *, rows: int) -> ColumnDistance:
+def _column(domain: Domain, before: Floats, after: Floats, *, rows: int) -> ColumnDistance:
     moved = share = None
     if domain.ordered and len(domain.values):
         # What is missing has no place on the line.
@@ -220,7 +220,7 @@ class _Averages:
     table: Codes | None = None
     codes: Codes | None = None
 
-    def of(self, values: Codes) -> Codes:
+    def of(self, values: Codes) -> Floats:
         """Return the numbers of some published values, a row each."""
         if self.table is not None:
             return np.asarray(self.table[values])
@@ -230,7 +230,7 @@ class _Averages:
         return found
 
 
-def _view(domain: Domain, original: Codes, own: Codes, *, shown: View) -> _View:
+def _view(domain: Domain, original: Floats, own: Floats, *, shown: View) -> _View:
     """Return a view of a column whose values have the shares `original` before and `own` where it is shown."""
     cover, missing = shown.columns[domain.column].cover, int(domain.missing)
     present = np.ones(len(original))
@@ -245,7 +245,7 @@ def _view(domain: Domain, original: Codes, own: Codes, *, shown: View) -> _View:
     return _View(domain.column, domain.ordered, _in_groups(cover, _group_values(domain, original)), line, ordered_by)
 
 
-def _group_values(domain: Domain, shares: Codes) -> Codes:
+def _group_values(domain: Domain, shares: Floats) -> Codes:
     """Return the group of each value: itself where there are few, else those with close ranks, or rare ones."""
     if len(shares) <= GROUPS:
         return np.arange(len(shares))
@@ -264,7 +264,7 @@ def _in_groups(cover: Cover, groups: Codes) -> _Averages:
     return _averages(cover, (groups == group for group in range(width)))
 
 
-def _averages(cover: Cover, columns: Iterable[Codes]) -> _Averages:
+def _averages(cover: Cover, columns: Iterable[Floats | Mask]) -> _Averages:
     """Return the means of some numbers of each value over the values that each published one covers."""
     lengths = np.maximum(cover.lengths, 1)
     means = [cover.sums(column) / lengths for column in columns]
@@ -293,7 +293,7 @@ def _pair(one: tuple[_View, _View], other: tuple[_View, _View], before: View, sh
     )
 
 
-def _products(values: View, names: tuple[str, str]) -> Callable[[_Averages, _Averages], Codes]:
+def _products(values: View, names: tuple[str, str]) -> Callable[[_Averages, _Averages], Floats]:
     """Return what sums over rows the products of what two columns are on average; apart, buckets decide.
 
     Rows that are alike in both columns are grouped once, for all that is asked of the pair.
@@ -303,11 +303,14 @@ def _products(values: View, names: tuple[str, str]) -> Callable[[_Averages, _Ave
         return lambda first, second: _apart((one, other), names, (first, second), values.sizes)
     left, right, counts = _pairs_of_values(one, names, [len(values.columns[name]) for name in names])
 
-    def together(first: _Averages, second: _Averages) -> Codes:
+    def together(first: _Averages, second: _Averages) -> Floats:
         shape = (first.width, second.width)
         if first.codes is not None and second.codes is not None:  # counted, which no product does faster
             both = first.codes[left] * second.width + second.codes[right]
-            return np.bincount(both, weights=counts, minlength=shape[0] * shape[1]).reshape(shape)
+            sums: Floats = np.bincount(both, weights=counts, minlength=shape[0] * shape[1]).astype(
+                np.float64, copy=False
+            )
+            return sums.reshape(shape)
         total = np.zeros(shape)
         for start in range(0, len(left), BLOCK):
             some = slice(start, start + BLOCK)
@@ -335,7 +338,7 @@ def _apart(
     names: tuple[str, str],
     parts: tuple[_Averages, _Averages],
     sizes: Codes,
-) -> Codes:
+) -> Floats:
     """Return the sum over rows of the products of two columns in different slices of a bucket."""
     total = np.zeros((parts[0].width, parts[1].width))
     for start in range(0, len(sizes), BLOCK):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from indistinct.machine.arrays import Codes, starts_of
+from indistinct.machine.arrays import Codes, Floats, starts_of
 
 ROUNDS = 100
 
@@ -28,10 +28,10 @@ class Numbers:
     units: Codes
     counts: Codes
     weights: Codes
-    least: Codes
-    largest: Codes
-    mean: Codes
-    variance: Codes
+    least: Floats
+    largest: Floats
+    mean: Floats
+    variance: Floats
     suppressed: int = 0
     limits: tuple[float, float] = (-np.inf, np.inf)
     attained: Codes | None = None

@@ -13,7 +13,7 @@ from indistinct.document.result import Result
 from indistinct.drawing.charts import Chart, altair, draw
 from indistinct.evaluation.query.answer import Answer, Number, answers
 from indistinct.figures import number, percent, plural
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Codes, Floats
 from indistinct.metrics.queries.published_rows import PublishedRows
 from indistinct.metrics.queries.workload import Workload
 
@@ -45,12 +45,12 @@ class WorkloadErrors(Result):
         return Chart(draw_errors(self))
 
     @property
-    def absolute_errors(self) -> Codes:
+    def absolute_errors(self) -> Floats:
         """The distance of each estimate from the truth."""
         return np.abs(self.estimates - self.truths)
 
     @property
-    def relative_errors(self) -> Codes:
+    def relative_errors(self) -> Floats:
         """The distance of each estimate from the truth, in parts of it."""
         return self.absolute_errors / np.maximum(np.abs(self.truths), self.sanity)
 
@@ -98,11 +98,11 @@ class WorkloadErrors(Result):
             "unanswered": self.unanswered,
         }
 
-    def _mean(self, errors: Codes) -> float:
+    def _mean(self, errors: Codes | Floats) -> float:
         known, weights = ~np.isnan(errors), np.array(self.workload.weights)
         return float(weights[known] @ errors[known] / weights[known].sum()) if known.any() else math.nan
 
-    def _quantile(self, errors: Codes, share: float) -> float:
+    def _quantile(self, errors: Floats, share: float) -> float:
         known = np.flatnonzero(~np.isnan(errors))
         if not len(known):
             return math.nan

@@ -21,7 +21,7 @@ from indistinct.exploration.scan.base import Finding, ScanCheck, ScannedFile, le
 from indistinct.exploration.scan.columns import codes_of
 from indistinct.exploration.scan.compared import plain, published_as_is
 from indistinct.frequencies.encode import group_rows
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Array, Codes, Floats
 from indistinct.release.verification.evidence import published_schema
 from indistinct.schema import Schema
 
@@ -88,7 +88,7 @@ def _find_kept_order(matched: _Matched) -> tuple[int, str] | None:
     return None
 
 
-def _never_reached(statistic: Callable[[Codes], float], cells: Codes, classes: Codes) -> bool:
+def _never_reached(statistic: Callable[[Array], float], cells: Codes | Floats, classes: Codes) -> bool:
     """Return whether no shuffle within the classes reaches the file's statistic; the first that does ends the test."""
     reached, chance = statistic(cells), np.random.default_rng(1)
     by_class = np.argsort(classes, kind="stable")
@@ -155,7 +155,7 @@ def _places(matched: _Matched) -> dict[int, list[int]]:
     return {int(kind): order[a:b].tolist() for kind, a, b in zip(shown, low, high, strict=True)}
 
 
-def _expected_places(matched: _Matched) -> Codes:
+def _expected_places(matched: _Matched) -> Floats:
     """Return the expected row in the original of each published row, NaN where it is unknown.
 
     By class, that is the mean row of its kind. Otherwise only kinds that occur once in both tables count: a kind that

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from indistinct.machine.arrays import Codes, run_entries, starts_of
+from indistinct.machine.arrays import Array, Codes, Floats, Mask, run_entries, starts_of
 from indistinct.metrics.queries._count_kernels import count_boxes
 from indistinct.metrics.queries.boxes import Box
 from indistinct.metrics.queries.values import EVERY, ColumnValues, LineSet, TextSet, ValueSet, column_values
@@ -22,9 +22,9 @@ from indistinct.view.value import Ranges, ShownColumn, View
 class ValueOverlap:
     """How much of each published value a set of values allows: an estimated share, and whether all or some of it."""
 
-    share: Codes
-    certain: Codes
-    possible: Codes
+    share: Floats
+    certain: Mask
+    possible: Mask
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,7 +33,7 @@ class Clipped:
 
     low: Codes
     high: Codes
-    mean: Codes
+    mean: Floats
     variance: Codes
 
 
@@ -42,9 +42,9 @@ def overlap(column: ShownColumn, allowed: ValueSet) -> ValueOverlap:
     levels = _levels(column, allowed)
     inside, partly = _sum_weights(column, levels), _sum_weights(column, levels > 0)
     others, beyond = allowed.levels[-2] if isinstance(allowed, TextSet) else 0, column.beyond_domain
-    certain = (inside == EVERY * column.sizes) & ~(beyond & (others < EVERY))
-    possible = (partly > 0) | (beyond & (others > 0))
-    share = (inside / EVERY + beyond * (others / EVERY)) / np.maximum(column.sizes + beyond, 1)
+    certain: Mask = (inside == EVERY * column.sizes) & ~(beyond & bool(others < EVERY))
+    possible: Mask = (partly > 0) | (beyond & bool(others > 0))
+    share: Floats = (inside / EVERY + beyond * (others / EVERY)) / np.maximum(column.sizes + beyond, 1)
     if isinstance(allowed, LineSet):
         if column.hull is not None:
             certain, possible = _by_hull(column, allowed, certain, possible)
@@ -83,13 +83,13 @@ def _levels(column: ShownColumn, allowed: ValueSet) -> Codes:
     return levels
 
 
-def _sum_weights(column: ShownColumn, weights: Codes) -> Codes:
+def _sum_weights(column: ShownColumn, weights: Codes | Mask) -> Codes:
     """Return the sum of weights of the known values that each published value covers."""
     running = np.concatenate([[0], np.cumsum(weights, dtype=np.float64 if weights.dtype.kind == "f" else np.int64)])
     return column.cover.sum_runs(running[column.cover.high + 1] - running[column.cover.low])
 
 
-def _by_hull(column: ShownColumn, allowed: LineSet, certain: Codes, possible: Codes) -> tuple[Codes, Codes]:
+def _by_hull(column: ShownColumn, allowed: LineSet, certain: Mask, possible: Mask) -> tuple[Mask, Mask]:
     """Return which ranges are certainly and possibly allowed, where only their ends are known."""
     assert column.hull is not None  # noqa: S101
     low, high = column.hull
@@ -105,7 +105,7 @@ def _by_hull(column: ShownColumn, allowed: LineSet, certain: Codes, possible: Co
     return every & (number | column.absent), (some & number) | (column.absent & allowed.missing)
 
 
-def _by_width(column: ShownColumn, allowed: LineSet, share: Codes) -> Codes:
+def _by_width(column: ShownColumn, allowed: LineSet, share: Floats) -> Floats:
     """Return the allowed share of ranges by their width.
 
     Missing counts as one value in addition to those of a range.
@@ -129,7 +129,7 @@ def _by_width(column: ShownColumn, allowed: LineSet, share: Codes) -> Codes:
     return np.where(usable, found, share)
 
 
-def _by_codes(column: ShownColumn, inside: Codes) -> tuple[Codes, Codes, Codes]:
+def _by_codes(column: ShownColumn, inside: Mask) -> tuple[Array, Array, Floats]:
     """Return the minimum, maximum and mean of the known numbers that are allowed, NaN where there are none."""
     assert column.positions is not None  # noqa: S101
     count = len(inside)
@@ -169,7 +169,7 @@ def _ends(kept: LineSet, low: Codes, high: Codes) -> tuple[Codes, Codes]:
     return np.where(none, np.nan, least), np.where(none, np.nan, largest)
 
 
-def _middle(kept: LineSet, ranges: Ranges) -> Codes:
+def _middle(kept: LineSet, ranges: Ranges) -> Floats:
     """Return the mean of the allowed part of each range, NaN where that has no width."""
     sizes, sums = np.zeros(len(ranges.low)), np.zeros(len(ranges.low))
     pairs = kept.whole() if ranges.whole else [(start, end) for (start, _), (end, _) in kept.stretches]
@@ -193,7 +193,7 @@ class Chosen:
     """The entries of a slice that a box may contain: indices, the estimated share of each, whether all of it."""
 
     entries: Codes
-    share: Codes
+    share: Floats
     certain: Codes
 
 
@@ -334,7 +334,7 @@ class PublishedRows:
         entries, owners, counts, weights, box_numbers = joined
         return Pool(low, high, np.clip(estimate, low, high), owners, counts, weights, entries, box_numbers)
 
-    def _meet(self, box: Box, target: str | None) -> tuple[tuple[Codes, Codes, Codes, Codes], Codes, Codes, Codes]:
+    def _meet(self, box: Box, target: str | None) -> tuple[tuple[Codes, Codes, Codes, Floats], Codes, Codes, Floats]:
         """Return the entries of the target's slice that a box may contain, and the rows of each unit.
 
         Slices are combined by Fréchet's bounds: of n rows of which a have one property and b another, at least a + b -
@@ -344,7 +344,7 @@ class PublishedRows:
         units = len(sizes)
         low, high = np.zeros(units, dtype=np.int64), sizes.astype(np.int64)
         estimate, touched = sizes.astype(np.float64), 0
-        home: tuple[Codes, Codes, Codes, Codes] | None = None
+        home: tuple[Codes, Codes, Codes, Floats] | None = None
         for number, each in enumerate(self.view.slices):
             if not (any(name in each.codes for name in box) or target in each.codes):
                 continue
@@ -364,7 +364,7 @@ class PublishedRows:
             estimate = estimate * share
         low = np.maximum(low - (touched - 1) * sizes, 0) if touched else sizes.astype(np.int64)
         nothing = np.zeros(0, dtype=np.int64)
-        return home or (nothing, nothing, nothing, nothing.astype(float)), low, high, estimate
+        return home or (nothing, nothing, nothing, np.zeros(0)), low, high, estimate
 
 
 def _count_boxes(view: View, names: tuple[str, ...], boxes: Sequence[Box]) -> list[tuple[float, int, int, float]]:

@@ -10,7 +10,7 @@ import numpy as np
 from indistinct.engines.base import Engine, Source
 from indistinct.frequencies.count import Request
 from indistinct.frequencies.encode import Grouping, encode_column, group_rows
-from indistinct.machine.arrays import Codes, starts_of
+from indistinct.machine.arrays import Codes, Mask, starts_of
 from indistinct.machine.ordering import distinct
 from indistinct.recoding.assign import project
 from indistinct.recoding.kinds import Recoding
@@ -59,7 +59,7 @@ class Standing:
     def __len__(self) -> int:
         return len(self.people)
 
-    def without(self, held: Codes) -> "Standing":
+    def without(self, held: Mask) -> "Standing":
         """Return the release without the people whom a mask marks."""
         counts = np.diff(self.indptr)
         classes = self.classes[np.repeat(~held, counts)]
@@ -85,13 +85,13 @@ def standing_of(
     return Standing(kinds, people, indptr, classes.astype(np.int32), len(assignment.classes), k, fresh)
 
 
-def rows_of_people(table: Table, people: Codes, *, schema: Schema, key: bytes) -> Codes:
+def rows_of_people(table: Table, people: Codes, *, schema: Schema, key: bytes) -> Mask:
     """Mark the rows of a table that are about some people, who are pseudonyms under a key."""
     columns = [encode_column(name, table.data[name]) for name in schema.person]
     everybody, ranks = _people(
         key, [each.domain for each in columns], np.stack([each.codes for each in columns], axis=1)
     )
-    marked: Codes = np.isin(everybody, people)[ranks]
+    marked: Mask = np.isin(everybody, people)[ranks]
     return marked
 
 
@@ -134,12 +134,12 @@ class Histories:
         return self.k_before == 0
 
     @property
-    def left(self) -> Codes:
+    def left(self) -> Mask:
         """Mark the people who are in earlier releases alone."""
         return self.index < 0
 
     @property
-    def small(self) -> Codes:
+    def small(self) -> Mask:
         """Mark the people who stand among fewer than was promised to them."""
         return self.company < self.k
 
@@ -205,7 +205,7 @@ def _everybody(standings: Sequence[Standing]) -> tuple[int, list[Codes]]:
     """
     halves = [_first_half(each.people) for each in standings]
     every = distinct(np.concatenate(halves))
-    indices = [np.searchsorted(every, each) for each in halves]
+    indices: list[Codes] = [np.searchsorted(every, each) for each in halves]
     whole = np.zeros(len(every), dtype=f"S{LENGTH}")
     for standing, own in zip(standings, indices, strict=True):
         whole[own] = standing.people

@@ -17,7 +17,7 @@ from indistinct.frequencies.count import Counted, Request
 from indistinct.frequencies.structure import CLASSES, Buckets, Structure
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Key
 from indistinct.hierarchy.value import Hierarchy
-from indistinct.machine.arrays import Codes, both
+from indistinct.machine.arrays import Mask, both
 from indistinct.machine.stages import enter
 from indistinct.models.base import Model
 from indistinct.models.of_population import no_population
@@ -383,7 +383,7 @@ def _strange(engine: Engine, source: Source, name: str, given: Transformation, *
     return int(strange.sum()), int(cells.counts[strange].sum())
 
 
-def _fitting(given: Transformation, values: pa.Array, *, multisets: bool) -> Codes:
+def _fitting(given: Transformation, values: pa.Array, *, multisets: bool) -> Mask:
     if not multisets or not pa.types.is_string(values.type):
         return may_come_of(given, values)
     members = [written_multiset(text) for text in values.to_pylist()]

@@ -73,8 +73,8 @@ def class_page(
     found = sorted_rows(desk, policy, files)
     if by == "suppressed":
         begin, of = found.published, len(found.order) - found.published
-        places = np.arange(begin + first, begin + min(first + rows, of))
-        classes = np.full(len(places), -1)
+        places: Codes = np.arange(begin + first, begin + min(first + rows, of))
+        classes: Codes = np.full(len(places), -1)
     else:
         of = found.published
         classes, places = _place_rows(found.sizes, np.arange(first, min(first + rows, of)), smallest=by == "smallest")

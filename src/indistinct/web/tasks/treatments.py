@@ -17,7 +17,7 @@ from indistinct.frequencies.singled_out import codes_of
 from indistinct.hierarchy import Explicit, Hierarchy
 from indistinct.job.policy import Policy
 from indistinct.job.published import transform_by_policy
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Codes, Floats
 from indistinct.recoding.transformations import PERIODS, Transformation, transformed_columns
 from indistinct.tables.domain import Kind, kind_of
 from indistinct.web.tasks.classes import sorted_rows
@@ -219,7 +219,7 @@ def _bounds(values: Codes, step: float, low: float, high: float, *, far: float =
     return bounds
 
 
-def _wider_bounds(rounded: Codes) -> dict[str, Any]:
+def _wider_bounds(rounded: Floats) -> dict[str, Any]:
     """Return bounds at the first rounded value from each end with which and beyond which there are enough rows."""
     steps, counts = np.unique(rounded, return_counts=True)
     top = int(np.searchsorted(np.cumsum(counts[::-1]), LEAST))

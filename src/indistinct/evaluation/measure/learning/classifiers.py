@@ -12,7 +12,7 @@ import numpy as np
 
 from indistinct.errors import MissingExtraError
 from indistinct.machine.arguments import CheckedArguments
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Codes, Floats
 from indistinct.parameters import Number, Parameter, Whole, WithDocumentedParameters, check_parameters
 from indistinct.spelling import parse
 
@@ -36,7 +36,7 @@ class Classifier(WithDocumentedParameters, CheckedArguments, ABC):
     def estimator(self, seed: int) -> Any:
         """Return an estimator of scikit-learn that has learned nothing yet."""
 
-    def predictions(self, features: Codes, targets: Codes, *, about: Codes, seed: int) -> Codes:
+    def predictions(self, features: Floats, targets: Codes, *, about: Floats, seed: int) -> Codes:
         """Learn targets from the features of some rows, and return what is predicted of others."""
         values, counts = np.unique(targets, return_counts=True)
         if len(values) < 2 or not features.shape[1]:  # nothing to tell apart, or nothing to tell it by

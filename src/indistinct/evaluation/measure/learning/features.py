@@ -11,7 +11,7 @@ from typing import Literal, assert_never, get_args
 import numpy as np
 
 from indistinct.frequencies.slices import Slice
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Codes, Floats
 from indistinct.tables.domain import Domain
 from indistinct.view.cover import Cover, cover_of_each
 from indistinct.view.value import View
@@ -39,8 +39,8 @@ class TrainingRows:
 class Features:
     """The features of training rows and of rows of the original, in the same order."""
 
-    training: Codes
-    tested: Codes
+    training: Floats
+    tested: Floats
 
 
 def training_rows(shown: View, *, seed: int) -> TrainingRows:
@@ -98,7 +98,7 @@ def features_of(
 
 def _tables(
     cover: Cover, domain: Domain, counts: Codes, representation: Representation, *, binned: bool
-) -> tuple[Codes, Codes]:
+) -> tuple[Floats, Floats]:
     """Return the features of each published value, which training rows show `counts` times, and of each true one."""
     match representation:
         case "nodes":
@@ -113,7 +113,7 @@ def _tables(
     return _of_categories(cover, counts, size=len(domain))
 
 
-def _of_labels(cover: Cover, counts: Codes, *, size: int) -> tuple[Codes, Codes]:
+def _of_labels(cover: Cover, counts: Codes, *, size: int) -> tuple[Floats, Floats]:
     """Return a feature for each label; a value counts for every label that covers it, by how likely each shows it."""
     kept = _most_frequent(counts)
     published = np.zeros((len(counts), len(kept)))
@@ -127,7 +127,7 @@ def _of_labels(cover: Cover, counts: Codes, *, size: int) -> tuple[Codes, Codes]
     return published, original
 
 
-def _of_categories(cover: Cover, counts: Codes, *, size: int) -> tuple[Codes, Codes]:
+def _of_categories(cover: Cover, counts: Codes, *, size: int) -> tuple[Floats, Floats]:
     """Return a feature for each value: a label has an equal part of each value that it covers."""
     share = 1 / np.maximum(cover.lengths, 1)
     kept = _most_frequent(cover.spread(share * counts, size))
@@ -139,7 +139,7 @@ def _of_categories(cover: Cover, counts: Codes, *, size: int) -> tuple[Codes, Co
     return published, original
 
 
-def _of_numbers(cover: Cover, domain: Domain, counts: Codes, *, binned: bool) -> tuple[Codes, Codes]:
+def _of_numbers(cover: Cover, domain: Domain, counts: Codes, *, binned: bool) -> tuple[Floats, Floats]:
     """Return where a label's middle lies on the line, or in which bin; missing has a feature of its own."""
     missing, line = int(domain.missing), domain.positions()
     real = cover.high >= missing
@@ -158,14 +158,14 @@ def _of_numbers(cover: Cover, domain: Domain, counts: Codes, *, binned: bool) ->
     return tuple(np.concatenate(part if missing else part[:1], axis=1) for part in parts)  # type: ignore[return-value]
 
 
-def _standardize(middles: Codes, line: Codes, counts: Codes) -> tuple[Codes, Codes]:
+def _standardize(middles: Codes, line: Codes, counts: Codes) -> tuple[Floats, Floats]:
     rows = max(float(counts.sum()), 1.0)
     mean = float(counts @ middles) / rows
     spread = float(np.sqrt(counts @ np.square(middles - mean) / rows)) or 1.0
     return ((middles - mean) / spread)[:, None], ((line - mean) / spread)[:, None]
 
 
-def _bins(middles: Codes, line: Codes, counts: Codes) -> tuple[Codes, Codes]:
+def _bins(middles: Codes, line: Codes, counts: Codes) -> tuple[Floats, Floats]:
     order = np.argsort(middles, kind="stable")
     reached = np.cumsum(counts[order])
     if not reached[-1]:
