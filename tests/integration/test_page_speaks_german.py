@@ -31,7 +31,7 @@ FOREIGN += [
 def english_in(page):
     """Return what a page says in English: what the catalogue would translate, and what has an English word."""
     texts = [text for text in page.script(SAID) if re.search("[A-Za-z]{2}", text)]
-    assert len(texts) > 30
+    assert len(texts) > 20
     known = [text for text in texts if " " in text and (GERMAN.translate(text) or text) != text]
     return known + [text for text in texts if ENGLISH_WORDS.search(text) and not any(text in each for each in FOREIGN)]
 
