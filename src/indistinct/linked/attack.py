@@ -325,7 +325,7 @@ def _has_known_rows(match: Codes, owner: Codes, people: int, counted: Codes, *, 
     """Return which people can have a published row of their own for each known row that counts for their class.
 
     By Hall's theorem they can if, for every choice of known rows, as many published rows cover any of them. For tables
-    that are known whole there must be no other row, and one row more or less is told by the number.
+    that are known whole there must be no other row: the number of rows is known.
     """
     if exact:
         return _has_exact_rows(match, owner, people, counted)

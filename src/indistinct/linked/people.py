@@ -25,13 +25,15 @@ class PeopleClasses:
     """The people who are published and their labels.
 
     `kept` are their rows of the original people table, `classes` their class numbers, `labels` the published
-    quasi-identifiers of each, and `loss` the mean loss of the original values, 1 for a person who is dropped.
+    quasi-identifiers of each, and `loss` the mean loss of the original values, 1 for a person who is dropped. `dates`
+    are those that the labels of each class allow.
     """
 
     kept: Codes
     classes: Codes
     labels: pa.Table
     loss: float
+    dates: ClassDates
 
     @property
     def size(self) -> int:
@@ -58,18 +60,24 @@ def class_dates(
     birth_high, death_low = np.full(size, -OPEN), np.full(size, OPEN)
     if policy.time is not None:
         whole = window_of_all(policy) if anchors_inside else (-OPEN, OPEN)
-        ends = [day_ends(policy.people, policy.time.anchor, text, star=whole) for text in labels[policy.time.anchor]]
-        anchor_low, anchor_high = (np.array([end[i] for end in ends], dtype=np.int64) for i in (0, 1))
-    for name, told in policy.people.tells.items():
-        ends = [day_ends(policy.people, name, text, star=(-OPEN, OPEN)) for text in labels[name]]
+        anchor_low, anchor_high = _ends_of(policy.people, policy.time.anchor, labels, star=whole)
+    for name, event in policy.people.tells.items():
+        low, high = _ends_of(policy.people, name, labels, star=(-OPEN, OPEN))
         missing = np.array([text is None for text in labels[name]], dtype=bool)
-        if told == "birth":
-            high = np.array([end[1] for end in ends], dtype=np.int64)
+        if event == "birth":
             birth_high = np.maximum(birth_high, np.where(missing, -OPEN, high))
         else:
-            low = np.array([end[0] for end in ends], dtype=np.int64)
             death_low = np.minimum(death_low, np.where(missing, OPEN, low))
     return ClassDates(anchor_low, anchor_high, birth_high, death_low)
+
+
+def _ends_of(
+    table: LinkedTable, name: str, labels: Mapping[str, Sequence[str | None]], *, star: tuple[int, int]
+) -> tuple[Codes, Codes]:
+    """Return the first and the last day that each label of a column allows; each distinct label is read once."""
+    known = {text: day_ends(table, name, text, star=star) for text in dict.fromkeys(labels[name])}
+    ends = np.array([known[text] for text in labels[name]], dtype=np.int64).reshape(-1, 2)
+    return ends[:, 0], ends[:, 1]
 
 
 def window_of_all(policy: LinkedPolicy) -> tuple[int, int]:
@@ -98,14 +106,6 @@ def day_ends(table: LinkedTable, name: str, text: str | None, *, star: tuple[int
     return low, (last - EPOCH).days
 
 
-def label_of_each_class(classes: PeopleClasses, name: str) -> list[str | None]:
-    """Return the label that a column has in each class."""
-    first = np.zeros(classes.size, dtype=np.int64)
-    first[classes.classes] = np.arange(len(classes.classes))
-    found: list[str | None] = pc.take(classes.labels[name], pa.array(first)).to_pylist()
-    return found
-
-
 def anchors_inside(opened: OpenTables) -> bool:
     """Return whether every anchor lies in the declared windows, so that a star says no more than they do."""
     if opened.anchor is None or not len(opened.anchor):
@@ -114,11 +114,13 @@ def anchors_inside(opened: OpenTables) -> bool:
     return bool((opened.anchor >= first).all() and (opened.anchor <= last).all())
 
 
-def dates_of_classes(opened: OpenTables, classes: PeopleClasses) -> ClassDates:
-    """Return the dates that the labels of each class of a search allow."""
-    policy = opened.policy
+def dates_of_labels(opened: OpenTables, labels: pa.Table, classes: Codes) -> ClassDates:
+    """Return the dates that each class allows; `labels` are those of each person."""
+    policy, size = opened.policy, int(classes.max(initial=-1)) + 1
     names = [*policy.people.tells, *([] if policy.time is None else [policy.time.anchor])]
     if not names:
-        return ClassDates(*(np.full(classes.size, end) for end in (-OPEN, OPEN, -OPEN, OPEN)))
-    labels = {name: label_of_each_class(classes, name) for name in dict.fromkeys(names)}
-    return class_dates(policy, labels, anchors_inside=anchors_inside(opened))
+        return ClassDates(*(np.full(size, end) for end in (-OPEN, OPEN, -OPEN, OPEN)))
+    first = np.zeros(size, dtype=np.int64)
+    first[classes] = np.arange(len(classes))
+    shown = {name: pc.take(labels[name], pa.array(first)).to_pylist() for name in dict.fromkeys(names)}
+    return class_dates(policy, shown, anchors_inside=anchors_inside(opened))

@@ -22,7 +22,7 @@ from indistinct.linked.declared import LinkedTable
 from indistinct.linked.guarantee import KnownRows
 from indistinct.linked.judge import subset_bound
 from indistinct.linked.opened import OpenEvents, OpenTables, StoredEvents, window_days
-from indistinct.linked.people import PeopleClasses, dates_of_classes, text_codes
+from indistinct.linked.people import PeopleClasses, dates_of_labels, text_codes
 from indistinct.linked.runs import class_runs, rows_of_classes, rows_of_each_class
 from indistinct.linked.suppress import LabelRows, suppressed_rows
 from indistinct.linked.view import number_rows
@@ -328,7 +328,6 @@ def _parts(
     number = np.full(opened.size, -1, dtype=np.int64)
     number[classes.kept] = np.arange(len(classes.kept))
     chosen = np.ones(classes.size, dtype=bool) if sampled is None else sampled
-    dates = dates_of_classes(opened, classes)
     unit: Unit = "days" if opened.policy.time is None else opened.policy.time.unit
     parts = []
     for events in events_in_memory:
@@ -339,7 +338,9 @@ def _parts(
         table = events.table
         time = table.time if isinstance(table, LinkedTable) else None
         units = None if events.days is None else units_of_days(events.days[rows], unit)
-        limits = dates.limits(window_days(opened.policy, events.name)) if time is not None else (dates.anchor_low,) * 2
+        limits = (classes.dates.anchor_low,) * 2
+        if time is not None:
+            limits = classes.dates.limits(window_days(opened.policy, events.name))
         widths = () if time is None or time.unknown else time.levels(unit)
         parts.append(_Part(events, rows, person[rows], units, limits, widths))
     return parts
@@ -453,7 +454,8 @@ def classes_of_people(opened: OpenTables, k: int, dropped: int) -> PeopleClasses
     if k > table.num_rows:
         return None
     if not schema.quasi:
-        return PeopleClasses(np.arange(len(table)), np.zeros(len(table), dtype=np.int64), pa.table({}), 0.0)
+        one = np.zeros(len(table), dtype=np.int64)
+        return PeopleClasses(np.arange(len(table)), one, pa.table({}), 0.0, dates_of_labels(opened, pa.table({}), one))
     row = _free_name(table.column_names)
     models: list[Model] = [KAnonymity(k)]
     ratio = policy.model.ratio
@@ -476,7 +478,8 @@ def classes_of_people(opened: OpenTables, k: int, dropped: int) -> PeopleClasses
     published = published.take(pa.array(order))
     labels = pa.table({name: published[name].cast(pa.string()) for name in schema.quasi})
     classes, _ = number_rows([text_codes(labels[name]) for name in schema.quasi], len(labels))
-    return PeopleClasses(published[row].to_numpy(), classes, labels, measure(release, ["loss"])["loss"])
+    dates = dates_of_labels(opened, labels, classes)
+    return PeopleClasses(published[row].to_numpy(), classes, labels, measure(release, ["loss"])["loss"], dates)
 
 
 def _free_name(names: Sequence[str]) -> str:

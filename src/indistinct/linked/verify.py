@@ -1,4 +1,4 @@
-"""Verification of a release of several tables from its tables alone, whoever made it.
+"""Verification of a release of several tables, made by any tool, from its tables alone.
 
 It knows labels, pseudonyms and the policy; it shares nothing with the search. Every check is counted on the published
 rows: whose they are, one calendar, the guarantee, and the order of the files.
@@ -219,7 +219,7 @@ def _check_offsets(
 class RowFindings:
     """What was found about a table that was read once: its rows by person, those of no published person, and order.
 
-    `offsets` is told of streamed tables alone, which are judged by nothing else.
+    `offsets` is None but for streamed tables, which are judged by nothing else.
     """
 
     name: str

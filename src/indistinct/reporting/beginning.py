@@ -59,8 +59,12 @@ STATED = {
 
 
 def verdict(facts: Facts, *, internal: bool) -> Section:
-    """Return the verdict with the figures on which it is based; those responsible for the release sign below."""
+    """Return the verdict with the figures on which it is based, and what the release is for and who gets it.
+
+    Those responsible for the release sign below.
+    """
     stated = facts.subject.statement
+    about = [(word, told) for word, told in (("purpose", stated.purpose), ("recipient", stated.recipient)) if told]
     signed: list[tuple[str, Cell | None]] = [
         ("operator", stated.operator),
         ("reviewer", stated.reviewer),
@@ -69,7 +73,7 @@ def verdict(facts: Facts, *, internal: bool) -> Section:
     ]
     if not internal:  # external readers have nothing to sign
         signed = [(word, told) for word, told in signed if told]
-    terms = [Terms(pairs) for pairs in (_key_figures(facts), tuple(signed)) if pairs]
+    terms = [Terms(pairs) for pairs in (_key_figures(facts), (*about, *signed)) if pairs]
     return Section("verdict", "Verdict", (*_open(facts), *risk_bars(facts.subject, facts.json("assess")), *terms))
 
 

@@ -449,8 +449,8 @@ def build(session: Session, step: Step, steps: tuple[Step, ...], *, asked: str =
         with parts.tag("nav", aria_label="Steps"), parts.tag("ol") as way:
             shown = tuple(each for each in steps if session.tables is None or each.for_several)
             draw_way(step, shown)
-        _draw_languages(session, language)
         tools = parts.tag("div", classes="tools")
+        _draw_languages(session, language)
     strip = parts.tag("dl", classes="strip", aria_label="Where this job stands")
     on = HOW_TO_GO_ON[session.settings.shelf.keeps]
     with parts.tag("main", id="step", tabindex="-1", data_lost=f"{LOST} {on}", data_ended=f"{ENDED} {on}"):

@@ -11,7 +11,7 @@ from indistinct.frequencies.structure import structure_of
 from indistinct.models import Model
 from indistinct.spelling import arguments_of
 from indistinct.web.sessions import Session, job_of
-from indistinct.web.tables_standing import ABSENT, standing_of_tables
+from indistinct.web.tables_standing import ABSENT, CHANGED_SINCE, NOT_VALID, standing_of_tables
 
 RELEASED, INSPECTED, RISK, ATTACKS = "release", "inspection", "risk", "attacks"
 """Under these names a session keeps what a search published, what a first look at the table found, and what an
@@ -45,7 +45,7 @@ def standing(session: Session) -> Told:
     if session.policy is None:
         return [("", "Nothing is open yet: a table comes first.", "none")]
     looked, made = session.result(INSPECTED) or {}, session.result(RELEASED)
-    refused = [("", "a field is not valid", "bad")] if session.refusals() else []
+    refused = [("", NOT_VALID, "bad")] if session.refusals() else []
     asked = ("k asked", _spell(k_asked(session.policy.models)), "")
     if made is None:
         smallest = looked.get("smallest_class")
@@ -64,7 +64,7 @@ def standing(session: Session) -> Told:
     return [
         *_figures_of_release(made, asked, "old" if old or refused else "", clear=verdict.tone == "good"),
         ("verdict", verdict.sentence, "old" if old or refused else TONES[verdict.tone]),
-        *([("", "changed since the last search", "old")] if old else []),
+        *([("", CHANGED_SINCE, "old")] if old else []),
         *refused,
     ]
 

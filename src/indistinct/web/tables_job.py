@@ -13,7 +13,7 @@ from indistinct.linked.guarantee import MOST_KNOWN, Known
 from indistinct.schema import Role, Schema
 
 TIME, UNKNOWN_TIME, BIRTH, DEATH, LIST = "time", "time-unknown", "birth", "death", "list"
-NO_TIME = "no table has a time"
+NO_TIME, GIVE_TIME = "no table has a time", "give a column the role time first"
 SEPARATOR = "|"
 """What parts the values of a list column until the steward says otherwise."""
 
@@ -106,10 +106,10 @@ def _times_for(policy: LinkedPolicy, changed: LinkedTable) -> TimeRules | None:
 
 def _with_table(job: TablesJob, changed: LinkedTable, *, times: TimeRules | None) -> TablesJob:
     tables = tuple(changed if each.name == changed.name else each for each in job.policy.tables)
-    return _kept(replace(job, policy=replace(job.policy, tables=tables, time=times)))
+    return _forget_settled(replace(job, policy=replace(job.policy, tables=tables, time=times)))
 
 
-def _kept(job: TablesJob) -> TablesJob:
+def _forget_settled(job: TablesJob) -> TablesJob:
     """Return a job that remembers only choices about tables that still ask for one."""
     return replace(job, chosen=job.chosen & set(known_rows(job.policy)))
 
@@ -160,7 +160,7 @@ def with_separator(job: TablesJob, column: str, separator: str) -> TablesJob:
 def with_window(job: TablesJob, first: date, last: date) -> TablesJob:
     """Return a job whose times lie in other days, the same for all tables."""
     if job.policy.time is None:
-        raise ParameterError(NO_TIME, hint="give a column the role time first")
+        raise ParameterError(NO_TIME, hint=GIVE_TIME)
     windows = dict.fromkeys(job.policy.time.windows, (first, last))
     return with_policy(job, time=replace(job.policy.time, windows=windows))
 
@@ -169,7 +169,7 @@ def with_calendar(job: TablesJob, *, anchor: str | None = None, unit: Unit | Non
     """Return a job whose times are counted since another date, or in another unit, with the levels of that unit."""
     rules = job.policy.time
     if rules is None:
-        raise ParameterError(NO_TIME, hint="give a column the role time first")
+        raise ParameterError(NO_TIME, hint=GIVE_TIME)
     tables = job.policy.tables
     if unit is not None and unit != rules.unit:
         tables = tuple(
@@ -180,4 +180,4 @@ def with_calendar(job: TablesJob, *, anchor: str | None = None, unit: Unit | Non
 
 def with_policy(job: TablesJob, **changed: Any) -> TablesJob:
     """Return a job with other parts of its policy."""
-    return _kept(replace(job, policy=replace(job.policy, **changed)))
+    return _forget_settled(replace(job, policy=replace(job.policy, **changed)))

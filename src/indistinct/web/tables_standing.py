@@ -12,6 +12,7 @@ LOOK, KNOWN_ROWS, MADE, JUDGED = "tables-look", "tables-known", "tables-release"
 """Under these names a session keeps the first look at several tables, the risk of the originals by known rows, their
 release, and what was judged of it."""
 ABSENT = "–"
+NOT_VALID, CHANGED_SINCE = "a field is not valid", "changed since the last search"
 CHECKS = 2
 """What the final verdict on several tables rests on: verification beside the originals, and the attack."""
 
@@ -47,7 +48,7 @@ def standing_of_tables(session: Session) -> list[tuple[str, str, str]]:
         ("people", ABSENT if people is None else number(people), ""),
         ("k asked", number(job.policy.model.k), ""),
     ]
-    refused = [("", "a field is not valid", "bad")] if session.refusals() else []
+    refused = [("", NOT_VALID, "bad")] if session.refusals() else []
     if made is None:
         return [*first, ("violations", ABSENT, ""), *refused]
     old = "" if fresh_tables(session) is not None and not refused else "old"
@@ -61,5 +62,5 @@ def standing_of_tables(session: Session) -> list[tuple[str, str, str]]:
         ("loss", ABSENT if certificate["loss"] is None else percent(certificate["loss"]), old),
         ("verdict", verdict.sentence, old or ("bad" if verdict.tone == "bad" else "")),
     ]
-    changed = [("", "changed since the last search", "old")] if fresh_tables(session) is None else []
+    changed = [("", CHANGED_SINCE, "old")] if fresh_tables(session) is None else []
     return [*found, *changed, *refused]

@@ -8,6 +8,7 @@ import pytest
 import indistinct
 from indistinct.document.catalogue import read_catalogue
 from indistinct.inspection import roles
+from indistinct.inspection.arx_project import read_arx_project
 from indistinct.inspection.patterns.registry import FREE_TEXT, PATTERNS
 from indistinct.schema import Role
 from indistinct.tables import Reading
@@ -19,9 +20,10 @@ from indistinct.web.saving import Shelf, ShelfEntry
 from indistinct.web.sessions import Session, Settings
 from indistinct.web.standing import INSPECTED
 from indistinct.web.steps import STEPS
-from indistinct.web.steps.opening import FORM, NOTES, SHEETS, STARTER, WAITING
+from indistinct.web.steps.opening import FORM, NOT_TAKEN_OVER, NOTES, SHEETS, STARTER, WAITING
 from indistinct.web.tasks.looking import Look, look_at_invented
 from indistinct.web.worker import Desk, TaskError
+from references.arx_projects import clinic_project, configuration
 from references.drawn_page import draw_step, texts_of, work_at_once
 from references.sentences import find_untranslated
 
@@ -106,6 +108,15 @@ def test_errors_are_told_in_german_at_their_fields(session: Session) -> None:
     assert "es gibt keine Datei rows.csv" in list(texts_of(client))
 
 
+def test_what_an_arx_project_loses_is_told_in_german(session: Session, tmp_path: Path) -> None:
+    lost = ["(0.01)-population-uniqueness (dankar)", "5-map"]
+    project = clinic_project(tmp_path / "clinic.deid", config=configuration(["5-anonymity", *lost]))
+    session.keep(NOT_TAKEN_OVER, read_arx_project(project).lost)
+    client, spoken = draw_step(session, "open")
+    assert list(spoken.missing) == []
+    assert "das Modell 5-map: Es veröffentlicht" in "".join(texts_of(client))
+
+
 def test_saved_jobs_are_listed_in_german_under_their_names(
     session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -141,10 +152,17 @@ def test_an_english_page_says_what_it_said(session: Session) -> None:
 
 # Also sentences that no page above shows are there.
 
+BEYOND = ("inspection/taking_over.py", "inspection/arx_project.py", "evaluation/attack/base.py")
+"""Modules of which the page shows what could not be taken over, and what attacks achieve."""
 UNSEEN = ("web/server.py", "web/logs.py", "web/as_code.py")
 """Modules whose sentences a terminal shows, or a policy."""
-UNSEEN_PARTS = {"web/guard.py": ("content_policy",), "web/picking.py": ("PRESSED",)}
-"""Parts of modules that no person reads."""
+UNSEEN_PARTS = {
+    "web/guard.py": ("content_policy",),
+    "web/picking.py": ("PRESSED",),
+    "inspection/arx_project.py": ("MODELS",),
+    "inspection/taking_over.py": ("HEADING",),
+}
+"""Parts of modules that no person reads, or that stand in a policy."""
 
 
 def modules_of_page() -> list[str]:
@@ -159,6 +177,6 @@ def test_reasons_of_roles_warnings_and_types_of_columns_are_there() -> None:
     assert [each for each in (*reasons, *warnings, *lines) if GERMAN.translate(each) is None] == []
 
 
-@pytest.mark.parametrize("module", [each for each in modules_of_page() if each not in UNSEEN])
+@pytest.mark.parametrize("module", [*BEYOND, *(each for each in modules_of_page() if each not in UNSEEN)])
 def test_every_sentence_of_the_modules_of_the_page_is_in_the_catalogue(module: str) -> None:
     assert find_untranslated(module, GERMAN, UNSEEN_PARTS.get(module, ())) == []

@@ -26,7 +26,7 @@ from indistinct.exploration.scan.base import (
     note,
     suspicion,
 )
-from indistinct.exploration.scan.compared import plain
+from indistinct.exploration.scan.compared import distinct_values, used_values
 from indistinct.figures import plural
 from indistinct.tables.dictionaries import check_text
 from indistinct.tables.frames import from_frame, is_frame
@@ -193,11 +193,7 @@ def _unused_categories(subject: ScannedFile) -> Iterator[Finding | NotChecked]:
 def _unused_values(column: pa.ChunkedArray) -> int:
     """Return how many distinct values are only in the dictionaries of a column."""
     listed = pa.chunked_array([chunk.dictionary for chunk in column.chunks], column.type.value_type)
-    used = pa.chunked_array(
-        [chunk.dictionary.take(pc.drop_null(chunk.indices.unique())) for chunk in column.chunks],
-        column.type.value_type,
-    )
-    return len(pc.drop_null(listed.unique())) - len(pc.drop_null(used.unique()))
+    return len(pc.drop_null(listed.unique())) - len(pc.drop_null(used_values(column).unique()))
 
 
 def _category_order(subject: ScannedFile) -> Iterator[Finding]:
@@ -208,8 +204,8 @@ def _category_order(subject: ScannedFile) -> Iterator[Finding]:
         is_coded = isinstance(column.type, pa.DictionaryType) and subject.file.kind != "delimited"
         if not is_coded or not column.num_chunks or name not in subject.original.columns:
             continue
-        here = _texts(plain(column.slice(0, len(column.chunk(0)))).unique())
-        there = _texts(plain(subject.original.data[name]).unique())
+        here = _texts(distinct_values(column.slice(0, len(column.chunk(0)))))
+        there = _texts(distinct_values(subject.original.data[name]))
         both = set(here) & set(there)
         shown, first, listed = (
             [text for text in texts if text in both] for texts in (here, there, _texts(column.chunk(0).dictionary))

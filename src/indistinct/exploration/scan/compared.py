@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.exploration.scan.base import ScannedFile
+from indistinct.machine.arrays import Counts
 
 
 def published_as_is(subject: ScannedFile) -> Mapping[str, tuple[pa.ChunkedArray, pa.ChunkedArray]]:
@@ -22,20 +23,54 @@ def published_as_is(subject: ScannedFile) -> Mapping[str, tuple[pa.ChunkedArray,
     for name in original.columns:
         if subject.columns.count(name) != 1:
             continue
-        before = plain(original.data[name])
-        shown = in_type(subject.table[name], before.type)
-        if shown is not None and shown.null_count < len(shown) and _is_part(shown, before):
-            found[name] = (shown, before)
+        if _is_part(subject.table[name], original.data[name]):
+            before = plain(original.data[name])
+            shown = in_type(subject.table[name], before.type)
+            if shown is not None:
+                found[name] = (shown, before)
     return found
 
 
-def _is_part(shown: pa.ChunkedArray, before: pa.ChunkedArray) -> bool:
-    """Return whether no value is more frequent in one column than in the other."""
-    few, many = shown.value_counts(), before.value_counts()
-    places = pc.index_in(few.field("values"), value_set=many.field("values"))
+def _is_part(published: pa.ChunkedArray, original: pa.ChunkedArray) -> bool:
+    """Return whether a published column has values, and none of them more often than the original has it."""
+    many, many_counts = count_values(original)
+    values, counts = count_values(published)
+    shown = in_type(values, many.type)
+    if shown is None or shown.null_count == len(shown):
+        return False
+    places = pc.index_in(shown, value_set=many)
     if places.null_count:
         return False
-    return bool(pc.all(pc.less_equal(few.field("counts"), many.field("counts").take(places))).as_py())
+    return bool((counts <= many_counts[places.to_numpy()]).all())
+
+
+def count_values(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, Counts]:
+    """Return the distinct values of a column as `plain` makes them, missing among them, and how many rows have each."""
+    if not isinstance(column.type, pa.DictionaryType):
+        counted = plain(column).value_counts()
+        return pa.chunked_array([counted.field("values")]), counted.field("counts").to_numpy()
+    used = [chunk.indices.value_counts() for chunk in column.chunks]
+    pairs = zip(column.chunks, used, strict=True)
+    values = [chunk.dictionary.take(each.field("values")) for chunk, each in pairs]
+    counts = [each.field("counts").to_numpy() for each in used]
+    every = plain(pa.chunked_array(values, column.type.value_type)).combine_chunks()
+    distinct = every.unique()
+    index = pc.index_in(every, value_set=distinct).to_numpy()
+    rows = np.bincount(index, weights=np.concatenate([*counts, np.zeros(0)]), minlength=len(distinct))
+    return pa.chunked_array([distinct]), rows.astype(np.int64)
+
+
+def distinct_values(column: pa.ChunkedArray) -> pa.Array:
+    """Return the distinct values of a column as `plain` makes them, in the order of its rows."""
+    return plain(used_values(column)).unique()
+
+
+def used_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the values of dictionaries that rows have, each once a chunk; other columns are returned unchanged."""
+    if not isinstance(column.type, pa.DictionaryType):
+        return column
+    used = [chunk.dictionary.take(chunk.indices.unique()) for chunk in column.chunks]
+    return pa.chunked_array(used, column.type.value_type)
 
 
 def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -67,7 +102,7 @@ def in_type(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray | Non
 
 def spell_values(column: pa.ChunkedArray) -> pa.Array:
     """Return the distinct values of a column as text; whole numbers have no decimal point."""
-    values = pc.drop_null(plain(column).unique())
+    values = pc.drop_null(distinct_values(column))
     try:
         texts = values.cast(pa.large_string())
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from indistinct.engines import open_source
 from indistinct.errors import InputError
 from indistinct.exploration.scan.base import Finding, ScanCheck, ScannedFile, Severity, note
-from indistinct.exploration.scan.compared import in_type, plain
+from indistinct.exploration.scan.compared import distinct_values, in_type, used_values
 from indistinct.figures import plural
 from indistinct.frequencies.count import Request
 from indistinct.recoding.columns import QuasiColumn, columns_of
@@ -53,12 +53,13 @@ def _find_another_original(subject: ScannedFile) -> Iterator[Finding]:
 
 def _count_shared(column: pa.ChunkedArray, original: Table, name: str) -> tuple[int, int]:
     """Return (distinct values of a published column that the original has, all its distinct values)."""
-    before = plain(original.data[name])
-    shown = in_type(column, before.type)
+    before = distinct_values(original.data[name])
+    published = pc.drop_null(distinct_values(column))
+    shown = in_type(pa.chunked_array([published]), before.type)
     if shown is None:
-        return 0, len(pc.drop_null(plain(column).unique()))
-    values = pc.drop_null(shown.unique())
-    return int(pc.sum(pc.is_in(values, value_set=before.unique())).as_py() or 0), len(values)
+        return 0, len(published)
+    values = shown.unique()
+    return int(pc.sum(pc.is_in(values, value_set=before)).as_py() or 0), len(values)
 
 
 def _find_outside_labels(subject: ScannedFile) -> Iterator[Finding]:
@@ -112,9 +113,7 @@ def _is_between(text: Any, column: QuasiColumn) -> bool:
 
 def _distinct_values(table: pa.Table, name: str) -> pa.Table:
     """Return the distinct cells of a column alone: text as text, without metadata."""
-    column = table[name]
-    plain = column.cast(column.type.value_type) if isinstance(column.type, pa.DictionaryType) else column
-    return pa.table({name: plain.unique()})
+    return pa.table({name: used_values(table[name]).unique()})
 
 
 CHECKS = (

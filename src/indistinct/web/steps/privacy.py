@@ -31,6 +31,7 @@ from indistinct.web.steps.opening import STARTER, WHO, allowed_path
 from indistinct.web.steps.verdict_box import draw_findings
 from indistinct.web.worker import TaskError
 
+TO_SEARCH = "Go on to search"
 NEW = "new"
 """Under this name a tab keeps the model that it is about to add, and what its form holds."""
 
@@ -39,7 +40,7 @@ async def draw(screen: Screen) -> None:
     """Draw what is promised, the models with their fields, profiles, and suppression."""
     _promise(screen.policy)
     with parts.tag("div", classes="actions"):
-        parts.link("Go on to search", "/search", classes="main")
+        parts.link(TO_SEARCH, "/search", classes="main")
     _profiles(screen)
     _models(screen)
     _add(screen)

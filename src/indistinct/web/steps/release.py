@@ -38,6 +38,8 @@ from indistinct.web.tasks.searching import release_name
 from indistinct.web.worker import TaskError
 
 CHOICES = "release-choices"
+JOB_TO_GO_ON = "The job, to go on another day"
+WAITS = "The download appears when every check has an answer."
 ABOUT = {key: each for key, each in settings_under("about").items() if each.label is not None}
 ASKED = ("purpose", "recipient")
 ASKED_TITLE = "What is it for, and who gets it?"
@@ -70,7 +72,7 @@ FOR_STEWARD = {
     ),
     "recoding-arrays": ("The recoding's second file", "private: it belongs to the recoding"),
     "project": (
-        "The job, to go on another day",
+        JOB_TO_GO_ON,
         "policy and decisions; no rows, unless you ticked in the step open that they are saved",
     ),
     ALL: ("Everything in one .zip", "private: recoding and internal report are in it"),
@@ -297,7 +299,7 @@ def _take(screen: Screen, files: dict[str, Path], verdict: Verdict) -> None:
             text = f"Download {files['table'].name}{reserved}"
             draw_download(text, "table", classes="button large" if reserved else "main large")
         elif verdict.running:
-            parts.say("The download appears when every check has an answer.", kind="hint").props["id"] = "waits"
+            parts.say(WAITS, kind="hint").props["id"] = "waits"
         elif not session.refusals() and (session.policy is None or session.policy.output.ledger is None):
             parts.say("The table is being written in this form …", kind="hint")
         if PACKAGE in files:

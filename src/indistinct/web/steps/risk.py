@@ -30,6 +30,7 @@ from indistinct.web.standing import (
 from indistinct.web.steps.privacy import hold_against
 from indistinct.web.steps.verdict_box import draw_verdict, link_to_release, release_of
 
+WHO_COULD = "Who could be found"
 NO_PROFILE = ""
 PROFILE_WORDS = {
     NO_PROFILE: "nobody in particular: only look",
@@ -80,7 +81,7 @@ async def draw(screen: Screen) -> None:
 
 
 def _draw_sentences(figures: Any) -> None:
-    parts.heading("Who could be found")
+    parts.heading(WHO_COULD)
     with parts.tag("div", id="sentences"):
         draw_list(risk_in_sentences(figures))
 

@@ -26,6 +26,8 @@ from indistinct.web.steps.publishing import SEARCHING, begin_search, promises_no
 from indistinct.web.steps.remedies import remedies_for
 from indistinct.web.steps.verdict_box import draw_findings, draw_verdict, link_to_release
 
+ASKED = "What is searched for"
+
 
 async def draw(screen: Screen) -> None:
     """Draw what the last search found, and the choice of an algorithm."""
@@ -62,7 +64,7 @@ def _draw_request(screen: Screen) -> None:
         ("What must hold", [promise_for_one(each, policy.schema) for each in models] or ["nothing"], "privacy"),
         ("Suppression limit", [suppressed], "privacy"),
     ]
-    title = "What is searched for"
+    title = ASKED
     with parts.tag("section", classes="card asked", id="asked", aria_label=title):
         parts.heading(title, level=3)
         with parts.tag("dl", classes="facts"):

@@ -41,10 +41,15 @@ def draw_verdict(screen: Screen, made: Any, *, short: bool = False) -> Verdict:
                 draw_findings(screen, findings, name="verdict")
         else:
             draw_findings(screen, findings, name="verdict")
-        with parts.details("What was looked at", screen.choices, name="looked-at"):
-            draw_list(list(settled_lines(verdict)))
+        draw_looked_at(screen, verdict)
     draw_chores(screen, made)
     return verdict
+
+
+def draw_looked_at(screen: Screen, verdict: Verdict) -> None:
+    """Draw what was looked at and is not open, folded."""
+    with parts.details("What was looked at", screen.choices, name="looked-at"):
+        draw_list(list(settled_lines(verdict)))
 
 
 def _treatments(session: Session, made: Any) -> Treatments | None:
@@ -71,16 +76,17 @@ def release_of(screen: Screen) -> Any:
     made = fresh_release(screen.session)
     if made is not None:
         return made
-    if screen.session.result(RELEASED) is None:
-        parts.notice(NO_RELEASE, hint="Search for one first.")
-    else:
-        parts.notice(
-            OLD_RELEASE,
-            kind="warning",
-            hint="Search again, or take the change back with Undo.",
-        )
-    parts.link("Go to search", "/search", classes="main")
+    say_no_release(old=screen.session.result(RELEASED) is not None)
     return None
+
+
+def say_no_release(*, old: bool) -> None:
+    """Say that there is no release, or that it is `old`, and lead to the search."""
+    if old:
+        parts.notice(OLD_RELEASE, kind="warning", hint="Search again, or take the change back with Undo.")
+    else:
+        parts.notice(NO_RELEASE, hint="Search for one first.")
+    parts.link("Go to search", "/search", classes="main")
 
 
 def draw_findings(screen: Screen, findings: Sequence[PageFinding], *, name: str) -> None:

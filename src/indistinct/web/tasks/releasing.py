@@ -23,6 +23,7 @@ from indistinct.reporting.report import report_editions
 from indistinct.web.tasks.published import Files, original_of, published_files
 from indistinct.web.worker import Desk
 
+MUST_NOT_HAPPEN = "search again; if it stays so, please tell us: this must not happen"
 ALL, PACKAGE = "everything", "package"
 """The two archives: one with everything for the steward, and one with what recipients may have."""
 FOR_RECIPIENTS = ("table", "second", "certificate", "report")
@@ -67,7 +68,7 @@ def prepare(
     if not verdict["holds"]:
         raise VerificationError(
             "the published file does not keep its promise, so that there is nothing to take",
-            hint="search again; if it stays so, please tell us: this must not happen",
+            hint=MUST_NOT_HAPPEN,
         )
     desk.report(0.4)
     downloads = _write_documents(files, shipped=shipped)

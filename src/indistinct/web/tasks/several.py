@@ -31,7 +31,7 @@ from indistinct.web.tasks.looking import (
     look_by_policy,
     without_folder,
 )
-from indistinct.web.tasks.releasing import PACKAGE, zip_files
+from indistinct.web.tasks.releasing import MUST_NOT_HAPPEN, PACKAGE, zip_files
 from indistinct.web.tasks.tables import open_kept
 from indistinct.web.worker import Desk
 
@@ -154,7 +154,7 @@ def judge_tables(desk: Desk, policy: LinkedPolicy, folder: Path, policy_text: st
     if not made.holds:
         raise VerificationError(
             "the published files do not keep their promise, so that there is nothing to take",
-            hint="search again; if it stays so, please tell us: this must not happen",
+            hint=MUST_NOT_HAPPEN,
         )
     desk.report(0.9)
     released = {f"table-{name}": path for name, path in targets_of(folder, policy).items() if name}

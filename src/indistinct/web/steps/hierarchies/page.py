@@ -45,6 +45,7 @@ from indistinct.web.worker import TaskError
 MISSING = "(missing)"
 TOLD = "told"
 """Under this name a tab keeps what an import told."""
+TO_PRIVACY = "Go on to privacy"
 
 
 async def draw(screen: Screen) -> None:
@@ -87,7 +88,7 @@ def _draw_all_suggestions(screen: Screen, outlines: dict[str, Outline]) -> None:
         go_first = bool(others) and needed
         if others:
             screen.button("Use all suggestions", take, name="all-suggestions", main=go_first)
-        parts.link("Go on to privacy", "/privacy", classes="button" if go_first else "main")
+        parts.link(TO_PRIVACY, "/privacy", classes="button" if go_first else "main")
     screen.problem("all-suggestions")
 
 

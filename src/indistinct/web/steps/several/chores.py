@@ -7,7 +7,7 @@ from indistinct.evaluation.verdict_line import words_of
 from indistinct.web import parts
 from indistinct.web.blocks import draw_list
 from indistinct.web.frame import Screen
-from indistinct.web.steps.verdict_box import NO_RELEASE, OLD_RELEASE, draw_chore_lines, settled_lines
+from indistinct.web.steps.verdict_box import draw_chore_lines, draw_looked_at, say_no_release
 from indistinct.web.tables_following import chores_for_tables, follow_tables, is_done
 from indistinct.web.tables_standing import MADE, fresh_tables, verdict_on_tables
 
@@ -27,8 +27,7 @@ def draw_tables_verdict(screen: Screen, made: Any) -> Verdict:
         parts.tag("p", verdict.sentence, classes="sentence", role="status")
         if verdict.open:
             draw_list([words_of(each) for each in verdict.open])
-        with parts.details("What was looked at", screen.choices, name="looked-at"):
-            draw_list(list(settled_lines(verdict)))
+        draw_looked_at(screen, verdict)
     draw_tables_chores(screen)
     return verdict
 
@@ -37,9 +36,5 @@ def tables_release_of(screen: Screen) -> Any:
     """Return the release of several tables; say so and return None where there is none, or where it is old."""
     made = fresh_tables(screen.session)
     if made is None:
-        if screen.session.result(MADE) is None:
-            parts.notice(NO_RELEASE, hint="Search for one first.")
-        else:
-            parts.notice(OLD_RELEASE, kind="warning", hint="Search again, or take the change back with Undo.")
-        parts.link("Go to search", "/search", classes="main")
+        say_no_release(old=screen.session.result(MADE) is not None)
     return made

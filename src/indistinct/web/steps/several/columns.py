@@ -4,22 +4,29 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from indistinct.figures import percent, plural
 from indistinct.hierarchy import hierarchy_from_json
 from indistinct.linked.declared import LinkedTable
 from indistinct.schema import Role
 from indistinct.web import parts
 from indistinct.web.frame import Screen
 from indistinct.web.language import Own
-from indistinct.web.steps.columns import describe_role, ids_of, sample_values, warn_of_values
+from indistinct.web.steps.columns import (
+    count_values,
+    describe_column,
+    describe_role,
+    ids_of,
+    sample_values,
+    warn_of_values,
+)
+from indistinct.web.steps.hierarchies.page import TO_PRIVACY
 from indistinct.web.tables_following import follow_tables
 from indistinct.web.tables_job import BIRTH, DEATH, LIST, TIME, UNKNOWN_TIME, role_of, with_column_role, with_separator
 from indistinct.web.tables_standing import LOOK
 
 OF_PEOPLE = {
-    BIRTH: "date of birth: quasi-identifier, and no event lies before it",
-    DEATH: "date of death: quasi-identifier, and no event lies after it",
-    LIST: "list: several values a person, others may know some of them",
+    BIRTH: "date of birth: others may know it",
+    DEATH: "date of death: others may know it",
+    LIST: "list: others may know some of its values",
 }
 OF_EVENTS = {
     TIME: "time: others may know when it was",
@@ -35,10 +42,10 @@ async def draw(screen: Screen) -> None:
     looked, policy = screen.session.result(LOOK), screen.tables.policy
     follow_tables(screen.session)
     with parts.tag("div", classes="actions"):
-        parts.link("Go on to privacy", "/privacy", classes="main")
+        parts.link(TO_PRIVACY, "/privacy", classes="main")
     screen.problem("role")
     for number, table in enumerate(sorted(policy.tables, key=lambda each: not each.people)):
-        parts.heading(table.name)
+        parts.heading(Own(table.name))
         hint = PEOPLE_HINT if table.people else EVENTS_HINT if table.is_counted else PASSED_HINT
         parts.say(hint, kind="hint")
         columns = looked[table.name]["columns"]
@@ -47,7 +54,7 @@ async def draw(screen: Screen) -> None:
             for column in columns:
                 _line(screen, table, column, f"{number}-{keys[column['name']]}", looked[table.name]["rows"])
     with parts.tag("div", classes="actions"):
-        parts.link("Go on to privacy", "/privacy")
+        parts.link(TO_PRIVACY, "/privacy")
 
 
 def _line(screen: Screen, table: LinkedTable, column: Mapping[str, Any], key: str, rows: int) -> None:
@@ -59,8 +66,9 @@ def _line(screen: Screen, table: LinkedTable, column: Mapping[str, Any], key: st
             samples = sample_values(column)
             if samples:
                 parts.tag("span", Own(samples), classes="samples")
-            missing = f", {percent(column['missing'] / rows)} missing" if column["missing"] else ""
-            parts.tag("span", f"{column['type']}, {plural(column['distinct'], 'value')}{missing}", classes="hint")
+            suggested = role == column["role"]
+            short = describe_column(column, rows) if suggested else f"{count_values(column, rows)}."
+            parts.tag("span", short, classes="hint")
             warning = warn_of_values(column, Role(role) if role in set(Role) else Role.QUASI)
             if warning:
                 parts.tag("span", warning, classes="badge bad")

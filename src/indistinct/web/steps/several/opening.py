@@ -8,7 +8,7 @@ from indistinct.web import parts
 from indistinct.web.blocks import draw_list
 from indistinct.web.frame import Screen
 from indistinct.web.language import Own
-from indistinct.web.steps.opening import TABLES_LEFT_OUT, TABLES_REASONS, begin_tables, draw_other_ways
+from indistinct.web.steps.opening import TABLES_LEFT_OUT, TABLES_REASONS, TO_COLUMNS, begin_tables, draw_other_ways
 from indistinct.web.tables_following import follow_tables
 from indistinct.web.tables_job import columns_of, with_person
 from indistinct.web.tables_standing import LOOK
@@ -31,11 +31,11 @@ async def draw(screen: Screen) -> None:
     reasons, left_out = session.result(TABLES_REASONS) or (), session.result(TABLES_LEFT_OUT) or ()
     if reasons:
         parts.say(PROPOSED)
-        draw_list([f"{each[:1].upper()}{each[1:]}." for each in reasons])
+        draw_list([f"{each}." for each in reasons])
     if left_out:
         parts.notice(f"Left out, because no column holds person IDs: {', '.join(left_out)}.")
     with parts.tag("div", classes="actions"):
-        parts.link("Go on to columns", "/columns", classes="main")
+        parts.link(TO_COLUMNS, "/columns", classes="main")
     _links(screen, looked)
     for table in policy.tables:
         await _rows(screen, table.name, looked[table.name]["rows"])

@@ -22,6 +22,7 @@ from indistinct.web import parts
 from indistinct.web.frame import Screen
 from indistinct.web.language import Own
 from indistinct.web.steps.opening import WHO
+from indistinct.web.steps.privacy import TO_SEARCH
 from indistinct.web.steps.several.chores import draw_tables_chores
 from indistinct.web.tables_following import follow_tables, key_of_known_rows
 from indistinct.web.tables_job import known_rows, with_calendar, with_known, with_policy, with_window
@@ -44,6 +45,7 @@ TIMES_HINT = (
 )
 TOGETHER_HINT = "Of all tables together, at most 3 rows are counted."
 DAY_HINT = "year-month-day"
+SAME_AS_TABLE = "The same as a table"
 TOO_MANY = "too many to count"
 
 
@@ -52,7 +54,7 @@ async def draw(screen: Screen) -> None:
     policy = screen.tables.policy
     follow_tables(screen.session)
     with parts.tag("div", classes="actions"):
-        parts.link("Go on to search", "/search", classes="main")
+        parts.link(TO_SEARCH, "/search", classes="button" if screen.tables.open_questions else "main")
     _risk(screen)
     _knowledge(screen)
     _guarantee(screen, policy)
@@ -72,8 +74,9 @@ def _risk(screen: Screen) -> None:
     found = session.result(KNOWN_ROWS)
     parts.say(risk_sentence(found["found"]))
     if found["picture"]:
-        parts.picture(found["picture"])
-    with parts.details("The same as a table", screen.choices, name="known-table", start=not found["picture"]):
+        with parts.tag("div", classes="pictures"):
+            parts.picture(found["picture"])
+    with parts.details(SAME_AS_TABLE, screen.choices, name="known-table", start=not found["picture"]):
         k = found["found"]["k"]
         rows = [
             (each["table"], str(each["known"]), "yes" if each["people_columns"] else "no",
@@ -124,7 +127,7 @@ def _knowledge(screen: Screen) -> None:
                 lambda value, name=name: screen.change_tables(with_known(screen.tables, name, parse_rows(value))),
                 name=f"knows-{place}",
             )
-        if len(asked) > 1:
+        if len(asked) > 1 and not job.open_questions:
             screen.choice(
                 "Known rows of all tables together",
                 {str(number): plural(number, "row") for number in range(1, MOST_KNOWN + 1)},
@@ -155,7 +158,8 @@ def _guarantee(screen: Screen, policy: LinkedPolicy) -> None:
             k = least_k(profile())
             who = WHO[name][0] if name in WHO else name
             change = screen.on(lambda k=k: _change_model(screen, k=k), at="k")
-            parts.button(f"{who}: k = {k}", change, name=f"profile-{name}", disabled=k == model.k)
+            button = parts.button(f"{who}: k = {k}", change, name=f"profile-{name}")
+            button.props["aria-pressed"] = "true" if k == model.k else "false"
     with parts.tag("div", classes="fields"):
         screen.field("Smallest number of people (k)", str(model.k), lambda text: _change_model(screen, k=text),
                      name="k", part=lambda job: job.policy.model)  # fmt: skip
@@ -175,7 +179,7 @@ def least_k(profile: Profile) -> int:
     """Return the smallest number of people that keeps the risk of a profile.
 
     >>> [least_k(kind()) for kind in PROFILES.values()]
-    [12, 11, 10]
+    [12, 12, 5]
     """
     models = models_asked_by(profile, Schema()).models
     average = [math.ceil(1 / exact(each.threshold)) for each in models if isinstance(each, AverageRisk)]

@@ -6,7 +6,7 @@ from indistinct.web import parts
 from indistinct.web.files import DOWNLOADS, key_of_downloads
 from indistinct.web.frame import Screen
 from indistinct.web.language import Own
-from indistinct.web.steps.release import draw_download, draw_links, reservation
+from indistinct.web.steps.release import JOB_TO_GO_ON, WAITS, draw_download, draw_links, reservation
 from indistinct.web.steps.several.chores import draw_tables_verdict, tables_release_of
 from indistinct.web.steps.several.search import release_sentence
 from indistinct.web.tables_standing import judged_tables
@@ -17,10 +17,9 @@ FOR_OTHERS = {"certificate": ("The certificate", "what was verified; small count
 FOR_STEWARD = {
     POLICY: ("The policy", "makes the release again: put it beside the original tables, and run indistinct anonymize"),
     REPORT: ("The report", "verification beside the originals, risk by known rows, attack and loss: do not pass it on"),
-    "project": ("The job, to go on another day", "policy and decisions; no rows"),
+    "project": (JOB_TO_GO_ON, "policy and decisions; no rows"),
 }
 TOGETHER = "All tables belong together: the same pseudonyms link them. A second release has other pseudonyms."
-WAITS = "The download appears when every check has an answer."
 
 
 async def draw(screen: Screen) -> None:
