@@ -363,3 +363,36 @@ def test_what_several_tables_do_not_have_is_refused_by_name(released, run, tmp_p
         assert ran.code in (1, 2), words
         assert "Traceback" not in ran.err
     assert not (tmp_path / "out").exists()
+
+
+def test_the_folder_is_scanned_table_by_table(released, run, tmp_path):
+    clean = run("scan", released.parent / "release", "--policy", released, "--json")
+    told = json.loads(clean.out)
+    assert clean.code == 0
+    assert [path["file"].rpartition("/")[2] for path in told["files"]] == [
+        f"{name}.csv" for name in ("patients", "stays", "diagnoses", "labs", "prescriptions")
+    ]
+    assert {each["severity"] for file in told["files"] for each in file["findings"]} == {"note"}
+    naive = tmp_path / "naive"
+    publish_alone(run, released.parent, naive)
+    leaky = run("scan", naive, "--policy", released, "--json")
+    assert leaky.code == 4
+    leaks = [
+        each for each in json.loads(leaky.out)["files"] if any(f["check"] == "identifiers" for f in each["findings"])
+    ]
+    assert len(leaks) == 5
+    assert run("scan", naive, naive, "--policy", released).code == 2
+
+
+def test_the_report_has_every_section_and_a_picture(released, run, tmp_path):
+    ran = run("report", released.parent / "release", "--policy", released, "-o", tmp_path / "report.html", "--json")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert ran.code == 0
+    for title in ("Verification", "Risk by known rows", "Attack by known rows", "Utility", "Not promised"):
+        assert f"{title}</h2>" in page
+    assert "Every check is satisfied" in page
+    assert "<svg" in page
+    assert "<script" not in page
+    told = json.loads(ran.out)
+    assert told["attack"]["below_k"] == 0
+    assert told["verify"]["holds"]

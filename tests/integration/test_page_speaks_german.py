@@ -53,6 +53,21 @@ def language_of(page):
     return page.script("return [document.documentElement.lang, document.querySelector('h1').textContent]")
 
 
+@pytest.mark.parametrize(
+    ("asked", "lang", "title"),
+    [("de-AT,de;q=0.9,en;q=0.8", "de", "Eine Tabelle öffnen"), ("fr,en;q=0.5", "en-US", "Open a table")],
+)
+def test_a_page_comes_in_the_language_that_is_asked_for(server, asked, lang, title):
+    page = server.ask("GET", "/open", cookie=server.cookie, Accept_Language=asked).body.decode()
+    assert f'<html lang="{lang}">' in page
+    assert f"<title>{title} · indistinct</title>" in page
+
+
+def test_a_refusal_is_in_the_language_that_is_asked_for(server):
+    assert server.ask("GET", "/open", Accept_Language="de").body.decode().startswith("Diese Adresse braucht das Token")
+    assert server.ask("GET", "/open").body.decode().startswith("This address needs the token")
+
+
 def test_the_browser_chooses_the_language_and_the_steward_another_for_the_session(german):
     assert language_of(german) == ["de", "Eine Tabelle öffnen"]
     german.click("language-en")

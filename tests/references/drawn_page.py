@@ -45,7 +45,7 @@ def draw_step(
             client = Client(ui.page("/"))
             spoken = speak(client, session.language or "en")
             with client:
-                places = Places(*(parts.tag("div") for _ in range(5)))
+                places = Places(*(parts.tag("div") for _ in range(6)))
                 screen = Screen(session, next(each for each in STEPS if each.name == step), STEPS, places)
                 screen.errors = dict(errors or {})
                 screen.choices |= choices or {}

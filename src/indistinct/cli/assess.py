@@ -157,7 +157,7 @@ def _describe_table(
     table: Path, flags: Flags, named: "Mapping[str, Path | None]", *, population: bool
 ) -> "tuple[Any, dict[str, Any]]":
     """Return a table and what is known of it: a `Published`, unless it is the table that the policy reads."""
-    from indistinct.exploration.by_policy import transform_by_policy
+    from indistinct.job.published import transform_by_policy
     from indistinct.release.certificate import certificate_path
 
     policy, original = named["policy"], named["original"]

@@ -1,7 +1,7 @@
 """Commands on several tables about the same people: what they do where the policy has `[tables.NAME]`."""
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +12,11 @@ from indistinct.cli.screen import note, print_json, progress, show
 from indistinct.document.blocks import Grid, grid
 from indistinct.errors import ParameterError, VerificationError
 from indistinct.figures import percent, plural
+from indistinct.schema import Schema
 from indistinct.settings import FLAGS
 
 if TYPE_CHECKING:
+    from indistinct.exploration.scan.scan import Scan
     from indistinct.linked.assess import LinkedAssessment
     from indistinct.linked.folder import ReleasedTables, ReleaseFolder
     from indistinct.linked.publishing import LinkedRelease
@@ -232,6 +234,42 @@ def _assessed(assessment: "LinkedAssessment") -> list[str | Grid]:
         words = "too many combinations to count" if share is None else f"{percent(share)} of the people"
         lines.append(f"\nattackers with the declared knowledge: {words} below {assessment.k}")
     return lines
+
+
+def scan_linked(folder: Path, policy: Path, flags: Flags, **options: Any) -> "dict[str, Scan]":
+    """Return the scan of each table of a release in a folder, each compared with its original.
+
+    Offsets and lists are made anew, so that it is no finding that no hierarchy of the original gives them.
+    """
+    refuse_flags(flags, **options)
+    from indistinct.exploration.scan.scan import scan
+    from indistinct.linked.folder import open_folder
+    from indistinct.linked.policy import read_linked_policy
+    from indistinct.tables import open_table
+
+    written = read_linked_policy(policy)
+    files = open_folder(folder, written).files
+    scans = {}
+    for table in written.tables:
+        if table.path is None:
+            raise AssertionError("tables of a policy have a path")
+        original = open_table(written.locate(table.path), reading=table.reading).data
+        made = [table.person, *(each.column for each in table.lists)]
+        made += [] if table.time is None else [table.time.column]
+        schema = table.schema
+        roles = Schema(
+            quasi=(*schema.quasi, *made[1:]),
+            sensitive=schema.sensitive,
+            insensitive=schema.insensitive,
+            identifiers=(*schema.identifiers, table.person),
+        )
+        found = scan(files[table.name], original=original, schema=roles, hierarchies=table.hierarchies)
+        places = [f"column {name!r}" for name in made]
+        findings = [
+            each for each in found.findings if not (each.check == "labels-outside-hierarchy" and each.place in places)
+        ]
+        scans[str(files[table.name])] = replace(found, findings=tuple(findings))
+    return scans
 
 
 def attack_linked(

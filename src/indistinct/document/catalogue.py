@@ -41,7 +41,7 @@ LISTS = {"l": "; ", "list": ", ", "then": ", then ", "both": " and "}
 _SHAPES = {
     **dict.fromkeys(("", "t", *LISTS, "and"), ".+?"),
     "q": """['"].+?['"]""",
-    "w": "[a-z]+(?:-[a-z]+)*",
+    "w": r"[a-z][a-z0-9.]*(?:-[a-z0-9.]+)*",
     "par": r"[a-z_]+ = \S.*?",
     "n": rf"{NUMBER}|\[?hidden\]?",
     "d": r"\d{4}-\d\d-\d\d",

@@ -76,7 +76,7 @@ class Summary:
         """Return what a reader must know before trusting the release."""
         if self.certificate is None:
             return ()
-        one = self.counters is not None and self.form is not None and self.certificate.classes == 1
+        one = self.counters is not None and bool(self.certificate.columns) and self.certificate.classes == 1
         return (*self.certificate.warnings, *([ONE_BUCKET] if one else []))
 
     def document(self) -> Document:

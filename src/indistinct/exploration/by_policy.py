@@ -8,17 +8,12 @@ from indistinct.algorithms.registry import parse_algorithm
 from indistinct.errors import ParameterError
 from indistinct.exploration.compare.compare import Comparison, compare
 from indistinct.exploration.explore import Exploration, explore
-from indistinct.job.opening import transform
 from indistinct.job.policy import Policy
 from indistinct.job.policy.value import AnalysisPlan
+from indistinct.job.published import transform_by_policy
 
 METRICS = ("loss", "discernibility")
 """Metrics of nodes where a policy names none."""
-
-
-def transform_by_policy(source: Any, policy: Policy) -> Any:
-    """Return a table with its columns transformed as in the releases of a policy."""
-    return transform(source, policy.schema, policy.transformations, hierarchies=policy.hierarchies)
 
 
 def explore_by_policy(

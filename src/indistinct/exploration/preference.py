@@ -65,7 +65,8 @@ class Preference:
 
 def algorithms_tried(job: Job) -> Iterator[Algorithm]:
     """Yield the algorithms with a release among which a job's algorithm chooses, otherwise its own."""
-    algorithm = job.algorithm if isinstance(job.algorithm, Algorithm) else parse_algorithm(str(job.algorithm))
+    named = "auto" if job.algorithm is None else job.algorithm
+    algorithm = parse_algorithm(named) if isinstance(named, str) else named
     if not algorithm.chooses:
         yield algorithm
         return

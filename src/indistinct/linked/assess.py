@@ -119,7 +119,7 @@ def assess_originals(
 def assess_release(
     policy: LinkedPolicy, tables: Mapping[str, pa.Table], known: Sequence[Known] = (1, 2, 3)
 ) -> LinkedAssessment:
-    """Return the risk of published tables of any tool."""
+    """Return the risk of published tables, made by any tool."""
     arrays = arrays_of(policy, tables, owners_of(policy, tables), anchors_inside=True)
     return _assess(policy, arrays.view, known, declared=True)
 

@@ -322,10 +322,10 @@ def _matches(published: _Published, table: _TableRows, shown: Codes, rows: Codes
 
 
 def _has_known_rows(match: Codes, owner: Codes, people: int, counted: Codes, *, exact: bool) -> Codes:
-    """Return which people can have a different published row for each known row that counts in their class.
+    """Return which people can have a published row of their own for each known row that counts for their class.
 
-    By Hall's theorem they can if, for every choice of known rows, as many published rows cover any of them. In tables
-    that are known completely there must be no other row; their number reveals one row more or less.
+    By Hall's theorem they can if, for every choice of known rows, as many published rows cover any of them. For tables
+    that are known whole there must be no other row: the number of rows is known.
     """
     if exact:
         return _has_exact_rows(match, owner, people, counted)

@@ -79,7 +79,7 @@ class LinkedCertificate:
         return json.dumps(self.to_json(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def roles_told(table: LinkedTable) -> dict[str, str]:
+def declared_roles(table: LinkedTable) -> dict[str, str]:
     """Return the role of each column of a table that is not dropped."""
     names = [name for name in table.schema.columns if name not in table.schema.identifiers]
     roles = {name: str(table.schema.role(name)) for name in names}
@@ -87,7 +87,7 @@ def roles_told(table: LinkedTable) -> dict[str, str]:
     return roles if table.time is None else roles | {table.time.column: "time"}
 
 
-def time_told(policy: LinkedPolicy, table: LinkedTable) -> dict[str, Any] | None:
+def declared_time(policy: LinkedPolicy, table: LinkedTable) -> dict[str, Any] | None:
     """Return what is declared of the time of a table."""
     if table.time is None or policy.time is None:
         return None
@@ -95,7 +95,7 @@ def time_told(policy: LinkedPolicy, table: LinkedTable) -> dict[str, Any] | None
     return {"column": table.time.column, "known": not table.time.unknown, "window": window}
 
 
-def knowledge_told(policy: LinkedPolicy) -> dict[str, Any]:
+def declared_knowledge(policy: LinkedPolicy) -> dict[str, Any]:
     """Return what attackers are declared to know, and since when times are counted."""
     time = None if policy.time is None else {"anchor": policy.time.anchor, "as": policy.time.unit}
     return {"knows": dict(policy.knowledge.tables), "knows_together": policy.knowledge.rows, "time": time}

@@ -11,10 +11,10 @@ from indistinct.linked.certificate import (
     FILE_NAME,
     assumptions_of,
     bounds_of,
-    knowledge_told,
+    declared_knowledge,
+    declared_roles,
+    declared_time,
     labels_of_people,
-    roles_told,
-    time_told,
 )
 from indistinct.linked.declared import LinkedPolicy
 from indistinct.linked.folder import ReleaseFolder, open_folder
@@ -27,9 +27,9 @@ from indistinct.linked.verify import MEMORY, LinkedCheck, LinkedVerdict, verify_
 def check_release(
     folder: Path, policy: LinkedPolicy, *, originals: bool = False, memory: int = MEMORY
 ) -> LinkedVerdict:
-    """Return the verdict on a release of any tool in a folder; with `originals` it is also compared with these.
+    """Verify a release in a folder, made by any tool; with `originals` also compare it with these.
 
-    Rows take about `memory` bytes while they are judged; compared with the originals, all of them are in memory.
+    Rows take about `memory` bytes while they are judged; to be compared with the originals all of them are in memory.
     """
     found = open_folder(folder, policy)
     tables = found.read()
@@ -84,12 +84,12 @@ def _different_claims(
         "smallest_group": found.k,
         "largest_share": found.largest_share,
         "people": verdict.people,
-        **knowledge_told(policy),
+        **declared_knowledge(policy),
         "bounds": json.loads(json.dumps(bounds_of(policy, labels, anchors_inside=inside))),
         "assumptions": list(assumptions_of(policy)),
     }
-    told = {**document, "time": _some_of(time, wanted["time"])}
-    wrong = [name for name, value in wanted.items() if told.get(name) != value]
+    claimed = {**document, "time": _some_of(time, wanted["time"])}
+    wrong = [name for name, value in wanted.items() if claimed.get(name) != value]
     for table in policy.tables:
         entry = document["tables"][table.name]
         declared: dict[str, Any] = {
@@ -97,19 +97,19 @@ def _different_claims(
             "person": table.person,
             "people": table.people,
             "knows": table.knows,
-            "roles": roles_told(table),
-            "time": time_told(policy, table),
+            "roles": declared_roles(table),
+            "time": declared_time(policy, table),
         }
         known = {**entry, "time": _some_of(entry.get("time"), declared["time"])}
         wrong += [f"{name} of {table.name}" for name, value in declared.items() if known.get(name) != value]
     return wrong
 
 
-def _some_of(told: Any, wanted: Mapping[str, Any] | None) -> Any:
+def _some_of(claimed: Any, wanted: Mapping[str, Any] | None) -> Any:
     """Return those members of an object that are compared; others say how labels came about."""
-    if not isinstance(told, dict) or wanted is None:
-        return told
-    return {name: told.get(name) for name in wanted}
+    if not isinstance(claimed, dict) or wanted is None:
+        return claimed
+    return {name: claimed.get(name) for name in wanted}
 
 
 def levels_in(certificate: object) -> dict[str, dict[str, int]]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from indistinct.algorithms.base import Algorithm
 from indistinct.algorithms.partition.mondrian import Mondrian
@@ -275,8 +275,3 @@ def _check_time(policy: LinkedPolicy) -> None:
                 f"there is no window for table {table.name!r}, which has a column with the role time",
                 hint="write window = [first day, last day] for all tables, or one for each table that has times",
             )
-
-
-def knowledge_words(knowledge: KnownRows) -> dict[str, Any]:
-    """Return the declared knowledge as a certificate writes it."""
-    return {"tables": dict(knowledge.tables), "together": knowledge.together}

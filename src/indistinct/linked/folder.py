@@ -115,7 +115,7 @@ class ReleaseFolder:
 
 
 def open_folder(folder: Path, policy: LinkedPolicy) -> ReleaseFolder:
-    """Return a release of any tool in a folder; its files are named after the tables of the policy."""
+    """Open a release in a folder, made by any tool: its files are named after the tables of the policy."""
     if not folder.is_dir():
         raise InputError(f"there is no folder {folder}", hint="name the folder of the release, with one file a table")
     seal = folder / FILE_NAME

@@ -316,8 +316,8 @@ def _days_that_tell(policy: LinkedPolicy, people: pa.Table, what: str) -> Codes:
     """Return each person's latest birth, or earliest death, of the columns declared so; open if there are none."""
     beyond = -OPEN if what == "birth" else OPEN
     days = np.full(people.num_rows, beyond, dtype=np.int64)
-    for name, told in policy.people.tells.items():
-        if told == what:
+    for name, event in policy.people.tells.items():
+        if event == what:
             own = _days_of(policy.people, people, name, needed=False, beyond=beyond)
             days = np.maximum(days, own) if what == "birth" else np.minimum(days, own)
     return days

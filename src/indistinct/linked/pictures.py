@@ -19,9 +19,14 @@ def draw_known_rows(assessment: LinkedAssessment) -> str:
         if risk.share is not None and risk.known != "all"
     ]
     charts = line_charts(
-        rows, x=("known rows", "known rows"), across="attackers", lines="table", measures={measure: "linear"}
+        rows,
+        x=("known rows", "known rows"),
+        across="attackers",
+        lines="table",
+        measures={measure: "share"},
+        stacked=True,
     )
-    title = f"People left among fewer than {assessment.k}, by known rows"
+    title = f"People among fewer than {assessment.k}"
     return draw(
         charts, title=title, notes=[f"{assessment.people:,} people"], legend=[str(row["table"]) for row in rows]
     )

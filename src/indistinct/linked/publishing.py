@@ -25,11 +25,11 @@ from indistinct.linked.certificate import (
     TableEntry,
     assumptions_of,
     bounds_of,
+    declared_knowledge,
+    declared_roles,
+    declared_time,
     hide_small,
-    knowledge_told,
     labels_of_people,
-    roles_told,
-    time_told,
 )
 from indistinct.linked.declared import MANY_ROWS_DELETED, LinkedPolicy, LinkedTable, TimeRules, list_name
 from indistinct.linked.folder import (
@@ -451,7 +451,7 @@ def _certificate(
     policy, found = opened.policy, verdict.judgement
     if found is None:
         raise AssertionError("tables that are satisfied were counted")
-    dropped, told = opened.size - verdict.people, knowledge_told(policy)
+    dropped, declared = opened.size - verdict.people, declared_knowledge(policy)
     labels = labels_of_people(policy, tables[policy.people.name])
     return LinkedCertificate(
         version=__version__,
@@ -464,11 +464,11 @@ def _certificate(
             table.name: _entry(opened, solution, table, verdict.rows[table.name], files.get(table.name, ("", "")))
             for table in policy.tables
         },
-        knows=told["knows"],
-        knows_together=told["knows_together"],
+        knows=declared["knows"],
+        knows_together=declared["knows_together"],
         original_people=None if hide_small(dropped) is None else opened.size,
         suppressed_people=hide_small(dropped),
-        time=None if told["time"] is None else {**told["time"], "anchors_inside": anchors_inside(opened)},
+        time=None if declared["time"] is None else {**declared["time"], "anchors_inside": anchors_inside(opened)},
         bounds=bounds_of(policy, labels, anchors_inside=anchors_inside(opened)),
         assumptions=assumptions_of(policy),
         warnings=(*opened.warnings, *_deletion_warnings(opened, solution)),
@@ -490,7 +490,7 @@ def _entry(
     opened: OpenTables, solution: LinkedSolution, table: LinkedTable, rows: int, file: tuple[str, str]
 ) -> TableEntry:
     policy = opened.policy
-    roles = roles_told(table)
+    roles = declared_roles(table)
     if table.people:
         lists = {
             column.column: solution.totals[list_name(table.name, column.column)].levels[0] for column in table.lists
@@ -499,7 +499,7 @@ def _entry(
     own = opened.events_of(table)
     found = solution.totals.get(table.name)
     lost = own.rows - rows
-    time = time_told(policy, table)
+    time = declared_time(policy, table)
     if time is not None and table.time is not None and policy.time is not None:
         widths = table.time.levels(policy.time.unit)
         time["width"] = 1 if found is None or table.time.unknown else widths[found.levels[-1]]

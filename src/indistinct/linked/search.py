@@ -8,19 +8,28 @@ them.
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 
+from indistinct.budget import Budget
 from indistinct.errors import Feasible, InfeasibleError, ParameterError
+from indistinct.evaluation.measure.measure import measure
+from indistinct.job.publishing import anonymize
 from indistinct.linked.calendar import OPEN, OffsetLabels, Unit, label_offsets, units_of_days
 from indistinct.linked.declared import LinkedTable
 from indistinct.linked.guarantee import KnownRows
 from indistinct.linked.judge import subset_bound
 from indistinct.linked.opened import OpenEvents, OpenTables, StoredEvents, window_days
-from indistinct.linked.people import PeopleClasses, classes_of_people, dates_of_classes
+from indistinct.linked.people import PeopleClasses, dates_of_labels, text_codes
 from indistinct.linked.runs import class_runs, rows_of_classes, rows_of_each_class
 from indistinct.linked.suppress import LabelRows, suppressed_rows
+from indistinct.linked.view import number_rows
 from indistinct.machine.arrays import Codes
+from indistinct.models import AlphaK, KAnonymity, Model
+from indistinct.models.registry import all_of
+from indistinct.schema import Schema
 
 LOG = logging.getLogger("indistinct.linked")
 SAMPLED_ROWS = 20_000
@@ -33,7 +42,7 @@ LARGER_K = (1, 4, 16)
 """Multiples of k with which the people table is divided into classes: larger classes delete fewer event rows."""
 
 Node = tuple[tuple[int, ...], ...]
-"""The level of each column of each counted table; the time column, where there is a known one, comes last."""
+"""Multiples of k with which the people table is divided into classes: larger classes delete fewer event rows."""
 Progress = Callable[[float], None]
 
 
@@ -322,7 +331,6 @@ def _parts(
     number = np.full(opened.size, -1, dtype=np.int64)
     number[classes.kept] = np.arange(len(classes.kept))
     chosen = np.ones(classes.size, dtype=bool) if sampled is None else sampled
-    dates = dates_of_classes(opened, classes)
     unit: Unit = "days" if opened.policy.time is None else opened.policy.time.unit
     parts = []
     for events in events_in_memory:
@@ -333,7 +341,9 @@ def _parts(
         table = events.table
         time = table.time if isinstance(table, LinkedTable) else None
         units = None if events.days is None else units_of_days(events.days[rows], unit)
-        limits = dates.limits(window_days(opened.policy, events.name)) if time is not None else (dates.anchor_low,) * 2
+        limits = (classes.dates.anchor_low,) * 2
+        if time is not None:
+            limits = classes.dates.limits(window_days(opened.policy, events.name))
         widths = () if time is None or time.unknown else time.levels(unit)
         parts.append(_Part(events, rows, person[rows], units, limits, widths))
     return parts
@@ -435,3 +445,50 @@ def _loss_of_offsets(offsets: OffsetLabels, opened: OpenTables, name: str, unit:
     width = np.where(offsets.high >= OPEN, span, offsets.high) - np.where(offsets.low <= -OPEN, 0, offsets.low)
     open_ended = (offsets.high >= OPEN) | (offsets.low <= -OPEN)
     return np.where(open_ended, 1.0, np.clip(width / span, 0.0, 1.0))
+
+
+def classes_of_people(opened: OpenTables, k: int, dropped: int) -> PeopleClasses | None:
+    """Return classes of at least `k` people by the policy's algorithm, suppressing at most `dropped`.
+
+    None if impossible.
+
+    With l, no sensitive value of the people table is too frequent in a class.
+    """
+    policy, table = opened.policy, opened.people
+    schema = policy.people.schema
+    if k > table.num_rows:
+        return None
+    if not schema.quasi:
+        one = np.zeros(len(table), dtype=np.int64)
+        return PeopleClasses(np.arange(len(table)), one, pa.table({}), 0.0, dates_of_labels(opened, pa.table({}), one))
+    row = _free_name(table.column_names)
+    models: list[Model] = [KAnonymity(k)]
+    ratio = policy.model.ratio
+    if ratio is not None:
+        models += [AlphaK(name, alpha=Fraction(ratio[1], ratio[0]), k=k) for name in schema.sensitive]
+    data = table.select([*schema.quasi, *schema.sensitive]).append_column(row, pa.array(np.arange(len(table))))
+    try:
+        release = anonymize(
+            data,
+            Schema(quasi=schema.quasi, sensitive=schema.sensitive, insensitive=[row]),
+            model=all_of(models),
+            algorithm=policy.algorithm,
+            hierarchies={name: each for name, each in policy.people.hierarchies.items() if name in schema.quasi},
+            suppression=Budget(dropped, "rows"),
+        )
+    except InfeasibleError:
+        return None
+    published = release.table
+    order = np.argsort(published[row].to_numpy(), kind="stable")
+    published = published.take(pa.array(order))
+    labels = pa.table({name: published[name].cast(pa.string()) for name in schema.quasi})
+    classes, _ = number_rows([text_codes(labels[name]) for name in schema.quasi], len(labels))
+    dates = dates_of_labels(opened, labels, classes)
+    return PeopleClasses(published[row].to_numpy(), classes, labels, measure(release, ["loss"])["loss"], dates)
+
+
+def _free_name(names: Sequence[str]) -> str:
+    name = "row"
+    while name in names:
+        name += "_"
+    return name

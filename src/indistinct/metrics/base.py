@@ -35,8 +35,9 @@ class Metric(WithDocumentedParameters, ABC):
     `goal` is the better direction, `meaning` a short description of a value, `bounds` the possible values (None: open),
     and `monotone` means that merging classes, with the same rows suppressed, never improves the value. `counts_rows`:
     rows count even if the schema has a person ID. `compares_cells`: published values are compared with the original
-    cells, which a file does not show. `charges_cells`: cells of columns are charged, not whole classes or rows. `bare`
-    is the field whose key may be left out.
+    cells, which a file does not show. `charges_cells`: cells of columns are charged, not whole classes or rows.
+    `counts_values`: the values that a label covers are counted row by row. `bare` is the field whose key may be left
+    out.
     """
 
     __slots__ = ()
@@ -48,6 +49,7 @@ class Metric(WithDocumentedParameters, ABC):
     counts_rows: ClassVar[bool] = False
     compares_cells: ClassVar[bool] = False
     charges_cells: ClassVar[bool] = False
+    counts_values: ClassVar[bool] = False
     bare: ClassVar[str | None] = None
 
     def __post_init__(self) -> None:
@@ -68,6 +70,10 @@ class Metric(WithDocumentedParameters, ABC):
 
     def column_totals(self, assignment: Assignment) -> Floats | None:
         """Return the cost of each column over all rows, None for a metric that is not a sum over cells."""
+        return None
+
+    def of_class_number(self, classes: int, *, released: int, rows: int) -> float | None:
+        """Return the metric of `classes` classes with `released` of `rows` rows; None if it depends on more."""
         return None
 
 

@@ -90,6 +90,11 @@ class AverageClassSize(SizeMetric):
         none = np.full(np.shape(classes), math.inf if rows else 0.0)
         return np.divide(released, classes, where=classes > 0, out=none) / (self.k or 1)
 
+    def of_class_number(self, classes: int, *, released: int, rows: int) -> float:
+        """Return the metric: it looks at nothing but the number of classes."""
+        mean = self.of_counts(np.array([classes]), np.zeros(1), released=np.array([released]), rows=rows)
+        return float(mean[0])
+
 
 # A dense table of counts is faster than a sort while it is not much longer than its input; up to this length always.
 _SMALL_TABLE = 1 << 20

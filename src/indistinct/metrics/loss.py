@@ -61,6 +61,7 @@ class ILoss(SummedMetric):
 
     name: ClassVar[str] = "iloss"
     meaning: ClassVar[str] = "detail lost, summed over all cells"
+    counts_values: ClassVar[bool] = True
     importance: Annotated[
         Importance,
         Parameter("Attribute weights", "Weights of quasi-identifiers, such as age=3|sex=2; the default is 1."),

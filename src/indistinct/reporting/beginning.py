@@ -24,7 +24,7 @@ from indistinct.document.blocks import (
 )
 from indistinct.evaluation.assess.profiles import limits_in_words
 from indistinct.figures import count_unit, number, percent
-from indistinct.frequencies.structure import unit_of
+from indistinct.frequencies.structure import unit_of, units_of
 from indistinct.job.as_command import (
     Flag,
     hierarchy_flags,
@@ -39,9 +39,9 @@ from indistinct.job.policy.writing import policy_to_toml
 from indistinct.models.registry import parse_model_or_none
 from indistinct.models.words import promise_for_one
 from indistinct.recoding.transformations import parse_transformation
-from indistinct.release.certificate import counted_grid, groups_of, verdict_grid
+from indistinct.release.certificate import counted_grid, verdict_grid
 from indistinct.reporting.facts import Facts
-from indistinct.reporting.risk import risk_bars
+from indistinct.reporting.risk_bars import risk_bars
 from indistinct.reporting.subject import Subject, file_name_of
 from indistinct.spelling import spell
 
@@ -59,8 +59,12 @@ STATED = {
 
 
 def verdict(facts: Facts, *, internal: bool) -> Section:
-    """Return the verdict with the figures on which it is based; those responsible for the release sign below."""
+    """Return the verdict with the figures on which it is based, and what the release is for and who gets it.
+
+    Those responsible for the release sign below.
+    """
     stated = facts.subject.statement
+    about = [(word, told) for word, told in (("purpose", stated.purpose), ("recipient", stated.recipient)) if told]
     signed: list[tuple[str, Cell | None]] = [
         ("operator", stated.operator),
         ("reviewer", stated.reviewer),
@@ -69,8 +73,8 @@ def verdict(facts: Facts, *, internal: bool) -> Section:
     ]
     if not internal:  # external readers have nothing to sign
         signed = [(word, told) for word, told in signed if told]
-    terms = [Terms(pairs) for pairs in (_key_figures(facts), tuple(signed)) if pairs]
-    return Section("verdict", "Verdict", (*_open(facts), *risk_bars(facts), *terms))
+    terms = [Terms(pairs) for pairs in (_key_figures(facts), (*about, *signed)) if pairs]
+    return Section("verdict", "Verdict", (*_open(facts), *risk_bars(facts.subject, facts.json("assess")), *terms))
 
 
 def _key_figures(facts: Facts) -> tuple[tuple[str, Cell | None], ...]:
@@ -79,7 +83,7 @@ def _key_figures(facts: Facts) -> tuple[tuple[str, Cell | None], ...]:
     found: list[tuple[str, Cell | None]] = []
     if told is not None:
         found.append(("published rows", told.figure("rows")))
-        found.append((groups_of(told), _groups_in_words(told)))
+        found.append((units_of(told.at("form")), _groups_in_words(told)))
     # In buckets quasi-identifiers are unmodified: a bucket hides values, not the row of a person.
     if risk is not None and facts.subject.structure.hides_rows and risk.at("prosecutor", "highest") is not None:
         found.append(("highest risk of re-identification", risk.figure("prosecutor", "highest", words=percent)))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from indistinct.document.blocks import Block, JsonValues, Notice, Paragraph, Picture, Section, grid, sentence
-from indistinct.drawing.class_sizes import draw_class_sizes, draw_column_sets, draw_cumulative, draw_risks
+from indistinct.drawing.class_sizes import draw_class_sizes, draw_column_sets, draw_cumulative
 from indistinct.evaluation.assess.assess_document import (
     compatible_blocks,
     membership_grid,
@@ -18,8 +18,8 @@ from indistinct.evaluation.attack.base import outcome_blocks
 from indistinct.figures import number, percent
 from indistinct.frequencies.structure import unit_of, units_of
 from indistinct.models.registry import parse_model_or_none
-from indistinct.release.certificate import groups_of
 from indistinct.reporting.facts import Facts
+from indistinct.reporting.risk_bars import before_after, risk_bars
 from indistinct.spelling import arguments_of
 
 # Our terms, and those of ISO/IEC 20889:2018 and NIST SP 800-188; only terms used in public accounts of the two
@@ -100,39 +100,10 @@ def pictures_of_risk(facts: Facts) -> list[Block]:
     found = facts.json("assess")
     if found is None:
         return []
-    return [*risk_bars(facts), *_column_sets(facts), *_class_sizes(facts, found)]
+    return [*risk_bars(facts.subject, found), *_column_sets(facts), *_class_sizes(facts, found)]
 
 
 RUNNING = "Running share of"
-RISKS_DRAWN = {"highest": "highest risk of anybody", "average": "average risk"}
-
-
-def risk_bars(facts: Facts) -> list[Block]:
-    """Return a picture of the highest and the average risk.
-
-    None for buckets, where quasi-identifiers are unmodified.
-    """
-    found = facts.json("assess")
-    if found is None or not facts.subject.structure.hides_rows or found.at("prosecutor", "highest") is None:
-        return []
-    bars = [
-        (name, found.at("before", "prosecutor", key), found.at("prosecutor", key)) for key, name in RISKS_DRAWN.items()
-    ]
-    profile = facts.subject.profile
-    limited = {} if profile is None else {figure: float(limit) for figure, limit, _ in profile.limits}
-    limits = [limited.get(key) for key in RISKS_DRAWN]
-    known = [percent(limit) for limit in limits if limit is not None]
-    line = (
-        f"; the line is the limit of the profile {profile.spec()}, {' and '.join(known)}" if profile and known else ""
-    )
-    words = "; ".join(f"{name} {_before_after(before, after)}" for name, before, after in bars)
-    caption = f"How likely a person is found{line}"
-    return [Picture(caption, f"{caption}. {words[:1].upper()}{words[1:]}.", draw_risks(bars, limits=limits))]
-
-
-def _before_after(before: float | None, after: float) -> str:
-    """Return a share before and after, such as 100 % → 8.33 %."""
-    return percent(after) if before is None else f"{percent(before)} → {percent(after)}"
 
 
 def _column_sets(facts: Facts) -> list[Block]:
@@ -152,7 +123,7 @@ def _column_sets(facts: Facts) -> list[Block]:
         for each in sets
     ]
     caption = f"Rows that are unique on columns that an attacker may know, of {number(rows)}"
-    words = "; ".join(f"{name} {_before_after(before, after)}" for name, before, after in bars)
+    words = "; ".join(f"{name} {before_after(before, after)}" for name, before, after in bars)
     return [Picture(caption, f"{caption}: {words}.", draw_column_sets(bars))]
 
 
@@ -230,7 +201,7 @@ def membership(facts: Facts) -> Section:
     if found is None:
         return Section("membership", "Membership disclosure", (Notice(facts.why_not("membership")),))
     told = facts.json("certificate")
-    groups = "classes" if told is None else groups_of(told)
+    groups = units_of(None if told is None else told.at("form"))
     blocks: list[Block] = [Paragraph(TUPLES), membership_grid(found, groups=groups)]
     one = "class" if groups == "classes" else "bucket"
     drawn = [(kind, each) for kind, each in facts.membership.items() if _differs(each)]

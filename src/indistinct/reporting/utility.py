@@ -84,7 +84,7 @@ def _once(blocks: list[Block]) -> Iterator[Block]:
     """Yield blocks, with notes on missing contents only once for the same reason."""
     said: list[Block] = []
     for block in blocks:
-        if not isinstance(block, Notice) or block not in said:
+        if block not in said:
             yield block
         said.append(block)
 

@@ -22,12 +22,12 @@ from indistinct.web import parts
 from indistinct.web.as_code import as_command, as_policy, as_python, tables_policy_text
 from indistinct.web.files import DOWNLOADS
 from indistinct.web.frame import Places, Screen
-from indistinct.web.project import job_of_session
-from indistinct.web.saving import new_key
+from indistinct.web.project import job_of_session, save_session
+from indistinct.web.saving import Shelf, new_key
 from indistinct.web.sessions import Session, Settings
 from indistinct.web.standing import MEANING, standing
 from indistinct.web.steps import STEPS
-from indistinct.web.steps.opening import TABLES_LEFT_OUT, TABLES_REASONS
+from indistinct.web.steps.opening import TABLES_LEFT_OUT, TABLES_REASONS, is_another_job
 from indistinct.web.steps.several.columns import roles_for
 from indistinct.web.tables_following import begin_tables_search, chores_for_tables, take_tables
 from indistinct.web.tables_job import (
@@ -57,6 +57,7 @@ from indistinct.web.tasks.several import (
     publish_tables,
 )
 from indistinct.web.worker import Desk, TaskError
+from references.drawn_page import draw_step
 
 SIZE = 120
 
@@ -134,6 +135,20 @@ def text_of(session: Session, step: str, **choices: Any) -> str:
     said = asyncio.run(draw())
     assert "unexpected" not in said, said
     return said
+
+
+@pytest.mark.parametrize("step", ["open", "columns", "privacy", "search", "risk", "release"])
+def test_each_step_is_told_in_german(session: Session, decided: TablesJob, step: str, tmp_path: Any) -> None:
+    session.language = "de"
+    undecided = draw_step(session, step)[1]
+    session.change_tables(decided, name="clinic")
+    policy = session.require_tables().policy
+    made = publish_tables(Desk(), policy, tmp_path / "release")
+    session.keep(MADE, made, rests_on=policy)
+    judged = judge_tables(Desk(), policy, made["folder"], tables_policy_text(policy, session.folder))
+    session.keep(JUDGED, judged, rests_on=made["folder"])
+    left = [*undecided.missing, *draw_step(session, step)[1].missing]
+    assert left == []
 
 
 # What is opened
@@ -321,10 +336,26 @@ def test_one_table_after_several_and_back(session: Session) -> None:
 
     before = session.tables
     policy = Policy(Input(session.folder / "a.csv"), Schema(quasi=["age"]), (KAnonymity(5),))
+    assert is_another_job(session, policy), "it does not overwrite the saved job on several tables"
     session.change(policy, name="a.csv", key=new_key())
     assert session.tables is None
+    assert not is_another_job(session, policy)
     session.undo()
     assert session.tables == before
     assert session.policy is None
     with suppress(RuntimeError):
         session.save_soon()
+
+
+def test_a_job_on_several_tables_is_kept_on_the_shelf(tmp_path: Any, looked: TablesLook, decided: TablesJob) -> None:
+    private, folder = tmp_path / "private", tmp_path / "folder"
+    for each in (private / "uploaded" / "table" / "clinic", folder):
+        each.mkdir(parents=True)
+    made = Session(private, Settings(folder, 10, shelf=Shelf(tmp_path / "jobs")), save=save_session)
+    uploaded = replace(decided.policy, base=private / "uploaded" / "table" / "clinic")
+    take_tables(made, TablesJob(uploaded), name="clinic", key=new_key())
+    made.change_tables(replace(decided, policy=uploaded))
+    made.save()
+    [entry] = made.settings.shelf.entries()
+    assert entry.name == "clinic"
+    assert 'path = "patients.csv"' in made.settings.shelf.take(entry.key)[0].policy

@@ -11,8 +11,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from indistinct.algorithms.partition.layout import KernelLayout
-from indistinct.algorithms.partition.strict import Partition
+from indistinct.algorithms.partition.layout import KernelLayout, Partition
 from indistinct.frequencies.value import Classes
 from indistinct.machine.arrays import Codes, is_large, spread, starts_of, workers
 from indistinct.models.base import Model

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from indistinct.algorithms.partition.strict import Partition
+from indistinct.algorithms.partition.layout import Partition
 from indistinct.frequencies.value import Classes
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.models.base import Model

@@ -17,8 +17,7 @@ from indistinct.algorithms.base import fewest_rows
 from indistinct.algorithms.partition import _by_workload_kernels as _kernels
 from indistinct.algorithms.partition._by_workload_kernels import LINE, NODE, SET
 from indistinct.algorithms.partition.by_depth import DepthParts, Division, partition_by_depth, spread_parts
-from indistinct.algorithms.partition.layout import KernelLayout
-from indistinct.algorithms.partition.strict import Partition
+from indistinct.algorithms.partition.layout import KernelLayout, Partition
 from indistinct.frequencies.value import Classes
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.metrics.queries.boxes import Boxes

@@ -13,7 +13,7 @@ from indistinct.errors import HierarchyError
 from indistinct.frequencies.encode import BITS_PER_WORD
 from indistinct.machine.arrays import Codes, spread, starts_of
 from indistinct.recoding.columns import NO_IMPORTANCE, Importance, QuasiColumn
-from indistinct.recoding.kinds import RecodedColumn
+from indistinct.recoding.kinds import Cuts, RecodedColumn
 from indistinct.recoding.summary import (
     Bounds,
     ColumnSummary,
@@ -100,6 +100,16 @@ class KernelLayout:
         """Return the number of counters that the kernels need."""
         trees = [size for size, stride in zip(self.sizes, self.tree_stride, strict=True) if stride]
         return max([*trees, min(max(self.sizes, default=1), MAX_VALUES_COUNTED), 2])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Partition:
+    """A tree of cuts and its cells in any order: their ranks, classes and numbers of rows."""
+
+    cuts: Cuts
+    ranks: Codes
+    class_ids: Codes
+    counts: Codes
 
 
 def layout_of(columns: Sequence[QuasiColumn], importance: Importance = NO_IMPORTANCE) -> KernelLayout:

@@ -17,9 +17,9 @@ from indistinct.algorithms.partition.by_loss import Costs, LossSearch
 from indistinct.algorithms.partition.by_pattern import partition_by_pattern
 from indistinct.algorithms.partition.by_target import search_by_target
 from indistinct.algorithms.partition.by_workload import WholeTable, partition_by_workload
-from indistinct.algorithms.partition.layout import KernelLayout, layout_of, ranks_of, summarize
+from indistinct.algorithms.partition.layout import KernelLayout, Partition, layout_of, ranks_of, summarize
 from indistinct.algorithms.partition.relaxed import halve_by_rounds, halve_by_size
-from indistinct.algorithms.partition.strict import Partition, partition_strictly
+from indistinct.algorithms.partition.strict import partition_strictly
 from indistinct.errors import ParameterError, SchemaError
 from indistinct.frequencies.value import Classes, Key
 from indistinct.machine.arrays import Codes

@@ -11,7 +11,7 @@ import numpy as np
 
 from indistinct.algorithms.partition import _strict_kernels as _kernels
 from indistinct.algorithms.partition._tested_kernels import partition_tested
-from indistinct.algorithms.partition.layout import KernelLayout
+from indistinct.algorithms.partition.layout import KernelLayout, Partition
 from indistinct.algorithms.partition.strict_any_model import partition_by_rounds
 from indistinct.frequencies.value import Classes
 from indistinct.machine.arrays import Codes, is_large, spread, workers
@@ -26,16 +26,6 @@ CELL_WEIGHT = 16
 MAX_CELLS_IN_ROUNDS = 4
 # Initial number of parts that wait while the kernel works on others; it grows where a tree is deeper to the left.
 INITIAL_STACK_PARTS = 256
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Partition:
-    """A tree of cuts and its cells in any order: their ranks, classes and numbers of rows."""
-
-    cuts: Cuts
-    ranks: Codes
-    class_ids: Codes
-    counts: Codes
 
 
 @dataclass(frozen=True, slots=True, eq=False)

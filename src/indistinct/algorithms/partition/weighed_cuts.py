@@ -12,9 +12,8 @@ import numpy as np
 
 from indistinct.algorithms.base import Problem
 from indistinct.algorithms.partition.by_workload import WholeTable, count_queries
-from indistinct.algorithms.partition.layout import KernelLayout
+from indistinct.algorithms.partition.layout import KernelLayout, Partition
 from indistinct.algorithms.partition.mondrian import Mondrian
-from indistinct.algorithms.partition.strict import Partition
 from indistinct.frequencies.value import Classes, FrequencySet
 from indistinct.machine.arrays import Codes
 from indistinct.metrics.queries.boxes import boxes_of_workload

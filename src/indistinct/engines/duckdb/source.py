@@ -15,7 +15,7 @@ from indistinct.engines.groups import ValueGroups, alone_in_groups, once_in_grou
 from indistinct.errors import InputError
 from indistinct.frequencies.encode import group_rows
 from indistinct.machine.arrays import Codes
-from indistinct.machine.memory import give_memory_back
+from indistinct.machine.memory import give_memory_back, is_memory
 from indistinct.machine.spill import PREFIX, spill_error
 from indistinct.machine.stages import report_rows
 from indistinct.recoding.transformations import Transformed
@@ -60,6 +60,8 @@ def _translate_error(error: Exception, memory: type[Exception], disk: type[Excep
         return spill_error(full=True) if "max_temp_directory_size" in text else MemoryError()
     if isinstance(error, disk) and PREFIX in text:
         return spill_error(full="space" in text or "too large" in text)
+    if is_memory(error):
+        return MemoryError()
     return InputError(
         f"DuckDB could not read the table: {type(error).__name__}",
         hint="check the file, or read it with the engine memory, which says more",

@@ -25,6 +25,7 @@ from indistinct.document.translation import Own
 from indistinct.evaluation.verdict import verdict_blocks
 from indistinct.evaluation.verdict_line import STATES
 from indistinct.figures import number, percent, plural, short
+from indistinct.frequencies.structure import unit_of, units_of
 
 TELLING = 0.5
 """From this share of a sensitive value on, the classes that tell most of it are shown."""
@@ -82,8 +83,8 @@ def assess_document(found: JsonValues, *, name: str = "", with_classes: bool = T
 
 def words_of_groups(found: JsonValues) -> dict[str, str]:
     """Return the words for rows with equal quasi-identifiers, or for buckets, and for what is counted."""
-    group, groups = ("class", "classes") if found.at("form") is None else ("bucket", "buckets")
-    return {"group": group, "groups": groups, "unit": str(found.at("unit"))}
+    form = found.at("form")
+    return {"group": unit_of(form), "groups": units_of(form), "unit": str(found.at("unit"))}
 
 
 def size_in_words(found: JsonValues) -> str:

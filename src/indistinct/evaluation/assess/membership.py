@@ -7,7 +7,7 @@ is behind. Many fake tuples, and as many matching buckets for fake as for origin
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -392,7 +392,7 @@ def membership_of(
     opened = describe_release(published, schema, **known)
     if opened.memory is not None:
         limit = min(limit, int(FOR_TUPLES * bytes_of(opened.memory) / TUPLE))
-    shown, originals = (_classes if opened.structure.buckets is None else _buckets)(opened, quasi_only=quasi_only)
+    shown, originals = _READERS[opened.structure.unit](opened, quasi_only)
     return membership_by_covers(shown, originals, limit=limit, samples=samples, seed=seed)
 
 
@@ -401,7 +401,7 @@ def membership_by_kind(opened: Published) -> dict[str, Membership]:
     return {kind: membership_of(opened, quasi_only=alone) for kind, alone in KINDS[opened.structure.unit].items()}
 
 
-def _buckets(opened: Published, *, quasi_only: bool) -> tuple[tuple[Cover, ...], Codes]:
+def _buckets(opened: Published, quasi_only: bool) -> tuple[tuple[Cover, ...], Codes]:
     schema, structure = opened.schema, opened.structure
     engine, whole = open_source(opened.require_original("membership_of"), memory=opened.memory)
     require_original(structure, whole.columns)
@@ -425,7 +425,7 @@ def _buckets(opened: Published, *, quasi_only: bool) -> tuple[tuple[Cover, ...],
     return _covers(slices), np.stack(originals, axis=1)
 
 
-def _classes(opened: Published, *, quasi_only: bool) -> tuple[tuple[Cover, ...], Codes]:
+def _classes(opened: Published, _quasi_only: bool) -> tuple[tuple[Cover, ...], Codes]:
     """Return classes as buckets with a column for each quasi-identifier, and the distinct vectors of the original."""
     source, schema, hierarchies = opened.main, opened.schema, opened.used_hierarchies
     counted = opened.cells_of_original("membership_of")
@@ -439,6 +439,13 @@ def _classes(opened: Published, *, quasi_only: bool) -> tuple[tuple[Cover, ...],
         _require_room(len(found.counts), len(counted.frequencies), len(columns), bytes_of(opened.memory))
     covers = cover_of(found.table, columns, schema=schema)
     return covers, counted.frequencies.vectors
+
+
+_READERS: Mapping[Unit, Callable[[Published, bool], tuple[tuple[Cover, ...], Codes]]] = {
+    "class": _classes,
+    "bucket": _buckets,
+}
+"""What matches tuples, and the tuples of the original in the same codes, by what a release consists of."""
 
 
 def _require_room(classes: int, cells: int, columns: int, allowed: int) -> None:

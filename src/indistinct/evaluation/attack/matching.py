@@ -25,6 +25,7 @@ from indistinct.evaluation.attack.crowd import (
 from indistinct.frequencies.count import Request
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.slices import Slice, together
+from indistinct.frequencies.structure import Unit
 from indistinct.machine.arrays import Codes, run_entries, starts_of
 from indistinct.machine.ordering import distinct, distinct_with_places
 from indistinct.release.sources import count_source
@@ -71,7 +72,7 @@ class Groups:
 
 def groups_of(target: Target, sensitive: str | None = None) -> Groups:
     """Return the groups of a release, and in them the values of a sensitive column."""
-    read = _classes if target.published.structure.buckets is None else _of_buckets
+    read = _READERS[target.published.structure.unit]
     return target.once(("groups", sensitive), lambda: read(target, sensitive))
 
 
@@ -135,6 +136,10 @@ def _of_buckets(target: Target, sensitive: str | None) -> Groups:
         values = evidence.known[sensitive].translate(domain_of(target, sensitive), empty=True)[home.codes[sensitive]]
         shown = _count_values(target, owners, values, home.counts, len(sizes), sensitive)
     return Groups(sizes, evidence.sizes[bucket], shown, slices=tuple(slices), own=own_slice)
+
+
+_READERS: Mapping[Unit, Callable[[Target, str | None], Groups]] = {"class": _classes, "bucket": _of_buckets}
+"""How groups are read, by what a release consists of."""
 
 
 def _translate_slice(target: Target, evidence: BucketEvidence, each: Slice) -> dict[str, Codes]:

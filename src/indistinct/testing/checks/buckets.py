@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from indistinct.algorithms.base import Algorithm
 from indistinct.errors import InfeasibleError, InputError
-from indistinct.frequencies.structure import Buckets
+from indistinct.frequencies.structure import Structure
 from indistinct.job.publishing import apply
 from indistinct.models import KAnonymity, LDiverseLinks
 from indistinct.release.release import Release
@@ -48,7 +48,7 @@ def check_bucket_columns(case: Case, *, publish: Publish = publish_case) -> None
         "sliced": [BUCKET, *(name for names in buckets.slices for name in names)],
         "tables": [BUCKET, *known],
         "multiset": [name for name in case.table.column_names if name in (*known, *sensitive)],
-    }[buckets.form]
+    }[str(buckets.form)]
     expect(release.table.column_names == wanted, f"published {release.table.column_names}, wanted {wanted}")
     named = sorted(name for names in buckets.slices for name in names)
     expect(named == sorted([*known, *sensitive]), "the slices do not name every attribute once")
@@ -184,15 +184,13 @@ BUCKET_CHECKS: Mapping[str, Callable[..., None]] = MappingProxyType(
 """Every check of releases in buckets by its name; each is given a case."""
 
 
-def _publish_buckets(case: Case, publish: Publish) -> tuple[Release, Buckets]:
+def _publish_buckets(case: Case, publish: Publish) -> tuple[Release, Structure]:
     release = publish(case)
-    buckets = release.structure.buckets
-    if buckets is None:
-        raise AssertionError("an algorithm that declares buckets published none")
-    return release, buckets
+    expect(not release.structure.whole_rows, "an algorithm that declares buckets published none")
+    return release, release.structure
 
 
-def _read(case: Case, release: Release, buckets: Buckets) -> Shown:
+def _read(case: Case, release: Release, buckets: Structure) -> Shown:
     rows, sensitive = release.table.to_pylist(), list(case.schema.sensitive)
     if buckets.multisets:
         return read_multisets(rows, sensitive=sensitive)

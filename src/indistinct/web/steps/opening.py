@@ -404,7 +404,7 @@ async def _take(
     Another table has a key of its own, so that the saved job of the one before stays.
     """
     old, policy = session.policy, found.policy
-    if is_another_table(old, policy) or decided:
+    if is_another_job(session, policy) or decided:
         key = key or new_key()
     else:
         policy = read_anew(old, policy, looked=found.inspection) if old is not None else policy
@@ -419,6 +419,11 @@ async def _take(
     session.keep(STARTER, found.starter)
     session.keep(FORM, found.form)
     session.forget(WAITING, SHEETS, NOT_TAKEN_OVER)
+
+
+def is_another_job(session: Session, policy: Policy) -> bool:
+    """Return whether a policy is about another table than the one that is open, or several are open."""
+    return session.tables is not None or is_another_table(session.policy, policy)
 
 
 def is_another_table(old: Policy | None, new: Policy) -> bool:

@@ -30,7 +30,7 @@ from indistinct.web.following import (
 from indistinct.web.frame import Screen
 from indistinct.web.language import Own
 from indistinct.web.sessions import Session
-from indistinct.web.steps.found_release import as_sentence
+from indistinct.web.steps.found_release import as_sentence, count_units
 from indistinct.web.steps.opening import FROM_FOLDER, FROM_LIST, allowed_path
 from indistinct.web.steps.verdict_box import draw_verdict, release_of
 from indistinct.web.tasks.releasing import ALL, PACKAGE, write_into
@@ -118,12 +118,11 @@ def told_by_verdict(warning: str) -> bool:
 
 def sentence(made: Any) -> str:
     """Return what is released, in a sentence."""
-    groups = ("equivalence class", "equivalence classes") if made["form"] is None else ("bucket", "buckets")
     told = made["certificate"]
     people = told["people"]
     whose = "" if people is None else f" of {plural(people['published'], 'person', 'people')}"
     unit = "people" if people else "rows"
-    said = f"{plural(made['rows'], 'row')}{whose} in {plural(made['classes'], *groups)}, the smallest of "
+    said = f"{plural(made['rows'], 'row')}{whose} in {count_units(made)}, the smallest of "
     said += f"{number(made['k'])} {unit}"
     dropped = made["suppressed_rows"]
     return f"{said}; {plural(dropped, 'row')} suppressed." if dropped else f"{said}; no row is suppressed."

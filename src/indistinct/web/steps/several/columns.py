@@ -24,9 +24,9 @@ from indistinct.web.tables_job import BIRTH, DEATH, LIST, TIME, UNKNOWN_TIME, ro
 from indistinct.web.tables_standing import LOOK
 
 OF_PEOPLE = {
-    BIRTH: "date of birth: quasi-identifier, and no event lies before it",
-    DEATH: "date of death: quasi-identifier, and no event lies after it",
-    LIST: "list: several values a person, others may know some of them",
+    BIRTH: "date of birth: others may know it",
+    DEATH: "date of death: others may know it",
+    LIST: "list: others may know some of its values",
 }
 OF_EVENTS = {
     TIME: "time: others may know when it was",
@@ -45,7 +45,7 @@ async def draw(screen: Screen) -> None:
         parts.link(TO_PRIVACY, "/privacy", classes="main")
     screen.problem("role")
     for number, table in enumerate(sorted(policy.tables, key=lambda each: not each.people)):
-        parts.heading(table.name)
+        parts.heading(Own(table.name))
         hint = PEOPLE_HINT if table.people else EVENTS_HINT if table.is_counted else PASSED_HINT
         parts.say(hint, kind="hint")
         columns = looked[table.name]["columns"]

@@ -45,6 +45,7 @@ TIMES_HINT = (
 )
 TOGETHER_HINT = "Of all tables together, at most 3 rows are counted."
 DAY_HINT = "year-month-day"
+SAME_AS_TABLE = "The same as a table"
 TOO_MANY = "too many to count"
 
 
@@ -53,7 +54,7 @@ async def draw(screen: Screen) -> None:
     policy = screen.tables.policy
     follow_tables(screen.session)
     with parts.tag("div", classes="actions"):
-        parts.link(TO_SEARCH, "/search", classes="main")
+        parts.link(TO_SEARCH, "/search", classes="button" if screen.tables.open_questions else "main")
     _risk(screen)
     _knowledge(screen)
     _guarantee(screen, policy)
@@ -73,8 +74,9 @@ def _risk(screen: Screen) -> None:
     found = session.result(KNOWN_ROWS)
     parts.say(risk_sentence(found["found"]))
     if found["picture"]:
-        parts.picture(found["picture"])
-    with parts.details("The same as a table", screen.choices, name="known-table", start=not found["picture"]):
+        with parts.tag("div", classes="pictures"):
+            parts.picture(found["picture"])
+    with parts.details(SAME_AS_TABLE, screen.choices, name="known-table", start=not found["picture"]):
         k = found["found"]["k"]
         rows = [
             (each["table"], str(each["known"]), "yes" if each["people_columns"] else "no",
@@ -125,7 +127,7 @@ def _knowledge(screen: Screen) -> None:
                 lambda value, name=name: screen.change_tables(with_known(screen.tables, name, parse_rows(value))),
                 name=f"knows-{place}",
             )
-        if len(asked) > 1:
+        if len(asked) > 1 and not job.open_questions:
             screen.choice(
                 "Known rows of all tables together",
                 {str(number): plural(number, "row") for number in range(1, MAX_ROWS_KNOWN + 1)},
@@ -156,7 +158,8 @@ def _guarantee(screen: Screen, policy: LinkedPolicy) -> None:
             k = least_k(profile())
             who = WHO[name][0] if name in WHO else name
             change = screen.on(lambda k=k: _change_model(screen, k=k), at="k")
-            parts.button(f"{who}: k = {k}", change, name=f"profile-{name}", disabled=k == model.k)
+            button = parts.button(f"{who}: k = {k}", change, name=f"profile-{name}")
+            button.props["aria-pressed"] = "true" if k == model.k else "false"
     with parts.tag("div", classes="fields"):
         screen.field("Smallest number of people (k)", str(model.k), lambda text: _change_model(screen, k=text),
                      name="k", part=lambda job: job.policy.model)  # fmt: skip

@@ -9,7 +9,7 @@ from indistinct.web.blocks import draw_list
 from indistinct.web.frame import Screen
 from indistinct.web.steps.risk import WHO_COULD
 from indistinct.web.steps.several.chores import draw_tables_verdict, tables_release_of
-from indistinct.web.steps.several.privacy import TOO_MANY
+from indistinct.web.steps.several.privacy import SAME_AS_TABLE, TOO_MANY
 from indistinct.web.steps.verdict_box import link_to_release
 from indistinct.web.tables_following import key_of_known_rows
 from indistinct.web.tables_standing import KNOWN_ROWS, judged_tables
@@ -37,7 +37,9 @@ async def draw(screen: Screen) -> None:
         with parts.tag("div", classes="pictures"):
             parts.picture(before["picture"], caption="The tables as they are")
             parts.picture(judged["picture"], caption="The release")
-    _table(judged["assess"], None if before is None else before["found"])
+    pictured = before is not None and bool(before["picture"])
+    with parts.details(SAME_AS_TABLE, screen.choices, name="risk-table", start=not pictured):
+        _table(judged["assess"], None if before is None else before["found"])
     with parts.details("What was checked on the files", screen.choices, name="checks"):
         rows = [(each["name"], "yes" if each["holds"] else "NO", each["words"]) for each in judged["verify"]["checks"]]
         parts.table("", ("check", "satisfied", "found"), rows)

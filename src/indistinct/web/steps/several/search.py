@@ -10,7 +10,7 @@ from indistinct.linked.guarantee import ALL, Known
 from indistinct.web import parts
 from indistinct.web.blocks import draw_list
 from indistinct.web.frame import Screen
-from indistinct.web.language import Own
+from indistinct.web.language import Own, translate
 from indistinct.web.steps.search import ASKED
 from indistinct.web.steps.several.chores import draw_tables_verdict
 from indistinct.web.steps.verdict_box import link_to_release
@@ -42,10 +42,12 @@ async def draw(screen: Screen) -> None:
 
 def _request(screen: Screen) -> None:
     policy = screen.tables.policy
-    quasi = ", ".join(f"{table.name}: {names}" for table in policy.tables if (names := ", ".join(_coarser(table))))
-    lost = f"{policy.suppression.plain} of the people, {percent(policy.rows)} of the rows of a table"
+    quasi = "; ".join(f"{table.name}: {names}" for table in policy.tables if (names := ", ".join(_coarser(table))))
+    people = policy.suppression.plain
+    dropped = f"{percent(people)} of the people" if isinstance(people, float) else str(people)
+    lost = f"{dropped}, {percent(policy.rows)} of the rows of a table"
     told = [
-        ("Made coarser", quasi or "no column", "columns"),
+        ("Made coarser", Own(quasi) if quasi else "no column", "columns"),
         ("Attackers know", known_in_words(policy, chosen=screen.tables.chosen), "privacy"),
         ("What must hold", f"a choice of {policy.model.k} people or more", "privacy"),
         ("At most suppressed", lost, "privacy"),
@@ -57,8 +59,8 @@ def _request(screen: Screen) -> None:
                 with parts.tag("div"):
                     parts.tag("dt", label)
                     with parts.tag("dd"):
-                        parts.tag("span", f"{words}. ")
-                        parts.link("Change", f"/{step}").props["aria-label"] = f"Change: {label.lower()}"
+                        parts.tag("span", Own(f"{translate(words)}. "))
+                        parts.link("Change", f"/{step}", label=f"Change: {label}")
 
 
 def _coarser(table: Any) -> tuple[str, ...]:
@@ -108,10 +110,12 @@ def _draw_found(screen: Screen, made: Any) -> None:
     judged = judged_tables(screen.session, made)
     costs = {} if judged is None else {each["table"]: each for each in judged["measure"]["tables"]}
     headings = ("table", "rows", "suppressed", "attackers know", "detail lost")
-    parts.table("Tables of the release", headings, table_rows(certificate, costs), right=("rows", "suppressed"))
+    parts.table(
+        "Tables of the release", headings, table_rows(certificate, costs), right=("rows", "suppressed", "detail lost")
+    )
     if certificate["assumptions"]:
         parts.say("What is assumed:")
-        draw_list([Own(f"{each[:1].upper()}{each[1:]}.") for each in certificate["assumptions"]])
+        draw_list([f"{each[:1].upper()}{each[1:]}." for each in certificate["assumptions"]])
     for each in certificate["warnings"]:
         parts.notice(f"{each[:1].upper()}{each[1:]}.", kind="warning")
 
@@ -134,7 +138,7 @@ def release_sentence(certificate: Mapping[str, Any]) -> str:
 def table_rows(certificate: Mapping[str, Any], costs: Mapping[str, Any]) -> Sequence[Sequence[Cell]]:
     """Return a line for each table of a release."""
     rows: list[Sequence[Cell]] = []
-    for name, entry in certificate["tables"].items():
+    for name, entry in sorted(certificate["tables"].items(), key=lambda pair: not pair[1]["people"]):
         known = (
             "all quasi-identifiers"
             if entry["people"]
