@@ -307,7 +307,7 @@ class KeyPassesHere(KeyPasses):
 
     @contextmanager
     def parted(self, tree: KeyTree, parts: int) -> Iterator["PartedRows"]:
-        """Give the rows by part, on disk: a pass writes them to files without a name that are gone at the end."""
+        """Give the rows by part."""
         began = time.perf_counter()
         with ExitStack() as stack:
             files = tuple(nameless_file(buffered=True) for _ in range(parts))

@@ -42,7 +42,7 @@ LARGER_K = (1, 4, 16)
 """Multiples of k with which the people table is divided into classes: larger classes delete fewer event rows."""
 
 Node = tuple[tuple[int, ...], ...]
-"""The level of each column of each counted table; the time column, where there is a known one, comes last."""
+"""Multiples of k with which the people table is divided into classes: larger classes delete fewer event rows."""
 Progress = Callable[[float], None]
 
 
@@ -449,9 +449,11 @@ def _loss_of_offsets(offsets: OffsetLabels, opened: OpenTables, name: str, unit:
 
 
 def classes_of_people(opened: OpenTables, k: int, dropped: int) -> PeopleClasses | None:
-    """Return classes of at least `k` people by the algorithm of the policy, dropping at most `dropped`; None without.
+    """Return classes of at least `k` people by the policy's algorithm, suppressing at most `dropped`.
 
-    With l no sensitive value of the people table is too frequent in a class.
+    None if impossible.
+
+    With l, no sensitive value of the people table is too frequent in a class.
     """
     policy, table = opened.policy, opened.people
     schema = policy.people.schema

@@ -1,7 +1,7 @@
 """Verification of a release of several tables, made by any tool, from its tables alone.
 
-It uses labels, pseudonyms and the policy, and shares no code with the search. Every check is counted on the published
-rows: their persons, the calendar, the guarantee, and the order of the files.
+It knows labels, pseudonyms and the policy; it shares nothing with the search. Every check is counted on the published
+rows: whose they are, one calendar, the guarantee, and the order of the files.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -217,7 +217,7 @@ def _check_offsets(
 
 @dataclass(slots=True)
 class RowFindings:
-    """Findings about a table that was read once: its rows by person, those of no published person, and order.
+    """What was found about a table that was read once: its rows by person, those of no published person, and order.
 
     `offsets` is None but for streamed tables, which are judged by nothing else.
     """

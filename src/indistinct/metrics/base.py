@@ -73,7 +73,7 @@ class Metric(WithDocumentedParameters, ABC):
         return None
 
     def of_class_number(self, classes: int, *, released: int, rows: int) -> float | None:
-        """Return the metric of a number of classes with `released` of `rows` rows, None where that does not tell it."""
+        """Return the metric of `classes` classes with `released` of `rows` rows; None if it depends on more."""
         return None
 
 

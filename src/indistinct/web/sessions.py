@@ -163,12 +163,12 @@ class Session:
         self.language = settings.language
         """What its pages speak, which the steward can change; None is the language of the browser."""
         self.tabs = 0
-        """How many tabs are open."""
+        """What its pages speak, which the steward can change; None is the language of the browser."""
         self.uploads = 0
-        """How many uploads are running."""
+        """How many tabs are open."""
         self._save, self._saving = save, False
         self.name = ""
-        """What the steward calls the table."""
+        """How many uploads are running."""
         self.policy: Policy | None = None
         self.tables: TablesJob | None = None
         """The job where it is about several tables of the same people; there is no `policy` then."""

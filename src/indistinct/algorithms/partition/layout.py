@@ -104,7 +104,7 @@ class KernelLayout:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Partition:
-    """A tree of cuts and the cells that it was found on, in any order: their ranks, classes and numbers of rows."""
+    """A tree of cuts and its cells in any order: their ranks, classes and numbers of rows."""
 
     cuts: Cuts
     ranks: Codes
