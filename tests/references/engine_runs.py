@@ -81,6 +81,7 @@ JOBS = [
     ("anatomy:l=2,form=permuted", None, False),
     ("multiset:l=2", None, False),
     ("slicing:l=2", None, False),
+    ("slicing:l=1,alpha=1,overlap=1", None, False),
     ("slicing:l=1,generalize=2,columns=whole", "k-anonymity:k=2", False),
     ("mondrian", "alpha-k:sensitive=disease,alpha=0.9,k=2", True),
     ("kaca", "k-anonymity:k=2", True),

@@ -10,7 +10,7 @@ import pyarrow as pa
 from indistinct.algorithms.base import Progress
 from indistinct.engines import closes_sources
 from indistinct.errors import ParameterError
-from indistinct.evaluation.analyze.bucketized import expected_answer, in_one_slice, rows_of_slice
+from indistinct.evaluation.analyze.bucketized import expected_answer, in_one_slice, rows_of_slice, strata
 from indistinct.evaluation.analyze.columns import (
     CategoryColumn,
     Floats,
@@ -43,7 +43,7 @@ from indistinct.machine.arguments import with_checked_arguments
 from indistinct.machine.memory import needs_memory
 from indistinct.recoding.outputs import MAIN
 from indistinct.release.published import Knowledge, Published, describe_release
-from indistinct.schema import BUCKET, Schema
+from indistinct.schema import Schema
 from indistinct.tables.opening import open_table
 
 DRAWS, SEED = 20, 0
@@ -188,7 +188,7 @@ class _Study:
         names = _columns_of(one)
         if buckets is not None and len(names) > 1 and not in_one_slice(buckets, names):
             return self._run_over_slices(one)
-        table = self.released[MAIN] if buckets is None else rows_of_slice(self.released, buckets, names[0])
+        table = self.released[MAIN] if buckets is None else rows_of_slice(self.released, buckets, *names)
         read = {name: self._read(name, one, table) for name in names}
         columns, weights = order_rows(read, self._weights(table))
         before_side = original_side(columns, self._weights(self.original))
@@ -221,7 +221,7 @@ class _Study:
         columns = {name: self._read(name, one, table) for name, table in tables.items()}
         side = original_side(columns, None)
         before = answer_original(one, side, columns)
-        after = expected_answer(one, columns, {name: table[BUCKET] for name, table in tables.items()})
+        after = expected_answer(one, columns, strata(tables, buckets))
         note = "expected over buckets: inside a bucket the columns are taken to be independent"
         rows = (side.rows, next(iter(tables.values())).num_rows)
         return self._finish(_result(one, rows, before, after, (note,)), one, columns, side)

@@ -1,6 +1,7 @@
 """Membership disclosure: how well a release hides which full tuples an algorithm was given.
 
-A tuple *matches* a bucket if every column of the bucket holds the tuple's value of that column. All tuples that match
+A tuple *matches* a bucket if every column of the bucket holds the tuple's value of that column; columns that share
+attributes are joined first. All tuples that match
 some bucket are candidates: the distinct tuples of the original table among them, and the *fake* tuples, which no person
 is behind. Many fake tuples, and as many matching buckets for fake as for original ones, protect membership
 (Li, Li, Zhang and Molloy 2012). A class is a bucket with a column for each quasi-identifier.
@@ -19,7 +20,7 @@ from indistinct.evaluation.assess import _membership_kernels as kernels
 from indistinct.figures import percent
 from indistinct.frequencies.count import Request
 from indistinct.frequencies.encode import group_rows, pack
-from indistinct.frequencies.slices import KNOWN, Slice
+from indistinct.frequencies.slices import KNOWN, Slice, join_slices
 from indistinct.machine.arguments import with_checked_arguments
 from indistinct.machine.arrays import Codes, run_starts, starts_of
 from indistinct.machine.ordering import distinct, distinct_with_places, sort_words
@@ -358,7 +359,7 @@ def membership_of(
         limit = min(limit, int(FOR_TUPLES * bytes_of(opened.memory) / TUPLE))
     if opened.buckets is not None:
         engine, whole = open_source(opened.require_original("membership_of"), memory=opened.memory)
-        shown, originals = _buckets(opened, opened.buckets, engine, whole, quasi_only=quasi_only)
+        shown, originals = _buckets(opened, opened.buckets, engine, whole, quasi_only=quasi_only, limit=limit)
     else:
         shown, originals = _classes(opened)
     return membership_by_covers(shown, originals, limit=limit, samples=samples, seed=seed)
@@ -373,7 +374,7 @@ def membership_by_kind(opened: Published) -> dict[str, Membership]:
 
 
 def _buckets(
-    opened: Published, buckets: Buckets, engine: Engine, whole: Source, *, quasi_only: bool
+    opened: Published, buckets: Buckets, engine: Engine, whole: Source, *, quasi_only: bool, limit: int
 ) -> tuple[tuple[Cover, ...], Codes]:
     schema = opened.schema
     require_original(buckets, whole.columns)
@@ -381,11 +382,11 @@ def _buckets(
     known = (*schema.quasi, *schema.insensitive)
     reference = engine.count(whole, Request(known, keys, joint=bool(keys), published=True))
     evidence = opened.tables.in_buckets(schema, reference=reference, light=False)
+    hidden = schema.sensitive if quasi_only else ()
+    kept = [each.without(hidden) for each in evidence.slices if set(each.names) - set(hidden)]
     slices, originals = [], []
-    for each in evidence.slices:
-        wanted = [name for name in each.names if not (quasi_only and name in schema.sensitive)]
-        if not wanted:
-            continue
+    for each in join_slices(kept, most=limit):
+        wanted = each.names
         mine, theirs = evidence.compared(each, wanted, whole=not quasi_only)
         if (theirs < 0).any() or set(wanted) & set(buckets.generalized):
             raise InputError(
