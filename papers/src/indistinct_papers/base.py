@@ -115,6 +115,8 @@ def unite_parts(text: str, parts: Mapping[str, Claim]) -> Claim:
         tested=sum(each.tested for each in several),
         figures="; ".join(f"{name}: {each.figures}" for name, each in parts.items()),
         differs=_join(each.differs for each in several),
+        place=_join(each.place for each in several),
+        setting=_join(each.setting for each in several),
         ours=_join(each.ours for each in several),
     )
 
