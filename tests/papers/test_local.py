@@ -105,8 +105,8 @@ def test_every_chart_of_every_setting_has_its_lines() -> None:
 
 def test_every_sentence_of_the_thesis_has_a_claim() -> None:
     found = claims(rows_of(3, 2))
-    assert len([claim for claim in found if not claim.own]) == 9
-    assert len({claim.text for claim in found}) == len(found) == 9 + 5
+    assert len([claim for claim in found if not claim.own]) == 10
+    assert len({claim.text for claim in found}) == len(found) == 10 + 6
     assert all(claim.own == claim.text.startswith(OWN) and claim.differs for claim in found)
     assert {claim.verdict for claim in found} == {"not confirmed", "confirmed"}  # equal is no more distortion
     assert {claim.source for claim in found} == {"Verma (2013)"}
