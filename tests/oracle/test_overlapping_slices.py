@@ -19,6 +19,9 @@ from hypothesis import strategies as st
 import indistinct as ind
 from indistinct.errors import InputError, ParameterError, SchemaError
 from indistinct.evaluation.assess.membership import membership_of
+from indistinct.evaluation.attack.attack import target_of
+from indistinct.evaluation.attack.crowd import original_crowd
+from indistinct.evaluation.attack.matching import belief, groups_of, match
 from indistinct.models import LDiverseLinks
 from indistinct.recoding.validation import check_recoding
 from indistinct.release.opening import BucketTable
@@ -298,6 +301,24 @@ def test_analyzed_tables_are_the_mean_of_all_ways(rows_by_bucket, columns):
         x, z = (int(part.split("=")[1]) for part in term.name.split(", "))
         each = [np.mean([sum((r[0], r[2]) == (x, z) for r in made) for made in ways(rows, columns)]) for rows in rows_by_bucket]  # fmt: skip  # noqa: E501
         assert 0.0 if term.after is None else term.after.estimate * total == pytest.approx(sum(each))
+
+
+@settings(deadline=None, max_examples=20)
+@given(several, trees)
+def test_an_attacker_believes_what_all_ways_say(rows_by_bucket, columns):
+    table = table_of(rows_by_bucket).drop_columns(["bucket"])
+    target = target_of(opened(rows_by_bucket, columns), SCHEMA, original=table)
+    crowd, groups = original_crowd(target), groups_of(target, "s")
+    texts = sorted(set(table["s"].to_pylist()))
+    known = belief(groups, match(groups, crowd), size=len(texts))
+    for row, each in enumerate(row for rows in rows_by_bucket for row in rows):
+        wanted = linked_by_ways(rows_by_bucket, columns, each[:SENSITIVE])
+        vector = known.vector_of_row[row]
+        entries = slice(known.indptr[vector], known.indptr[vector + 1])
+        pairs = zip(known.codes[entries].tolist(), known.shares[entries].tolist(), strict=True)
+        assert {texts[code]: share for code, share in pairs} == pytest.approx(
+            {value: float(share) for value, share in wanted.items()}
+        )
 
 
 def test_columns_that_others_connect_are_not_taken_for_independent():
