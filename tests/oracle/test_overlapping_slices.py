@@ -187,6 +187,21 @@ def test_verdicts_are_those_of_all_ways(rows_by_bucket, columns):
     assert verdict.holds == (2 * wanted <= 1)
 
 
+def test_the_verifier_weighs_buckets_by_what_columns_share():
+    """Without the shared attribute p would be 3/5 here."""
+    rows_by_bucket = [
+        [(1, 0, 0, "c"), (0, 0, 0, "b"), (0, 1, 0, "a"), (0, 0, 1, "a")],
+        [(1, 0, 0, "b"), (0, 0, 0, "b"), (0, 0, 1, "c"), (0, 1, 1, "b")],
+    ]
+    columns = ((0, 1), (1, 2), (2, 3))
+    tuples = {row[:SENSITIVE] for rows in rows_by_bucket for row in rows}
+    assert max(max(linked_by_ways(rows_by_bucket, columns, known).values()) for known in tuples) == Fraction(2, 3)
+    original = table_of(rows_by_bucket).drop_columns(["bucket"])
+    found = ind.verify(opened(rows_by_bucket, columns), SCHEMA, LDiverseLinks(1), original=original)
+    verdict = next(each for each in found.verdicts if each.model.startswith("l-diverse"))
+    assert verdict.achieved["p"] == pytest.approx(2 / 3)
+
+
 @settings(deadline=None, max_examples=30)
 @given(several, trees)
 def test_the_reference_weighs_buckets_as_all_ways_do(rows_by_bucket, columns):
