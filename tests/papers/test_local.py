@@ -79,7 +79,7 @@ def test_the_verdict_is_that_of_the_printed_reading_and_the_other_has_its_own() 
 def test_with_whole_classes_the_thesis_has_the_lower_discernibility(monkeypatch) -> None:
     """Both of its sentences about discernibility hold for few columns where KACA merges whole classes, as printed."""
     monkeypatch.setenv("INDISTINCT_DATA", str(DATA))
-    monkeypatch.setattr(local_recoding, "REPEATS", 1)
+    monkeypatch.setattr("indistinct_papers.base.MEASURED_S", 0.0)
     settings, _ = local_recoding._settings()
     rows = [row for setting in settings for size in (3, 4) for row in local_recoding.measure_algorithms(setting, size)]
     found = {claim.text: claim for claim in claims(rows)}
