@@ -70,17 +70,23 @@ def _records(figures: Mapping[str, Mapping[str, Any]]) -> str:
     for (version, code), names in sorted(by_code.items(), key=lambda one: -len(one[1])):
         days = sorted({figures[name]["record"]["date"] for name in names})
         when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
-        which = "All figures" if len(by_code) == 1 else ", ".join(f"`{name}`" for name in names)
+        which = "All figures" if set(names) == set(REPRODUCTIONS) else ", ".join(f"`{name}`" for name in names)
         made.append(f"{which}: version {version}, code `{code}`, {when}.")
-    return "\n".join(made)
+    missing = [f"`{name}`" for name in REPRODUCTIONS if name not in figures]
+    made += [f"Not run, so that what they test is not on this page: {', '.join(missing)}."] if missing else []
+    return "\n\n".join(made)
 
 
 def check_figures(figures: Mapping[str, Mapping[str, Any]]) -> None:
-    """Raise `SystemExit` unless every figure with claims is there, each in all of its sizes."""
-    missing = sorted(set(REPRODUCTIONS) - set(figures))
-    partly = [name for name, figure in figures.items() if tuple(figure["record"]["sizes"]) != REPRODUCTIONS[name].sizes]
-    if missing or partly:
-        raise SystemExit(f"missing: {', '.join(missing) or 'none'}; not in all sizes: {', '.join(partly) or 'none'}")
+    """Raise `SystemExit` unless each file has a figure in all of its sizes."""
+    unknown = [name for name in figures if name not in REPRODUCTIONS]
+    partly = [
+        name
+        for name, figure in figures.items()
+        if name not in unknown and tuple(figure["record"]["sizes"]) != REPRODUCTIONS[name].sizes
+    ]
+    if unknown or partly:
+        raise SystemExit(f"no figure: {', '.join(unknown) or 'none'}; not in all sizes: {', '.join(partly) or 'none'}")
 
 
 def _table(rows: Sequence[tuple[Sequence[str], Claim]]) -> str:
