@@ -62,7 +62,7 @@ def page_of(figures: Mapping[str, Mapping[str, Any]]) -> str:
 
 def _records(figures: Mapping[str, Mapping[str, Any]]) -> str:
     """Return the sentences that say which code made which figures, and when."""
-    by_code: dict[tuple[str, str], list[str]] = {}
+    by_code: dict[tuple[str, str | None], list[str]] = {}
     for name, figure in figures.items():
         record = figure["record"]
         by_code.setdefault((record["version"], record["code"]), []).append(name)
@@ -71,7 +71,8 @@ def _records(figures: Mapping[str, Mapping[str, Any]]) -> str:
         days = sorted({figures[name]["record"]["date"] for name in names})
         when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
         which = "All figures" if set(names) == set(REPRODUCTIONS) else ", ".join(f"`{name}`" for name in names)
-        made.append(f"{which}: version {version}, code `{code}`, {when}.")
+        by = f"code `{code}`" if code else "an earlier run whose code was not recorded"
+        made.append(f"{which}: version {version}, {by}, {when}.")
     missing = [f"`{name}`" for name in REPRODUCTIONS if name not in figures]
     made += [f"Not run, so that what they test is not on this page: {', '.join(missing)}."] if missing else []
     return "\n\n".join(made)

@@ -189,6 +189,9 @@ def test_the_page_names_the_figures_that_other_code_made() -> None:
     text = page_of(figures)
     assert "\n`mondrian-k`, `examples`: version 1.2, code `abc`, 2026-01-02 to 2026-01-03.\n" in text
     assert "\n`slicing`: version 1.2, code `def`, 2025-12-31.\n" in text
+    figures["slicing"] = recorded_figure("slicing", [], code=None)
+    earlier = "\n`slicing`: version 1.2, an earlier run whose code was not recorded, 2026-01-02.\n"
+    assert earlier in page_of(figures)
 
 
 def test_a_figure_of_some_sizes_does_not_get_on_the_page() -> None:
@@ -204,7 +207,9 @@ def test_a_figure_of_some_sizes_does_not_get_on_the_page() -> None:
 
 def test_the_page_says_which_code_made_every_figure() -> None:
     text = PAGE.read_text(encoding="utf-8")
-    made = re.findall(r"^(All figures|`.*`): version [\d.]+, code `[0-9a-f]{12}`, 20.*[.]$", text, re.MULTILINE)
+    made = re.findall(
+        r"^(All figures|`.*`): version [\d.]+, (?:code `[0-9a-f]{12}`|an earlier .*), 20.*[.]$", text, re.MULTILINE
+    )
     not_run = re.findall(r"^Not run, so that what they test is not on this page: (.*)[.]$", text, re.MULTILINE)
     named = {name.strip("`") for names in [*made, *not_run] for name in names.split(", ")}
     assert named in ({"All figures"}, set(REPRODUCTIONS))
